@@ -1,0 +1,42 @@
+/** Every code a caller may meet. Codes are part of the public surface: they are added, never renamed. */
+export type ErrorCode =
+  | "invalid_input"
+  | "invalid_config"
+  | "too_large"
+  | "not_found"
+  | "ambiguous"
+  | "not_allowed"
+  | "title_taken"
+  | "nothing_to_undo"
+  | "nothing_to_redo"
+  | "stale_fence"
+  | "session_busy"
+  | "disk_full"
+  | "read_only"
+  | "corrupt"
+  | "newer_schema"
+  | "busy"
+  | "closed"
+  | "agent_failed"
+  | "internal";
+
+/**
+ * The one error class. `code` is stable and for programs; the message is a sentence for the person who must
+ * act. Neither ever holds a secret.
+ */
+export class PostriderError extends Error {
+  readonly code: ErrorCode;
+  /** What the error is about, such as `{ field: "chat_id" }`, for callers that point at it. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "PostriderError";
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
