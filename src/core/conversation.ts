@@ -1,0 +1,65 @@
+import type { ScopeRules } from "./identity.ts";
+import type { PersonId } from "./owner.ts";
+import type { ResetInstants, ResetReason } from "./reset-policy.ts";
+import type { NewSession, Session } from "./session.ts";
+import type { Source } from "./source.ts";
+
+/** A row per identity; points to the session that is current there. */
+export interface Conversation {
+  readonly number: number;
+  readonly key: string;
+  readonly person?: PersonId;
+  /** The rules it was created under; later changes of the settings do not move it. */
+  readonly scope: ScopeRules;
+  readonly session: string;
+  /** The one instant that decides about a reset. */
+  readonly activeAt: number;
+}
+
+/** Why a conversation starts afresh; kept with it until the model and the person have been told. */
+export interface Fresh {
+  readonly reason: ResetReason;
+  readonly hadActivity: boolean;
+  readonly previous: { readonly session: string; readonly handle: string };
+  readonly noteDue: boolean;
+  readonly noticeDue: boolean;
+}
+
+/** How a source finds its conversation, and what to do when there is none or it is stale. */
+export interface Routing {
+  readonly source: Source;
+  readonly profile: string;
+  readonly scope: ScopeRules;
+  /** Whom the account belongs to, when configuration says so; else the store knows or makes one. */
+  readonly person?: PersonId;
+  readonly reset: ResetInstants;
+  /** Used only when a new session is needed. */
+  readonly newSession: NewSession;
+  readonly now: number;
+}
+
+export interface Open extends Routing {
+  /** Start a new session whatever the policy says. */
+  readonly fresh?: boolean;
+}
+
+export interface Opened {
+  readonly session: Session;
+  readonly conversation: Conversation;
+  readonly created: boolean;
+  readonly fresh?: Fresh;
+  /** The settings have changed since this conversation began: it keeps the rules it was created under. */
+  readonly scopeKept: boolean;
+}
+
+/** One stored answer to "why did this conversation start afresh, or not?". */
+export interface PolicyDecision {
+  readonly at: number;
+  readonly decision: "created" | "reset" | "kept_busy" | "new" | "switched" | "merged";
+  readonly reason?: string;
+  readonly activeAt?: number;
+  readonly idleBefore?: number;
+  readonly dailyBefore?: number;
+  readonly from?: string;
+  readonly to?: string;
+}

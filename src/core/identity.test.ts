@@ -1,0 +1,118 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { identityOf, isShared, participantOf, type ScopeRules, scopeFor } from "./identity.ts";
+import { source } from "./source.ts";
+
+const EACH: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
+const alice = source({ platform: "discord", chatId: "guild-123", chatType: "group", userId: "alice" });
+const bob = source({ platform: "discord", chatId: "guild-123", chatType: "group", userId: "bob" });
+const inThread = source({ platform: "telegram", chatId: -100, chatType: "group", threadId: 7, userId: 42 });
+
+const rules = fc.record({ groupsPerUser: fc.boolean(), threadsPerUser: fc.boolean() });
+
+describe("scope rules", () => {
+  it("give everyone in a group a conversation of their own unless told otherwise", () => {
+    expect(scopeFor({}, "telegram")).toEqual(EACH);
+  });
+
+  it("take a platform's own setting first, field by field", () => {
+    const settings = {
+      groupsPerUser: false,
+      byPlatform: { slack: { threadsPerUser: false }, discord: { groupsPerUser: true } },
+    };
+    expect(scopeFor(settings, "slack")).toEqual({ groupsPerUser: false, threadsPerUser: false });
+    expect(scopeFor(settings, "discord")).toEqual({ groupsPerUser: true, threadsPerUser: true });
+    expect(scopeFor(settings, "telegram")).toEqual({ groupsPerUser: false, threadsPerUser: true });
+  });
+
+  it("are the general ones for a platform that is called like something built in", () => {
+    expect(scopeFor({ byPlatform: {} }, "constructor")).toEqual(EACH);
+  });
+});
+
+describe("who shares a conversation", () => {
+  it("keeps two people in one group apart", () => {
+    expect(identityOf(alice, EACH)).toStrictEqual({
+      profile: "main",
+      platform: "discord",
+      chatType: "group",
+      chatId: "guild-123",
+      participant: { id: "alice" },
+    });
+    expect(identityOf(alice, EACH)).not.toEqual(identityOf(bob, EACH));
+  });
+
+  it("puts a group together when asked to", () => {
+    const together = { ...EACH, groupsPerUser: false };
+    expect(identityOf(alice, together)).toStrictEqual(identityOf(bob, together));
+    expect(identityOf(alice, together)).not.toHaveProperty("participant");
+  });
+
+  it("can put only threads together", () => {
+    const threads = { ...EACH, threadsPerUser: false };
+    expect(identityOf(inThread, threads)).not.toHaveProperty("participant");
+    expect(identityOf(inThread, threads).threadId).toBe("7");
+    expect(identityOf(alice, threads).participant).toEqual({ id: "alice" });
+    expect(identityOf(inThread, EACH).participant).toEqual({ id: "42" });
+  });
+
+  it("keeps a shared group shared inside its threads too", () => {
+    const odd = { groupsPerUser: false, threadsPerUser: true };
+    expect(identityOf(inThread, odd)).not.toHaveProperty("participant");
+  });
+
+  it("keeps both ids of the sender, so that an account is known by either", () => {
+    const signal = source({
+      platform: "signal",
+      chatId: "group:abc",
+      chatType: "group",
+      userId: "+1",
+      userIdAlt: "uuid-1",
+    });
+    expect(identityOf(signal, EACH).participant).toStrictEqual({ id: "+1", altId: "uuid-1" });
+    expect(participantOf({ userIdAlt: "uuid-1" })).toStrictEqual({ altId: "uuid-1" });
+    expect(participantOf({})).toBeUndefined();
+  });
+
+  it("has no participant where the platform names none", () => {
+    const post = source({ platform: "telegram", chatId: -100, chatType: "channel" });
+    expect(identityOf(post, EACH)).not.toHaveProperty("participant");
+  });
+
+  it("in a direct chat depends neither on the sender nor on the rules", () => {
+    fc.assert(
+      fc.property(
+        rules,
+        fc.nat(),
+        fc.nat(),
+        fc.option(fc.nat(), { nil: undefined }),
+        (scope, chatId, userId, threadId) => {
+          const direct = source({ platform: "telegram", chatId, userId, threadId });
+          const nobody = source({ platform: "telegram", chatId, threadId });
+          expect(identityOf(direct, scope)).toStrictEqual(identityOf(nobody, EACH));
+          expect(isShared(direct, scope)).toBe(false);
+        },
+      ),
+    );
+  });
+
+  it("never depends on names, topics or the chat's second id", () => {
+    fc.assert(
+      fc.property(rules, fc.string(), (scope, text) => {
+        const named = source({
+          ...inThread,
+          userName: text,
+          chatName: text,
+          chatTopic: text,
+          chatIdAlt: "x",
+        });
+        expect(identityOf(named, scope)).toStrictEqual(identityOf(inThread, scope));
+      }),
+    );
+  });
+
+  it("is another one in another profile, and a blank profile is refused", () => {
+    expect(identityOf(alice, EACH, "work")).toMatchObject({ profile: "work", chatId: "guild-123" });
+    expect(() => identityOf(alice, EACH, " ")).toThrow(/profile/);
+  });
+});

@@ -1,0 +1,115 @@
+import { PostriderError } from "./errors.ts";
+import { zonedParts } from "./zone.ts";
+
+/** `20260315_092437_c9a6f01b`: when it began on the wall clock of the home, and eight hex digits of chance. */
+export function sessionId(now: number, zone: string, randomHex8: string): string {
+  if (!/^[0-9a-f]{8}$/.test(randomHex8)) {
+    throw new PostriderError("invalid_input", "A session id needs eight lower-case hex digits of chance.");
+  }
+  const { year, month, day, hour, minute, second } = zonedParts(now, zone);
+  const date = `${digits(year, 4)}${digits(month, 2)}${digits(day, 2)}`;
+  const time = `${digits(hour, 2)}${digits(minute, 2)}${digits(second, 2)}`;
+  return `${date}_${time}_${randomHex8}`;
+}
+
+/** A version 4 UUID from sixteen bytes of chance. */
+export function uuidFrom(bytes: Uint8Array): string {
+  if (bytes.length !== 16) {
+    throw new PostriderError("invalid_input", `A UUID needs 16 bytes of chance, not ${bytes.length}.`);
+  }
+  const hex = Array.from(bytes, (byte, index) => {
+    if (index === 6) return hexByte((byte & 0x0f) | 0x40);
+    if (index === 8) return hexByte((byte & 0x3f) | 0x80);
+    return hexByte(byte);
+  }).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/**
+ * Whether a text may be a session's id: our own forms, or what an import or a library user brings. Wide enough
+ * for those, narrow enough to stand in a URL, a log line or a file name as it is.
+ */
+export function isSessionId(text: string): boolean {
+  return /^[A-Za-z0-9_.-]{1,128}$/.test(text) && !text.startsWith(".") && !text.includes("..");
+}
+
+export function assertSessionId(text: string): string {
+  if (isSessionId(text)) return text;
+  throw new PostriderError(
+    "invalid_input",
+    `"${printable(text)}" cannot be a session id: 1 to 128 letters, digits, "_", "-" and single dots, no dot first.`,
+    { details: { field: "session_id" } },
+  );
+}
+
+/** The start of a text in at most 80 printable ASCII characters, so that it cannot forge a line of a log. */
+function printable(text: string): string {
+  let shown = "";
+  for (const character of text) {
+    const plain = /^[ -~]$/.test(character);
+    const next = plain ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`;
+    if (shown.length + next.length > 79) return `${shown}…`;
+    shown += next;
+  }
+  return shown;
+}
+
+const LETTERS = "abcdefghjkmnpqrstuvwxyz";
+/** Without 0, o, 1, l and i: a handle is read aloud and typed on a phone. */
+const ALPHABET: string = `${LETTERS}23456789`;
+const SHORTEST = 3;
+
+/**
+ * The handle of the store's n-th session (n ≥ 1), unique by construction: the handles of one length are a tier,
+ * within it a multiplication that shares no factor with the tier's size visits each exactly once, and only when
+ * all are given does the next length begin. Neighbours look unlike each other. The first character is a letter,
+ * so that no handle is taken for a number. Handles are stored and remembered: this function may never change.
+ */
+export function handleFor(n: number): string {
+  if (!Number.isSafeInteger(n) || n < 1) {
+    throw new PostriderError("invalid_input", `Sessions are numbered 1, 2, 3, …: ${n} has no handle.`);
+  }
+  let index = BigInt(n);
+  let length = SHORTEST;
+  while (index > tierSize(length)) {
+    index -= tierSize(length);
+    length++;
+  }
+  return spelled((index * stride(length)) % tierSize(length), length);
+}
+
+/** Whether a text has the form of a handle; whether a session has it, only the store knows. */
+export function isHandle(text: string): boolean {
+  return /^[a-hjkmnp-z][a-hjkmnp-z2-9]{2,10}$/.test(text);
+}
+
+function tierSize(length: number): bigint {
+  return BigInt(LETTERS.length) * BigInt(ALPHABET.length) ** BigInt(length - 1);
+}
+
+/** About the golden section of the tier, the step that keeps successive values farthest apart. */
+function stride(length: number): bigint {
+  let step = (tierSize(length) * 618_033_988n) / 1_000_000_000n;
+  // 23 and 31 are prime, so these are all the factors the size has.
+  while (step % BigInt(LETTERS.length) === 0n || step % BigInt(ALPHABET.length) === 0n) step++;
+  return step;
+}
+
+function spelled(value: bigint, length: number): string {
+  const base = BigInt(ALPHABET.length);
+  let text = "";
+  let rest = value;
+  while (text.length < length - 1) {
+    text = ALPHABET.charAt(Number(rest % base)) + text;
+    rest /= base;
+  }
+  return LETTERS.charAt(Number(rest)) + text;
+}
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, "0");
+}
+
+function hexByte(byte: number): string {
+  return byte.toString(16).padStart(2, "0");
+}

@@ -1,0 +1,96 @@
+import type { Message, Role } from "./message.ts";
+import type { Asker } from "./owner.ts";
+import type { Session, SessionKind } from "./session.ts";
+
+export interface ListQuery {
+  readonly asker: Asker;
+  /** Keeps sessions whose last activity is at or after this instant. */
+  readonly activeSince?: number;
+  readonly platform?: string;
+  readonly owner?: string;
+  readonly kinds?: readonly SessionKind[];
+  /** Default false: archived sessions are listed only when asked for. */
+  readonly archived?: boolean | "both";
+  readonly titled?: boolean;
+  readonly cwd?: string;
+  readonly limit?: number;
+  /** From the page before. Keyset: what is added meanwhile neither repeats nor skips a row. */
+  readonly cursor?: string;
+}
+
+export interface Listed extends Session {
+  /** The first words of the first human message. */
+  readonly preview: string;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor?: string;
+}
+
+export interface SearchRequest {
+  readonly asker: Asker;
+  readonly text: string;
+  readonly session?: string;
+  readonly platforms?: readonly string[];
+  readonly kinds?: readonly SessionKind[];
+  readonly roles?: readonly Role[];
+  /** Also what was undone. */
+  readonly undone?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface Neighbour {
+  readonly role: Role;
+  readonly text: string;
+}
+
+export interface Hit {
+  readonly session: string;
+  readonly handle: string;
+  readonly title?: string;
+  readonly platform?: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly role: Role;
+  /** Hits between >>> and <<<. */
+  readonly snippet: string;
+  /** The messages said just before and after in the same session. */
+  readonly before?: Neighbour;
+  readonly after?: Neighbour;
+}
+
+/** A range of a session's messages. */
+export interface MessageQuery {
+  readonly asker: Asker;
+  readonly session: string;
+  readonly limit?: number;
+}
+
+export interface Said extends MessageQuery {
+  /** Only what was said after this seq. */
+  readonly after?: number;
+}
+
+export interface Shows extends MessageQuery {
+  /** Skip this many messages of the view. */
+  readonly offset?: number;
+}
+
+export interface Versions {
+  readonly version: number;
+  readonly kind: string;
+  readonly at: number;
+  readonly length: number;
+}
+
+export interface Stats {
+  readonly sessions: number;
+  readonly messages: number;
+  readonly byPlatform: Readonly<Record<string, number>>;
+  readonly byKind: Readonly<Record<string, number>>;
+  readonly bytes: number;
+}
+
+export type { Message };

@@ -1,0 +1,191 @@
+import { PostriderError } from "./errors.ts";
+import { lastDailyBoundary, nextDailyBoundary } from "./zone.ts";
+
+/** idle: after a silence; daily: at an hour of the day; both: whichever comes first; none: never. */
+export type ResetMode = "idle" | "daily" | "both" | "none";
+
+const RESET_MODES: readonly ResetMode[] = ["idle", "daily", "both", "none"];
+
+/** When a conversation starts fresh by itself, and whether the person is told. */
+export interface ResetPolicy {
+  readonly mode: ResetMode;
+  readonly atHour: number;
+  readonly idleMinutes: number;
+  readonly notify: boolean;
+  readonly notifyExcludePlatforms: readonly string[];
+}
+
+/** The default of messengers and the terminal. */
+export const DEFAULT_RESET_POLICY: ResetPolicy = {
+  mode: "both",
+  atHour: 4,
+  idleMinutes: 1440,
+  notify: true,
+  notifyExcludePlatforms: ["api_server", "webhook"],
+};
+
+/** The default of sessions addressed by id (editor, web page, library): whoever names one means that one. */
+export const NO_RESET: ResetPolicy = { ...DEFAULT_RESET_POLICY, mode: "none" };
+
+export interface ResetSettings {
+  readonly default: ResetPolicy;
+  readonly byType: Readonly<Record<string, ResetPolicy>>;
+  readonly byPlatform: Readonly<Record<string, ResetPolicy>>;
+}
+
+/** The policy of a platform, else of a chat type, else the default; the first that exists counts as a whole. */
+export function policyFor(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
+  return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
+}
+
+/** A conversation last active before one of these starts fresh. */
+export interface ResetInstants {
+  readonly idleBefore?: number;
+  readonly dailyBefore?: number;
+}
+
+export function resetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
+  return {
+    ...(resetsWhenIdle(policy) && { idleBefore: now - policy.idleMinutes * MINUTE }),
+    ...(resetsDaily(policy) && { dailyBefore: lastDailyBoundary(now, policy.atHour, zone) }),
+  };
+}
+
+export type ResetReason = "idle" | "daily";
+
+/** Activity exactly at an instant still counts. When both hold, idle is the reason given. */
+export function resetReason(activeAt: number, instants: ResetInstants): ResetReason | undefined {
+  if (instants.idleBefore !== undefined && activeAt < instants.idleBefore) return "idle";
+  if (instants.dailyBefore !== undefined && activeAt < instants.dailyBefore) return "daily";
+  return undefined;
+}
+
+/** The first instant at which `resetReason` would answer, if nothing more is said: for people to read. */
+export function nextReset(
+  activeAt: number,
+  policy: ResetPolicy,
+  zone: string,
+): { readonly at: number; readonly reason: ResetReason } | undefined {
+  const idle = resetsWhenIdle(policy) ? activeAt + policy.idleMinutes * MINUTE + 1 : Number.POSITIVE_INFINITY;
+  const daily = resetsDaily(policy)
+    ? nextDailyBoundary(activeAt, policy.atHour, zone)
+    : Number.POSITIVE_INFINITY;
+  const at = Math.min(idle, daily);
+  // Someone who means "never" may write a silence that no calendar can show.
+  if (at > LAST_DATE) return undefined;
+  return { at, reason: at === idle ? "idle" : "daily" };
+}
+
+const MINUTE = 60_000;
+const LAST_DATE = 8.64e15;
+
+function resetsWhenIdle({ mode }: ResetPolicy): boolean {
+  return mode === "idle" || mode === "both";
+}
+
+function resetsDaily({ mode }: ResetPolicy): boolean {
+  return mode === "daily" || mode === "both";
+}
+
+// Names come from outside: "constructor" is a legal chat type and not a policy.
+function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** With the names that configuration and exports use. */
+export function resetPolicyToJson(policy: ResetPolicy): Fields {
+  return {
+    mode: policy.mode,
+    at_hour: policy.atHour,
+    idle_minutes: policy.idleMinutes,
+    notify: policy.notify,
+    notify_exclude_platforms: policy.notifyExcludePlatforms,
+  };
+}
+
+const POLICY_KEYS: readonly string[] = Object.keys(resetPolicyToJson(DEFAULT_RESET_POLICY));
+
+/** Missing and null values take the built-in default; what is not valid is refused by the path of its key. */
+export function resetPolicyFromJson(json: unknown, path: string): ResetPolicy {
+  return policyFrom(fields(json, path, POLICY_KEYS), path);
+}
+
+/** `{ …the default policy's fields, by_type: { … }, by_platform: { … } }` */
+export function resetSettingsFromJson(json: unknown, path = "session_reset"): ResetSettings {
+  const given = fields(json, path, [...POLICY_KEYS, "by_type", "by_platform"]);
+  const policies = (key: string, check?: (name: string, path: string) => void) => {
+    const entries = Object.entries(fields(given[key], `${path}.${key}`)).flatMap(([name, policy]) => {
+      check?.(name, `${path}.${key}.${name}`);
+      return policy === null ? [] : [[name, resetPolicyFromJson(policy, `${path}.${key}.${name}`)] as const];
+    });
+    return Object.fromEntries(entries);
+  };
+  return {
+    default: policyFrom(given, path),
+    byType: policies("by_type"),
+    byPlatform: policies("by_platform", assertPlatform),
+  };
+}
+
+function policyFrom(given: Fields, path: string): ResetPolicy {
+  const value = <T>(key: string, otherwise: T, valid: (value: unknown) => value is T, wanted: string): T => {
+    const found = given[key] ?? otherwise;
+    if (valid(found)) return found;
+    throw invalid(`${path}.${key}`, `must be ${wanted}, not ${shown(found)}`);
+  };
+  const { mode, atHour, idleMinutes, notify, notifyExcludePlatforms } = DEFAULT_RESET_POLICY;
+  const policy: ResetPolicy = {
+    mode: value("mode", mode, isMode, `one of ${RESET_MODES.join(", ")}`),
+    atHour: value("at_hour", atHour, isHour, "a whole number from 0 to 23"),
+    idleMinutes: value("idle_minutes", idleMinutes, isPositive, "a whole number of at least 1"),
+    notify: value("notify", notify, isBoolean, "true or false"),
+    notifyExcludePlatforms: value(
+      "notify_exclude_platforms",
+      notifyExcludePlatforms,
+      isNames,
+      "a list of platform names",
+    ),
+  };
+  for (const name of policy.notifyExcludePlatforms) assertPlatform(name, `${path}.notify_exclude_platforms`);
+  return policy;
+}
+
+const isMode = (value: unknown): value is ResetMode => RESET_MODES.some((mode) => mode === value);
+const isPositive = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const isHour = (value: unknown): value is number => value === 0 || (isPositive(value) && value <= 23);
+const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+const isNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((name) => typeof name === "string");
+
+// A name that can never match would be a policy that silently never applies.
+function assertPlatform(name: string, path: string): void {
+  const right = name.trim().toLowerCase();
+  if (right === "") throw invalid(path, "names a platform without a name");
+  if (right !== name) throw invalid(path, `names a platform that is written ${shown(right)}`);
+}
+
+function fields(json: unknown, path: string, valid?: readonly string[]): Fields {
+  if (json === undefined || json === null) return {};
+  if (typeof json !== "object" || Array.isArray(json)) {
+    throw invalid(path, `must be a mapping of names to values, not ${shown(json)}`);
+  }
+  const unknown = valid && Object.keys(json).find((key) => !valid.includes(key));
+  if (valid === undefined || unknown === undefined) return { ...json };
+  const plain = (key: string) => key.toLowerCase().replaceAll(/[^a-z]/g, "");
+  const near = valid.find(
+    (key) => plain(key).includes(plain(unknown)) || plain(unknown).includes(plain(key)),
+  );
+  const hint = near === undefined || plain(unknown) === "" ? "" : `did you mean ${near}? `;
+  throw invalid(`${path}.${unknown}`, `is not a setting; ${hint}valid are ${valid.join(", ")}`);
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function invalid(path: string, problem: string): PostriderError {
+  return new PostriderError("invalid_config", `${path} ${problem}.`, { details: { path } });
+}

@@ -1,0 +1,14 @@
+/** A running Postrider process that may hold leases. */
+export interface Runner {
+  readonly id: string;
+  readonly host: string;
+  /** Changes when the machine restarts. */
+  readonly boot: string;
+  readonly pid: number;
+  /** When the process started, as the system tells it: a pid that came back is another process. */
+  readonly started: string;
+}
+
+/** A runner elsewhere is dead after this long without a heartbeat. */
+export const RUNNER_DEAD_MS = 30_000;
+export const HEARTBEAT_MS = 10_000;

@@ -1,0 +1,161 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { indexedText, MAX_INDEXED_CHARS, searchTerms, termsWithOffsets } from "./search-terms.ts";
+
+describe("words", () => {
+  it.each([
+    ["Deploy the API-server v2", ["deploy", "the", "api", "server", "v2"]],
+    ["C++ don't foo_bar", ["c", "don", "t", "foo", "bar"]],
+    ["", []],
+    ["!?… – 🎉❤️", []],
+    ["नमस्ते हिन्दी", ["नमस्ते", "हिन्दी"]],
+    ["한국어 검색", ["한국어", "검색"]],
+  ])("makes terms of %j", (text, terms) => {
+    expect(searchTerms(text)).toEqual(terms);
+  });
+
+  it("finds a word whatever its case, accents and width", () => {
+    expect(searchTerms("Crème BRÛLÉE")).toEqual(searchTerms("creme brulee"));
+    expect(searchTerms("cafe\u0301")).toEqual(searchTerms("café"));
+    expect(searchTerms("ΟΔΌΣ")).toEqual(searchTerms("οδος"));
+    expect(searchTerms("Ёлка")).toEqual(searchTerms("елка"));
+    expect(searchTerms("ＡＢＣ ﬁn ½ İstanbul")).toEqual(["abc", "fin", "1", "2", "istanbul"]);
+    expect(searchTerms("Straße")).toEqual(["straße"]);
+  });
+
+  it("keeps the marks that make another word in other scripts", () => {
+    expect(searchTerms("がか")).toEqual(["が", "か"]);
+    expect(searchTerms("か\u3099")).toEqual(["が"]);
+    expect(searchTerms("ｶﾞ")).toEqual(["ガ"]);
+    expect(searchTerms("한")).toEqual(searchTerms("\u1112\u1161\u11ab"));
+  });
+
+  it("is not divided by invisible characters", () => {
+    expect(searchTerms("Silben\u00adtrennung")).toEqual(["silbentrennung"]);
+    expect(searchTerms("می\u200cخواهم")).toEqual(["میخواهم"]);
+    expect(searchTerms("1\ufe0f\u20e3 葛\u{e0100}飾")).toEqual(["1", "葛", "飾"]);
+    expect(searchTerms("a\u200bb")).toEqual(["a", "b"]);
+  });
+});
+
+describe("scripts without spaces", () => {
+  it.each([
+    ["東京タワー", 5],
+    ["我们讨论iPhone手机", 7],
+    ["ภาษาไทยที่", 10],
+    ["ភាសាខ្មែរ", 9],
+    ["မြန်မာ", 6],
+  ])("makes a term of each character of %s", (text, count) => {
+    expect(searchTerms(text)).toHaveLength(count);
+  });
+
+  it("finds every substring, and nothing but substrings", () => {
+    const written = fc.string({
+      unit: fc.constantFrom(..."東京都日本語漢字ひらがなカタカナーภาษาไทยที่นี่ลาว々〇"),
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(written, fc.nat(), fc.nat(4), written, (text, at, length, other) => {
+        const chars = Array.from(text);
+        const start = at % (chars.length + 1);
+        const part = chars.slice(start, start + length).join("");
+        expect(indexedText(text)).toContain(indexedText(part));
+        expect(indexedText(text).includes(indexedText(other))).toBe(text.includes(other));
+      }),
+    );
+  });
+});
+
+describe("whatever the text", () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.string({ unit: "grapheme" }),
+    fc.string({
+      unit: fc.constantFrom(
+        ..."aZ9 -_éÅßΣςйЁ中語がｶﾞﾞกำ่한ㅋㅏᄒ\u1161\u11a8\u0301\u3099\u200b\u200d\u00ad\ufe0f\u20e3½ﷺ𝐀\ud83d\ude00\ud800\u0000",
+      ),
+    }),
+  );
+
+  it("gives terms of letters, digits and marks only, which stay the same when read again", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const terms = searchTerms(text);
+        for (const term of terms) expect(term).toMatch(/^[\p{L}\p{N}\p{M}]+$/u);
+        expect(searchTerms(terms.join(" "))).toEqual(terms);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("gives the same terms with their places, in order and inside the text", () => {
+    fc.assert(
+      fc.property(anyText, fc.nat(80), anyText, (before, gap, after) => {
+        const text = `${before}${"ascii words ".repeat(gap).slice(0, gap)}${after}`;
+        const placed = termsWithOffsets(text);
+        expect(placed.map(({ term }) => term)).toEqual(searchTerms(text));
+        let last = 0;
+        for (const { start, end } of placed) {
+          expect(start).toBeGreaterThanOrEqual(last);
+          expect(end).toBeGreaterThan(start);
+          expect(end).toBeLessThanOrEqual(text.length);
+          last = start;
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("gives every character of Unicode that folding changes a place, whatever it stands beside", () => {
+    const chars: string[] = [];
+    for (let code = 0; code <= 0x10ffff; code++) {
+      const char = String.fromCodePoint(code);
+      if (/[\p{M}\p{Cf}\p{Lu}]/u.test(char) || char.normalize("NFKD") !== char) chars.push(char);
+    }
+    expect(chars.length).toBeGreaterThan(15_000);
+    for (const between of [" ", "a", "é ", "ก", "ㅏ"]) {
+      const text = chars.join(between);
+      const terms = searchTerms(text).join(" ");
+      expect(
+        termsWithOffsets(text)
+          .map(({ term }) => term)
+          .join(" ") === terms,
+      ).toBe(true);
+      expect(indexedText(terms) === terms).toBe(true);
+    }
+  });
+
+  it("does not divide a long word differently because of what stands near it", () => {
+    const word = `é${"a".repeat(50)}é`;
+    expect(searchTerms(word)).toEqual([`e${"a".repeat(50)}e`]);
+    expect(searchTerms(`x ${word} y`)).toEqual(["x", `e${"a".repeat(50)}e`, "y"]);
+  });
+});
+
+describe("limits", () => {
+  it("makes several terms of a word too long for an index", () => {
+    const terms = searchTerms("ab".repeat(300));
+    expect(terms.map((term) => term.length)).toEqual([256, 256, 88]);
+    expect(searchTerms("äb".repeat(300)).join("")).toBe("ab".repeat(300));
+    expect(searchTerms("äb".repeat(300))).toEqual(terms);
+  });
+
+  it("reads the first 256 Ki characters of a text and no more", () => {
+    const text = `${"a ".repeat(MAX_INDEXED_CHARS / 2)}never`;
+    expect(searchTerms(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
+    expect(termsWithOffsets(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
+    expect(searchTerms(`${"x".repeat(MAX_INDEXED_CHARS - 1)}😀`).join("")).toBe(
+      "x".repeat(MAX_INDEXED_CHARS - 1),
+    );
+  });
+
+  it("reads a hostile text in a moment", () => {
+    for (const unit of ["a", "é", "\u0301", "\u200d", "ﷺ", "中", "ㅏ", "-é-", "\ud800"]) {
+      const started = performance.now();
+      const text = unit.repeat(MAX_INDEXED_CHARS / unit.length);
+      searchTerms(text);
+      termsWithOffsets(text);
+      expect(performance.now() - started).toBeLessThan(5_000);
+    }
+  });
+});

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseQuery } from "./search-query.ts";
+import { searchTerms } from "./search-terms.ts";
+import { neighbourText, type SnippetOptions, snippet } from "./snippet.ts";
+
+function shown(text: string, query: string, options?: SnippetOptions): string {
+  return snippet(text, parseQuery(query), options);
+}
+
+const filler = Array.from({ length: 100 }, (_, i) => `w${i}`).join(" ");
+
+describe("a snippet", () => {
+  it("shows a short text whole, with its hits marked and all else as written", () => {
+    expect(shown("  Docker, then:\n\tDEPLOY the *docker* app!", "docker deploy")).toBe(
+      "  >>>Docker<<<, then:\n\t>>>DEPLOY<<< the *>>>docker<<<* app!",
+    );
+  });
+
+  it("shows about forty words around the hit, and says where it was cut", () => {
+    const result = shown(`${filler} needle ${filler}`, "needle");
+    expect(result).toMatch(/^\.\.\.w8\d .* w99 >>>needle<<< w0 .* w\d+\.\.\.$/);
+    expect(searchTerms(result)).toHaveLength(40);
+  });
+
+  it("shows more on the other side when the hit is near an end", () => {
+    expect(searchTerms(shown(`needle ${filler}`, "needle"))).toHaveLength(40);
+    expect(shown(`needle ${filler}`, "needle")).toMatch(/^>>>needle<<< w0 /);
+    expect(shown(`${filler} needle.`, "needle")).toMatch(/^\.\.\.w61 .*>>>needle<<<\.$/);
+  });
+
+  it("prefers the place where most of what was asked for stands together", () => {
+    const text = `alpha ${filler} ${filler} alpha beta ${filler}`;
+    expect(shown(text, "alpha beta")).toContain(">>>alpha<<< >>>beta<<<");
+    expect(shown(text, "alpha OR beta")).toContain(">>>alpha<<< >>>beta<<<");
+  });
+
+  it("marks a phrase as one hit, a prefix with its whole word, and not what was left out", () => {
+    expect(shown("use chat-send now", '"chat send"')).toBe("use >>>chat-send<<< now");
+    expect(shown("the deployment", "deploy*")).toBe("the >>>deployment<<<");
+    expect(shown("cat and dog", "cat -dog")).toBe(">>>cat<<< and dog");
+    expect(shown("send chat", '"chat send"')).toBe("send chat");
+  });
+
+  it("marks what was found without regard to accents and width", () => {
+    expect(shown("La cre\u0301me bru\u0302le\u0301e", "crème")).toBe(
+      "La >>>cre\u0301me<<< bru\u0302le\u0301e",
+    );
+    expect(shown("ＡＢＣ ½", "abc 2")).toBe(">>>ＡＢＣ<<< >>>½<<<");
+  });
+
+  it("marks inside texts without spaces, and joins marks that overlap", () => {
+    expect(shown("昨日東京タワーへ", "東京")).toBe("昨日>>>東京<<<タワーへ");
+    expect(shown("中中中", "中中")).toBe(">>>中中中<<<");
+    const long = shown(`${"あ".repeat(5_000)}東京${"い".repeat(5_000)}`, "東京");
+    expect(long).toMatch(/^\.\.\.あ{19}>>>東京<<<い{19}\.\.\.$/);
+  });
+
+  it("stays short when words are endless", () => {
+    const text = `${"x".repeat(10_000)} needle ${"y".repeat(10_000)}`;
+    expect(shown(text, "needle")).toContain(">>>needle<<<");
+    expect(shown(text, "needle").length).toBeLessThan(500);
+    expect(shown("-".repeat(10_000), "needle")).toBe(`${"-".repeat(400)}...`);
+    expect(shown("x".repeat(200_000), "x".repeat(300)).length).toBeLessThan(500);
+  });
+
+  it("shows the beginning when nothing is marked", () => {
+    expect(shown(`${filler} end`, "absent")).toMatch(/^w0 w1 .* w39\.\.\.$/);
+    expect(shown("", "x")).toBe("");
+    expect(shown("short", "")).toBe("short");
+  });
+
+  it("keeps to the limits that a caller sets", () => {
+    expect(shown(`${filler} needle ${filler}`, "needle", { words: 3 })).toBe("...w99 >>>needle<<< w0...");
+    expect(shown(`${filler} needle ${filler}`, "needle", { chars: 14 })).toBe("...w99 >>>needle<<< w0...");
+  });
+
+  it("does not take long for a text that is nothing but hits", () => {
+    const started = performance.now();
+    shown("a b c d ".repeat(40_000), "a b c d a b c d a* b* c* d* OR a b c d");
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
+  it("is always a part of the text, within the limit, without a broken character", () => {
+    const unit = fc.constantFrom(
+      "a",
+      "b",
+      "é",
+      "e\u0301",
+      "中",
+      "ก",
+      "😀",
+      "½",
+      " ",
+      " ",
+      "-",
+      "\n",
+      "𝐀",
+      "한",
+    );
+    const texts = fc.string({ unit, maxLength: 300, size: "max" });
+    const limits = fc.record({
+      words: fc.integer({ min: 1, max: 50 }),
+      chars: fc.integer({ min: 4, max: 60 }),
+    });
+    fc.assert(
+      fc.property(
+        texts,
+        fc.constantFrom("a", "b e", "中", '"a b"', "a*", "zzz", "中a OR é"),
+        limits,
+        (text, query, limit) => {
+          const result = shown(text, query, limit);
+          const bare = result
+            .replaceAll(/>>>|<<</g, "")
+            .replace(/^\.\.\./, "")
+            .replace(/\.\.\.$/, "");
+          expect(text).toContain(bare);
+          expect(bare.length).toBeLessThanOrEqual(limit.chars);
+          expect(result.isWellFormed()).toBe(true);
+          expect(result.split(">>>").length).toBe(result.split("<<<").length);
+          expect(result.includes(">>>")).toBe(shown(text, query, { words: 1e6, chars: 1e6 }).includes(">>>"));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("a neighbour's text", () => {
+  it("is cut at 200 characters and never inside one", () => {
+    expect(neighbourText("short")).toBe("short");
+    expect(neighbourText("x".repeat(300))).toBe("x".repeat(200));
+    expect(neighbourText(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));
+    expect(neighbourText(`${"x".repeat(198)}😀😀`)).toBe(`${"x".repeat(198)}😀`);
+  });
+});

@@ -1,0 +1,129 @@
+import { PostriderError } from "./errors.ts";
+
+/** In characters as people count them roughly: code points, not UTF-16 units. */
+export const MAX_TITLE_LENGTH: number = 100;
+
+/** A title fit to be stored and shown on one line, or `undefined` when nothing visible is left of it. */
+export function cleanTitle(raw: string): string | undefined {
+  const title = visible(raw);
+  const { length } = [...title];
+  if (length > MAX_TITLE_LENGTH) {
+    throw new PostriderError(
+      "invalid_input",
+      `The title has ${length} characters; the limit is ${MAX_TITLE_LENGTH}.`,
+      { details: { field: "title", length, limit: MAX_TITLE_LENGTH } },
+    );
+  }
+  return title === "" ? undefined : title;
+}
+
+/** Controls (but whitespace), zero-width and bidi marks, invisible operators, BOM, annotation and object marks. */
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc]|\p{Cs}/gu;
+
+// U+0085 is a line break that JavaScript does not count among whitespace. \p{Cs} is half a character, which
+// no database would give back as it was.
+function visible(raw: string): string {
+  return raw
+    .replaceAll(INVISIBLE, "")
+    .replaceAll(/[\s\u0085]+/g, " ")
+    .trim();
+}
+
+/** A title's place among its namesakes. */
+export interface Lineage {
+  readonly base: string;
+  readonly number: number;
+}
+
+/** `notes #3` is number 3 of `notes`; a bare title is number 1 of itself. */
+export function lineageOf(title: string): Lineage {
+  // Ten digits or more are an order number or a date, not a count of namesakes; neither is a leading zero.
+  const [, base, number] = /^(.*\S) #([1-9]\d{0,8})$/su.exec(title) ?? [];
+  if (base === undefined || number === undefined) return { base: title, number: 1 };
+  return { base, number: Number(number) };
+}
+
+/**
+ * The title for one more session of this lineage: the base itself while it has no namesake, else one more than
+ * the highest number. `undefined` when that would be too long to be a title.
+ */
+export function nextInLineage(title: string, existing: Iterable<string>): string | undefined {
+  const { base } = lineageOf(title);
+  let highest = 0;
+  for (const other of existing) highest = Math.max(highest, numberUnder(base, other) ?? 0);
+  const next = highest === 0 ? base : `${base} #${highest + 1}`;
+  // A number too large to be read back as one would be given out again and again.
+  const fits = [...next].length <= MAX_TITLE_LENGTH && numberUnder(base, next) !== undefined;
+  return fits ? next : undefined;
+}
+
+/**
+ * What a person means by a title. One that ends in a number means exactly that one; a bare one means the highest
+ * number of its lineage. Only whole titles count: "PR" never finds "PR #438 fix auth".
+ */
+export function findByTitle<T extends { readonly title: string }>(
+  wanted: string,
+  candidates: Iterable<T>,
+): T | undefined {
+  const exactOnly = lineageOf(wanted).base !== wanted;
+  let best: { readonly number: number; readonly candidate: T } | undefined;
+  for (const candidate of candidates) {
+    const exact = candidate.title === wanted;
+    if (exactOnly && exact) return candidate;
+    const number = exactOnly ? undefined : numberUnder(wanted, candidate.title);
+    if (number === undefined) continue;
+    // `t` and `t #1` share a number; then the one that was asked for word by word wins.
+    if (best === undefined || number > best.number || (number === best.number && exact)) {
+      best = { number, candidate };
+    }
+  }
+  return best?.candidate;
+}
+
+/** The number of a title below this base; `undefined` for a title of another lineage. */
+function numberUnder(base: string, title: string): number | undefined {
+  if (title === base) return 1;
+  const lineage = lineageOf(title);
+  return lineage.base === base ? lineage.number : undefined;
+}
+
+const MAX_AUTO_TITLE = 80;
+
+/** The title a model proposed, without the wrapping that models put around it. */
+export function autoTitle(raw: string): string | undefined {
+  let title = visible(raw);
+  for (let before = ""; before !== title; ) {
+    before = title;
+    title = unquoted(title.replace(/^title\s*:/i, "").trim());
+  }
+  return title === "" ? undefined : shortened(title, MAX_AUTO_TITLE, MAX_AUTO_TITLE - ELLIPSIS.length);
+}
+
+const QUOTES = ['""', "''", "``", "“”", "„“", "„”", "‘’", "‚‘", "«»", "»«", "‹›", "「」", "『』"];
+
+function unquoted(text: string): string {
+  const closing = text.charAt(text.length - 1);
+  // Not `"this" and "that"`; but an apostrophe inside a word is no quote.
+  const inner = text.slice(1, -1).replaceAll(/(?<=\p{L})['’](?=\p{L})/gu, "");
+  const wrapped = QUOTES.includes(text.charAt(0) + closing) && !inner.includes(closing);
+  return wrapped ? text.slice(1, -1).trim() : text;
+}
+
+const PREVIEW_LENGTH = 60;
+
+/** The start of a text on one line, for lists; "" when there is none. */
+export function preview(text: string | undefined): string {
+  // Only a head: a message may have millions of characters, of which two units make at most one of ours.
+  const head = (text ?? "").trim().slice(0, 2 * (PREVIEW_LENGTH + 1));
+  return shortened(head.replaceAll(/\r\n|[\r\n]/g, " "), PREVIEW_LENGTH, PREVIEW_LENGTH);
+}
+
+const ELLIPSIS = "...";
+
+/** Cut by code points, so never inside a surrogate pair. */
+function shortened(text: string, limit: number, keep: number): string {
+  const characters = [...text];
+  return characters.length > limit ? characters.slice(0, keep).join("") + ELLIPSIS : text;
+}

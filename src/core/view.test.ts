@@ -1,0 +1,274 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { PostriderError } from "./errors.ts";
+import {
+  appended,
+  compressed,
+  cut,
+  forked,
+  initialView,
+  messageAt,
+  positionOf,
+  restored,
+  rewritten,
+  shownPieces,
+  type ViewState,
+  viewLength,
+} from "./view.ts";
+
+const A = 7;
+const B = 8;
+
+describe("a session's view", () => {
+  it("starts empty, with its own open piece", () => {
+    expect(initialView(A)).toEqual({ self: A, nextSeq: 1, pieces: [{ session: A, from: 1 }], hidden: [] });
+    expect(shownPieces(initialView(A))).toEqual([]);
+    expect(viewLength(initialView(A))).toBe(0);
+  });
+
+  it("grows by appending without touching the list", () => {
+    const before = initialView(A);
+    const after = appended(before, 3);
+    expect(after.pieces).toBe(before.pieces);
+    expect(names(after)).toEqual(["7/1", "7/2", "7/3"]);
+  });
+
+  it("undoes by cutting, hides what was taken back, and goes on with new numbers", () => {
+    const undone = cut(appended(initialView(A), 4), 2);
+    expect(undone.pieces).toEqual([
+      { session: A, from: 1, to: 2 },
+      { session: A, from: 5 },
+    ]);
+    expect(undone.hidden).toEqual([{ from: 3, to: 4 }]);
+    expect(names(appended(undone, 1))).toEqual(["7/1", "7/2", "7/5"]);
+  });
+
+  it("keeps one open piece when a cut takes nothing away", () => {
+    const state = appended(initialView(A), 4);
+    expect(cut(state, 4)).toEqual(state);
+    expect(cut(state, 99)).toEqual(state);
+  });
+
+  it("redoes by restoring what was shown, and un-hides it", () => {
+    const state = appended(initialView(A), 4);
+    const redone = restored(cut(state, 1), shownPieces(state));
+    expect(redone).toEqual(state);
+  });
+
+  it("rewrites with new messages and hides the old ones", () => {
+    const state = rewritten(appended(initialView(A), 3), 2);
+    expect(state).toEqual({
+      self: A,
+      nextSeq: 6,
+      pieces: [{ session: A, from: 4 }],
+      hidden: [{ from: 1, to: 3 }],
+    });
+    expect(viewLength(rewritten(state, 0))).toBe(0);
+  });
+
+  it("compresses to a summary and the tail, and hides nothing", () => {
+    const state = compressed(appended(initialView(A), 5), 2);
+    expect(names(state)).toEqual(["7/6", "7/4", "7/5"]);
+    expect(state.hidden).toEqual([]);
+    expect(names(appended(state, 1))).toEqual(["7/6", "7/4", "7/5", "7/7"]);
+    expect(compressed(appended(initialView(A), 5), 0).pieces).toEqual([{ session: A, from: 6 }]);
+  });
+
+  it("forks with a handful of numbers, whatever the length", () => {
+    const fork = forked(appended(initialView(A), 10_000), B, 9_000);
+    expect(fork).toEqual({
+      self: B,
+      nextSeq: 1,
+      pieces: [
+        { session: A, from: 1, to: 9_000 },
+        { session: B, from: 1 },
+      ],
+      hidden: [],
+    });
+    expect(forked(initialView(A), B)).toEqual(initialView(B));
+  });
+
+  it("never hides the origin's messages when a fork undoes them", () => {
+    const fork = appended(forked(appended(initialView(A), 3), B), 2);
+    const undone = cut(fork, 1);
+    expect(names(undone)).toEqual(["7/1"]);
+    expect(undone.hidden).toEqual([{ from: 1, to: 2 }]);
+  });
+
+  it("finds nothing outside the view", () => {
+    const state = cut(appended(initialView(A), 3), 2);
+    expect(positionOf(state, A, 3)).toBeUndefined();
+    expect(positionOf(state, B, 1)).toBeUndefined();
+    expect(messageAt(state, 2)).toBeUndefined();
+    expect(messageAt(state, -1)).toBeUndefined();
+    expect(messageAt(state, 0.5)).toBeUndefined();
+  });
+
+  it("refuses half messages and messages that were never said", () => {
+    const state = appended(initialView(A), 3);
+    expect(() => cut(state, -1)).toThrow(PostriderError);
+    expect(() => appended(state, 1.5)).toThrow(PostriderError);
+    expect(() => rewritten(state, Number.NaN)).toThrow(PostriderError);
+    expect(() => restored(state, [{ session: A, from: 1, to: 4 }])).toThrow(PostriderError);
+    expect(() => restored(state, [{ session: B, from: 0, to: 4 }])).toThrow(PostriderError);
+  });
+});
+
+/** The model: a session as a plain array of message names, changed by copying. */
+interface Model {
+  readonly self: number;
+  next: number;
+  shown: string[];
+  hidden: Set<string>;
+}
+
+interface Op {
+  readonly op: "append" | "rewrite" | "cut" | "compress" | "fork" | "restore";
+  readonly on: number;
+  readonly n: number;
+}
+
+const ops: fc.Arbitrary<Op[]> = fc.array(
+  fc.record({
+    op: fc.constantFrom("append", "append", "rewrite", "cut", "compress", "fork", "restore"),
+    on: fc.nat(5),
+    n: fc.nat(9),
+  }),
+  { maxLength: 40 },
+);
+
+describe("whatever happens to sessions", () => {
+  it("shows what an array would, in every session, and each message once", () => {
+    fc.assert(
+      fc.property(ops, (list) => {
+        for (const [state, model] of run(list)) {
+          expect(names(state)).toEqual(model.shown);
+          expect(viewLength(state)).toBe(model.shown.length);
+          expect(state.nextSeq).toBe(model.next);
+          expect(new Set(model.shown).size).toBe(model.shown.length);
+        }
+      }),
+    );
+  });
+
+  it("ends every list with the session's own open piece, and keeps no empty or divided ones", () => {
+    fc.assert(
+      fc.property(ops, (list) => {
+        for (const [state] of run(list)) {
+          const last = state.pieces.at(-1);
+          expect(last?.session).toBe(state.self);
+          expect(last !== undefined && "to" in last).toBe(false);
+          expect(last?.from).toBeLessThanOrEqual(state.nextSeq);
+          for (const [i, piece] of state.pieces.slice(0, -1).entries()) {
+            const next = state.pieces[i + 1];
+            expect(piece.to).toBeGreaterThanOrEqual(piece.from);
+            expect(next?.session === piece.session && next.from === (piece.to ?? 0) + 1).toBe(false);
+          }
+        }
+      }),
+    );
+  });
+
+  it("hides exactly the own messages that were taken back, and none that is shown", () => {
+    fc.assert(
+      fc.property(ops, (list) => {
+        for (const [state, model] of run(list)) {
+          const hidden = state.hidden.flatMap(({ from, to }) =>
+            Array.from({ length: to - from + 1 }, (_, i) => `${state.self}/${from + i}`),
+          );
+          expect(new Set(hidden)).toEqual(model.hidden);
+          expect(hidden.filter((name) => model.shown.includes(name))).toEqual([]);
+          for (const [i, range] of state.hidden.slice(1).entries()) {
+            expect(range.from).toBeGreaterThan((state.hidden[i]?.to ?? 0) + 1);
+          }
+        }
+      }),
+    );
+  });
+
+  it("can take every operation back", () => {
+    fc.assert(
+      fc.property(ops, fc.nat(9), (list, n) => {
+        for (const [state] of run(list)) {
+          const before = shownPieces(state);
+          const changes = [appended(state, n), cut(state, n), rewritten(state, n), compressed(state, n)];
+          for (const changed of changes) expect(shownPieces(restored(changed, before))).toEqual(before);
+          expect(restored(cut(state, n), before)).toEqual(restored(state, before));
+        }
+      }),
+    );
+  });
+
+  it("agrees with itself about where a message is", () => {
+    fc.assert(
+      fc.property(ops, (list) => {
+        for (const [state] of run(list)) {
+          for (let i = 0; i < viewLength(state); i++) {
+            const message = messageAt(state, i);
+            expect(message && positionOf(state, message.session, message.seq)).toBe(i);
+          }
+          expect(messageAt(state, viewLength(state))).toBeUndefined();
+        }
+      }),
+    );
+  });
+});
+
+/** Frozen states prove that no operation, a fork least of all, changes what it was given. */
+function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
+  const sessions: [ViewState, Model, ViewState[]][] = [
+    [frozen(initialView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],
+  ];
+  for (const { op, on, n } of list) {
+    const entry = sessions[on % sessions.length];
+    if (entry === undefined) continue;
+    const [state, model, versions] = entry;
+    versions.push(state);
+    if (op === "fork") {
+      const self = sessions.length + 1;
+      const shown = model.shown.slice(0, n);
+      sessions.push([frozen(forked(state, self, n)), { self, next: 1, shown, hidden: new Set() }, []]);
+    } else if (op === "append") {
+      entry[0] = frozen(appended(state, n));
+      model.shown.push(...fresh(model, n));
+    } else if (op === "rewrite") {
+      entry[0] = frozen(rewritten(state, n));
+      show(model, fresh(model, n));
+    } else if (op === "cut") {
+      entry[0] = frozen(cut(state, n));
+      show(model, model.shown.slice(0, n));
+    } else if (op === "compress") {
+      entry[0] = frozen(compressed(state, n));
+      model.shown = [...fresh(model, 1), ...(n === 0 ? [] : model.shown.slice(-n))];
+    } else {
+      const version = versions[n % versions.length] ?? state;
+      entry[0] = frozen(restored(state, shownPieces(version)));
+      show(model, names(version));
+    }
+  }
+  return sessions.map(([state, model]) => [state, model] as const);
+}
+
+function fresh(model: Model, count: number): string[] {
+  return Array.from({ length: count }, () => `${model.self}/${model.next++}`);
+}
+
+function show(model: Model, shown: string[]): void {
+  const own = (name: string): boolean => name.startsWith(`${model.self}/`);
+  for (const name of model.shown.filter(own)) model.hidden.add(name);
+  for (const name of shown) model.hidden.delete(name);
+  model.shown = shown;
+}
+
+function names(state: ViewState): string[] {
+  return shownPieces(state).flatMap(({ session, from, to }) =>
+    Array.from({ length: to - from + 1 }, (_, i) => `${session}/${from + i}`),
+  );
+}
+
+function frozen(state: ViewState): ViewState {
+  for (const piece of state.pieces) Object.freeze(piece);
+  Object.freeze(state.pieces);
+  Object.freeze(state.hidden);
+  return Object.freeze(state);
+}

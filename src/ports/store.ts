@@ -1,0 +1,159 @@
+import type { Conversation, Open, Opened, PolicyDecision } from "../core/conversation.ts";
+import type { Delivery, Settle } from "../core/delivery.ts";
+import type {
+  Hit,
+  Listed,
+  ListQuery,
+  Page,
+  Said,
+  SearchRequest,
+  Shows,
+  Stats,
+  Versions,
+} from "../core/listing.ts";
+import type { Message, NewMessage } from "../core/message.ts";
+import type { Asker } from "../core/owner.ts";
+import type { Refused } from "../core/refusal.ts";
+import type { Reshape, Reshaped } from "../core/reshape.ts";
+import type { Runner } from "../core/runner.ts";
+import type { NewSession, Session, SessionChange } from "../core/session.ts";
+import type { Source } from "../core/source.ts";
+import type { ImportedSession } from "../core/transfer.ts";
+import type { Accept, Accepted, Blob, Claim, Finish, Finished, Shown, Turn } from "../core/turn.ts";
+import type { UsageDelta } from "../core/usage.ts";
+
+/** A session, and who asks for it. Someone else's session and no session look the same. */
+export interface Ask {
+  readonly asker: Asker;
+  readonly session: string;
+}
+
+type Now = { readonly now: number };
+type Maybe<T> = Promise<T | Refused>;
+
+/**
+ * The steps of the flow. Each is atomic: when its promise resolves, all of it is durable; when it rejects,
+ * none of it happened. What a rule forbids is answered by a refusal, never by an exception.
+ */
+export interface Steps {
+  /** One conversation per identity, however many open it at once; a stale one gets a new session. */
+  open(input: Open): Promise<Opened>;
+  /** The message is an inbox row, once, and the cursor has moved; the turn has begun if the session was free. */
+  accept(input: Accept): Promise<Accepted>;
+  /** One runner per session. `undefined` while another lives and holds it, or when nothing waits. */
+  claim(input: Claim): Promise<Turn | undefined>;
+  /** The messages follow each other at the end of the session. With a fence, only the turn's holder may. */
+  append(input: Append): Maybe<{ readonly seqs: readonly number[] }>;
+  /** Messages, usage, deliveries and inbox are stored, the lease is free, the next work found: all or nothing. */
+  finish(input: Finish): Maybe<Finished>;
+  /** The attempt's outcome is known; a sent delivery is never sent again. */
+  settle(input: Settle): Maybe<Delivery>;
+  /** Waiting messages of a conversation will not run. Returns them. */
+  cancelWaiting(input: { readonly conversation: number } & Now): Promise<readonly NewMessage[]>;
+  /** The note or notice about a fresh start was given: never again. */
+  markShown(input: { readonly conversation: number; readonly shown: Shown }): Promise<void>;
+}
+
+/** What a person does to sessions. */
+export interface Shapes {
+  /** A session of its own, addressed by id. The same id twice is refused. */
+  create(
+    input: { readonly session: NewSession & { readonly owner: string }; readonly profile: string } & Now,
+  ): Maybe<Session>;
+  /** The conversation points at a new session; the old one stays resumable. */
+  reset(
+    input: { readonly asker: Asker; readonly conversation: number; readonly newSession: NewSession } & Now,
+  ): Maybe<Opened>;
+  /** The conversation points at this session. Refused unless everyone who would then read it may see it. */
+  switchTo(input: Ask & { readonly conversation: number } & Now): Maybe<Opened>;
+  reshape(input: Reshape): Maybe<Reshaped>;
+  /** A new session that shows what the other shows now, or its first `keep` messages. */
+  fork(input: Ask & { readonly newSession: NewSession; readonly keep?: number } & Now): Maybe<Session>;
+  /** Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage. */
+  setTitle(input: Ask & { readonly title?: string; readonly numbered?: boolean }): Maybe<Session>;
+  change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;
+  recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
+  /** Gone, words and all; only what a fork still shows stays, and belongs to the fork's owner. */
+  remove(input: Ask & Now): Maybe<boolean>;
+  /** Ended sessions last used before `before`, oldest first. */
+  prune(input: Prune): Promise<readonly Session[]>;
+  hold(input: Ask & { readonly name: string; readonly until: number }): Maybe<Session>;
+  release(input: Ask & { readonly name: string }): Promise<boolean>;
+  /** A whole session with its messages and view, in one commit. An id that is there already is refused. */
+  importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
+}
+
+/** What may exist once, and who is alive. */
+export interface Runners {
+  beat(input: { readonly runner: Runner } & Now): Promise<void>;
+  retire(input: { readonly runner: string }): Promise<void>;
+  /** A rising number for the holder; `undefined` while another live runner holds it. */
+  lease(
+    input: { readonly name: string; readonly runner: string; readonly ttlMs: number } & Now,
+  ): Promise<number | undefined>;
+  unlease(input: { readonly name: string; readonly runner: string }): Promise<boolean>;
+}
+
+/** The read side: never waits for a writer. */
+export interface Reads {
+  /** Exact id or handle first; else every session whose id begins so (10 at most). */
+  find(input: { readonly asker: Asker; readonly text: string }): Promise<readonly Session[]>;
+  findByTitle(input: { readonly asker: Asker; readonly title: string }): Promise<Session | undefined>;
+  /** The conversations of this source's chat that the asker may know of, without touching any. */
+  conversations(input: {
+    readonly asker: Asker;
+    readonly source?: Source;
+    readonly session?: string;
+  }): Promise<readonly Conversation[]>;
+  /** What the session shows, in order. */
+  history(input: Shows): Promise<readonly Message[] | undefined>;
+  /** Everything ever said in it. */
+  messages(input: Said): Promise<readonly Message[] | undefined>;
+  /** What it shows, as runs of messages; and which of its own messages are hidden. */
+  shape(input: Ask): Promise<Shape | undefined>;
+  versions(input: Ask): Promise<readonly Versions[]>;
+  decisions(input: {
+    readonly asker: Asker;
+    readonly conversation: number;
+  }): Promise<readonly PolicyDecision[]>;
+  list(input: ListQuery): Promise<Page<Listed>>;
+  search(input: SearchRequest): Promise<readonly Hit[]>;
+  /** Bytes of a part of a message that the asker may see. */
+  blob(input: { readonly asker: Asker; readonly hash: string }): Promise<Uint8Array | undefined>;
+  hasOther(input: Ask): Promise<boolean>;
+  stats(input: { readonly asker: Asker }): Promise<Stats>;
+  /** Sessions with input that waits, or with a turn whose runner is gone. */
+  work(input: Now): Promise<readonly string[]>;
+  deliveries(input: { readonly dueAt: number; readonly limit: number }): Promise<readonly Delivery[]>;
+  cursor(input: { readonly name: string }): Promise<string | undefined>;
+}
+
+export interface Store extends Steps, Shapes, Runners, Reads {
+  /** Called after something was committed, here or by another process (within 250 ms). Returns how to stop. */
+  onChange(listener: () => void): () => void;
+  /** Waits for what is under way, then lets go of everything. */
+  close(): Promise<void>;
+}
+
+export interface Append extends Ask {
+  readonly messages: readonly NewMessage[];
+  readonly blobs?: readonly Blob[];
+  readonly fence?: number;
+  readonly now: number;
+}
+
+export interface Prune {
+  readonly asker: Asker;
+  readonly before: number;
+  readonly platform?: string;
+  readonly kinds?: readonly string[];
+  /** Only tells what would go. */
+  readonly dryRun: boolean;
+  readonly limit?: number;
+  readonly now: number;
+}
+
+export interface Shape {
+  readonly pieces: readonly { readonly session: string; readonly from: number; readonly to: number }[];
+  readonly hidden: readonly { readonly from: number; readonly to: number }[];
+}

@@ -1,0 +1,57 @@
+import type { Routing } from "../core/conversation.ts";
+import { type ScopeSettings, scopeFor } from "../core/identity.ts";
+import { sessionId } from "../core/ids.ts";
+import type { PersonId } from "../core/owner.ts";
+import {
+  DEFAULT_RESET_POLICY,
+  policyFor,
+  type ResetPolicy,
+  type ResetSettings,
+  resetInstants,
+} from "../core/reset-policy.ts";
+import type { SessionKind } from "../core/session.ts";
+import { type SourceInput, source } from "../core/source.ts";
+import type { Clock } from "../ports/clock.ts";
+
+/** What decides where a message belongs: settings, time and chance. */
+export interface RoutingSettings {
+  readonly zone: string;
+  readonly profile: string;
+  readonly reset: ResetSettings;
+  readonly scope: ScopeSettings;
+  readonly clock: Clock;
+}
+
+export interface RoutingOptions {
+  readonly kind?: SessionKind;
+  /** Whom this account belongs to, when you know. */
+  readonly person?: PersonId;
+  /** Instead of the settings' policy. */
+  readonly policy?: ResetPolicy;
+}
+
+export const DEFAULT_RESET: ResetSettings = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
+
+/** Everything a store needs to find or make the conversation of a source, as plain values. */
+export function routingOf(
+  from: SourceInput,
+  settings: RoutingSettings,
+  options: RoutingOptions = {},
+): Routing {
+  const where = source(from);
+  const now = settings.clock.now();
+  const policy = options.policy ?? policyFor(settings.reset, where.platform, where.chatType);
+  return {
+    source: where,
+    profile: settings.profile,
+    scope: scopeFor(settings.scope, where.platform),
+    reset: resetInstants(policy, now, settings.zone),
+    newSession: { id: newSessionId(settings), kind: options.kind ?? "chat" },
+    now,
+    ...(options.person !== undefined && { person: options.person }),
+  };
+}
+
+export function newSessionId({ clock, zone }: Pick<RoutingSettings, "clock" | "zone">): string {
+  return sessionId(clock.now(), zone, Buffer.from(clock.random(4)).toString("hex"));
+}

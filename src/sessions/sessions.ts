@@ -1,0 +1,313 @@
+import type { Conversation, Opened, PolicyDecision } from "../core/conversation.ts";
+import { PostriderError } from "../core/errors.ts";
+import type { ScopeSettings } from "../core/identity.ts";
+import { assertSessionId } from "../core/ids.ts";
+import type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "../core/listing.ts";
+import type { Message } from "../core/message.ts";
+import type { Asker, PersonId } from "../core/owner.ts";
+import { isRefused, unrefused } from "../core/refusal.ts";
+import type { ResetSettings } from "../core/reset-policy.ts";
+import type { Reshape, Reshaped } from "../core/reshape.ts";
+import type { NewSession, Session, SessionChange, SessionKind } from "../core/session.ts";
+import type { SourceInput } from "../core/source.ts";
+import { cleanTitle } from "../core/titles.ts";
+import type { Shown } from "../core/turn.ts";
+import type { UsageDelta } from "../core/usage.ts";
+import { assertZone } from "../core/zone.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import { exportSession, importSession, type SessionExport } from "./export.ts";
+import { follow } from "./follow.ts";
+import { type MessageInput, readyMessages } from "./message-input.ts";
+import { DEFAULT_RESET, newSessionId, type RoutingOptions, routingOf } from "./routing.ts";
+import { systemClock, systemZone } from "./system-clock.ts";
+
+export interface SessionsOptions {
+  readonly store: Store;
+  /** The zone in which "daily at 4" is meant and session ids are written. Default: this machine's. */
+  readonly zone?: string;
+  /** When conversations start afresh. Default: after a day of silence, and daily at 4. */
+  readonly reset?: ResetSettings;
+  /** Who shares a conversation. Default: everyone in a group or thread has their own. */
+  readonly scope?: ScopeSettings;
+  readonly profile?: string;
+  /** For tests: time and chance. */
+  readonly clock?: Clock;
+}
+
+export interface OpenOptions extends RoutingOptions {
+  /** Start a new session whatever the policy says. */
+  readonly fresh?: boolean;
+}
+
+export interface CreateOptions extends Omit<NewSession, "id" | "kind" | "owner"> {
+  readonly id?: string;
+  readonly kind?: SessionKind;
+}
+
+/** A session by id, and who asks. Reading what one may not see gives `undefined`; changing it is `not_found`. */
+export interface Sessions {
+  /**
+   * The conversation of this source and its current session, made at first contact and renewed by policy. Two
+   * callers at once get the same one. `fresh` tells why a new session began, until `markShown`.
+   */
+  open(from: SourceInput, options?: OpenOptions): Promise<Opened>;
+  /** The model or the person was told about the fresh start; it will not be reported again. */
+  markShown(conversation: number, shown: Shown): Promise<void>;
+  /** A session that belongs to no chat, addressed by its id. */
+  create(who: { readonly person: PersonId }, options?: CreateOptions): Promise<Session>;
+
+  /** Adds messages at the end. Resolves when they are on the disk; returns their seqs. */
+  append(
+    who: Asker,
+    id: string,
+    messages: MessageInput | readonly MessageInput[],
+  ): Promise<readonly number[]>;
+  /** What the session shows: what the model should see. */
+  history(
+    who: Asker,
+    id: string,
+    range?: { readonly offset?: number; readonly limit?: number },
+  ): Promise<readonly Message[] | undefined>;
+  /** How many messages the session shows. */
+  shownLength(who: Asker, id: string): Promise<number>;
+  /** Everything ever said in it, shown or not. */
+  messages(
+    who: Asker,
+    id: string,
+    range?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly Message[] | undefined>;
+  /** Yields what is said from now on (or after a seq), whichever process says it, until the signal aborts. */
+  follow(
+    who: Asker,
+    id: string,
+    options?: { readonly after?: number; readonly signal?: AbortSignal },
+  ): AsyncIterable<Message>;
+  /** Shows these messages and nothing else. What was said stays readable through `messages`. */
+  rewrite(who: Asker, id: string, messages: readonly MessageInput[]): Promise<Reshaped>;
+  /** Takes the last human message and all after it out of view. */
+  undo(who: Asker, id: string): Promise<Reshaped>;
+  /** Takes back the last undo or rewind, unless something was said since. */
+  redo(who: Asker, id: string): Promise<Reshaped>;
+  /** Shows nothing after this message. */
+  rewind(who: Asker, id: string, to: { readonly session?: string; readonly seq: number }): Promise<Reshaped>;
+  /** Shows a summary and the last messages instead of all of them. The originals stay searchable. */
+  compress(
+    who: Asker,
+    id: string,
+    summary: string,
+    options?: { readonly keepLast?: number },
+  ): Promise<Reshaped>;
+  /** The shapes a session had, newest first; 50 or 30 days are kept. */
+  versions(who: Asker, id: string): Promise<readonly Versions[]>;
+  /** Shows what an earlier version showed. */
+  restore(who: Asker, id: string, version: number): Promise<Reshaped>;
+  /** A new session that shows the same; each goes its own way from here. Costs the same at any length. */
+  fork(who: Asker, id: string, options?: CreateOptions & { readonly keep?: number }): Promise<Session>;
+  /** Adds a model call's tokens and cost. */
+  recordUsage(who: Asker, id: string, usage: UsageDelta): Promise<Session>;
+
+  /** The conversation gets a new session. The old one stays resumable. */
+  reset(who: Asker, conversation: number): Promise<Opened>;
+  /** The conversation goes on in this session. Unknown: `undefined`. Not yours, or not for everyone there: `not_allowed`. */
+  switchTo(who: Asker, conversation: number, id: string): Promise<Opened | undefined>;
+  /** Sets the title, unique among yours; empty clears it. */
+  title(who: Asker, id: string, title: string): Promise<Session>;
+  /** A title that must not fail: takes the next free number of its lineage. */
+  autoTitle(who: Asker, id: string, title: string): Promise<Session>;
+  /** The newest of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
+  findByTitle(who: Asker, title: string): Promise<Session | undefined>;
+  /** By id, handle or unambiguous beginning of an id. Several: `ambiguous`, with the candidates in details. */
+  find(who: Asker, text: string): Promise<Session | undefined>;
+  list(who: Asker, query?: Omit<ListQuery, "asker">): Promise<Page<Listed>>;
+  search(who: Asker, text: string, query?: Omit<SearchRequest, "asker" | "text">): Promise<readonly Hit[]>;
+  change(who: Asker, id: string, change: SessionChange): Promise<Session>;
+  archive(who: Asker, id: string, archived?: boolean): Promise<Session>;
+  /** Gone, words and all. What a fork still shows stays with the fork. */
+  remove(who: Asker, id: string): Promise<boolean>;
+  /** Ended sessions unused for 90 days. Tells what would go; with `dryRun: false` they go. */
+  prune(who: Asker, options?: PruneOptions): Promise<readonly Session[]>;
+  /** While held, the policy does not end it: some work of yours is not done. */
+  hold(who: Asker, id: string, name: string, ms: number): Promise<void>;
+  release(who: Asker, id: string, name: string): Promise<boolean>;
+  /** Whether this person has any session but this one. */
+  hasOther(who: Asker, id: string): Promise<boolean>;
+  stats(who: Asker): Promise<Stats>;
+  blob(who: Asker, hash: string): Promise<Uint8Array | undefined>;
+  /** The conversations that point at a session. */
+  conversations(who: Asker, id: string): Promise<readonly Conversation[]>;
+  /** Why a conversation started afresh, or did not; newest first. */
+  decisions(who: Asker, conversation: number): Promise<readonly PolicyDecision[]>;
+
+  /** Everything of a session as plain JSON: messages, what it shows, bytes. */
+  export(who: Asker, id: string): Promise<SessionExport | undefined>;
+  /** What `export` gave, as the same session. A session with that id is not touched: `invalid_input`. */
+  import(json: unknown, options?: { readonly owner?: string }): Promise<Session>;
+}
+
+export interface PruneOptions {
+  readonly olderThanDays?: number;
+  readonly platform?: string;
+  readonly kinds?: readonly SessionKind[];
+  readonly dryRun?: boolean;
+  readonly limit?: number;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** The session layer over a store. It keeps nothing in memory: make as many as you like. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const { store, scope = {}, profile = "main", clock = systemClock, reset = DEFAULT_RESET } = options;
+  const zone = assertZone(options.zone ?? systemZone());
+  const settings = { zone, profile, reset, scope, clock };
+  const newId = (): string => newSessionId(settings);
+  const reshaped = async (who: Asker, id: string, change: WithoutAsker<Reshape>): Promise<Reshaped> => {
+    const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
+    return unrefused(await store.reshape({ ...change, ...ask }));
+  };
+
+  return {
+    async open(from, { fresh = false, ...rest } = {}) {
+      return store.open({ ...routingOf(from, settings, rest), fresh });
+    },
+    markShown: (conversation, shown) => store.markShown({ conversation, shown }),
+    async create(who, { id = newId(), kind = "chat", title: raw, ...rest } = {}) {
+      const title = raw === undefined ? undefined : cleanTitle(raw);
+      const session = {
+        ...rest,
+        id: assertSessionId(id),
+        kind,
+        owner: who.person,
+        ...(title !== undefined && { title }),
+      };
+      return unrefused(await store.create({ session, profile, now: clock.now() }));
+    },
+
+    async append(who, id, input) {
+      const { messages, blobs } = readyMessages(input);
+      const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
+      return unrefused(await store.append({ ...ask, messages, blobs })).seqs;
+    },
+    history: (who, id, range = {}) => store.history({ ...range, asker: who, session: id }),
+    async shownLength(who, id) {
+      const shape = await store.shape({ asker: who, session: id });
+      return (shape?.pieces ?? []).reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
+    },
+    messages: (who, id, range = {}) => store.messages({ ...range, asker: who, session: id }),
+    follow: (who, id, range = {}) => follow(store, who, id, range),
+    async rewrite(who, id, input) {
+      const { messages, blobs } = readyMessages(input);
+      return reshaped(who, id, { kind: "rewrite", messages, blobs });
+    },
+    undo: (who, id) => reshaped(who, id, { kind: "undo" }),
+    redo: (who, id) => reshaped(who, id, { kind: "redo" }),
+    rewind: (who, id, to) =>
+      reshaped(who, id, { kind: "rewind", to: { session: to.session ?? id, seq: to.seq } }),
+    async compress(who, id, summary, { keepLast = 0 } = {}) {
+      const [message] = readyMessages({ role: "note", text: summary, extra: { summary: true } }).messages;
+      if (message === undefined) throw new PostriderError("internal", "A summary became no message.");
+      return reshaped(who, id, { kind: "compress", summary: message, keepLast });
+    },
+    versions: (who, id) => store.versions({ asker: who, session: id }),
+    restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
+    async fork(who, id, { keep, id: wanted = newId(), kind, title: raw, ...rest } = {}) {
+      const title = raw === undefined ? undefined : cleanTitle(raw);
+      const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
+      const newSession = {
+        ...rest,
+        id: assertSessionId(wanted),
+        kind: kind ?? "chat",
+        ...(title !== undefined && { title }),
+      };
+      return unrefused(await store.fork({ ...ask, newSession, ...(keep !== undefined && { keep }) }));
+    },
+    async recordUsage(who, id, usage) {
+      return unrefused(await store.recordUsage({ asker: who, session: assertSessionId(id), usage }));
+    },
+
+    async reset(who, conversation) {
+      const newSession = { id: newId(), kind: "chat" as const };
+      return unrefused(await store.reset({ asker: who, conversation, newSession, now: clock.now() }));
+    },
+    async switchTo(who, conversation, id) {
+      const result = await store.switchTo({
+        asker: who,
+        conversation,
+        session: assertSessionId(id),
+        now: clock.now(),
+      });
+      return isRefused(result) && result.refused === "not_found" ? undefined : unrefused(result);
+    },
+    async title(who, id, raw) {
+      const title = cleanTitle(raw);
+      return unrefused(
+        await store.setTitle({
+          asker: who,
+          session: assertSessionId(id),
+          ...(title !== undefined && { title }),
+        }),
+      );
+    },
+    async autoTitle(who, id, raw) {
+      const title = cleanTitle(raw);
+      return unrefused(
+        await store.setTitle({
+          asker: who,
+          session: assertSessionId(id),
+          ...(title !== undefined && { title }),
+          numbered: true,
+        }),
+      );
+    },
+    findByTitle: async (who, raw) => {
+      const title = cleanTitle(raw);
+      return title === undefined ? undefined : store.findByTitle({ asker: who, title });
+    },
+    async find(who, text) {
+      const found = await store.find({ asker: who, text });
+      if (found.length > 1) {
+        throw new PostriderError(
+          "ambiguous",
+          `"${text.slice(0, 80)}" could be ${found.length} sessions. Write more of the id.`,
+          {
+            details: { candidates: found.map(({ id, handle, title }) => ({ id, handle, title })) },
+          },
+        );
+      }
+      return found[0];
+    },
+    list: (who, query = {}) => store.list({ ...query, asker: who }),
+    search: (who, text, query = {}) => store.search({ ...query, asker: who, text }),
+    async change(who, id, change) {
+      return unrefused(
+        await store.change({ asker: who, session: assertSessionId(id), change, now: clock.now() }),
+      );
+    },
+    async archive(who, id, archived = true) {
+      const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
+      return unrefused(await store.change({ ...ask, change: { archived } }));
+    },
+    remove: async (who, id) => unrefused(await store.remove({ asker: who, session: id, now: clock.now() })),
+    prune(who, { olderThanDays = 90, dryRun = true, ...rest } = {}) {
+      const now = clock.now();
+      return store.prune({ ...rest, asker: who, before: now - olderThanDays * DAY_MS, dryRun, now });
+    },
+    async hold(who, id, name, ms) {
+      unrefused(
+        await store.hold({ asker: who, session: assertSessionId(id), name, until: clock.now() + ms }),
+      );
+    },
+    release: (who, id, name) => store.release({ asker: who, session: id, name }),
+    hasOther: (who, id) => store.hasOther({ asker: who, session: id }),
+    stats: (who) => store.stats({ asker: who }),
+    blob: (who, hash) => store.blob({ asker: who, hash }),
+    conversations: (who, id) => store.conversations({ asker: who, session: id }),
+    decisions: (who, conversation) => store.decisions({ asker: who, conversation }),
+
+    export: (who, id) => exportSession(store, who, id),
+    import: (json, { owner } = {}) =>
+      importSession(store, json, { profile, now: clock.now(), ...(owner !== undefined && { owner }) }),
+  };
+}
+
+type WithoutAsker<T> = T extends unknown ? Omit<T, "asker" | "session" | "now"> : never;

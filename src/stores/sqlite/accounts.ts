@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import type { Participant } from "../../core/identity.ts";
+import { OWNER, type PersonId } from "../../core/owner.ts";
+import type { Source } from "../../core/source.ts";
+import type { Db } from "./connection.ts";
+import type { ConversationRow } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+export interface AccountRow {
+  n: number;
+  platform: string;
+  user_id: string | null;
+  alt_id: string | null;
+  person: string;
+}
+
+const byUser = "select * from accounts where platform = ? and user_id = ?";
+const byAlt = "select * from accounts where platform = ? and alt_id = ?";
+export const accountByNumber = "select * from accounts where n = ?";
+
+/** Platforms on which whoever speaks is the owner of this home. */
+const OWNERS_OWN: ReadonlySet<string> = new Set(["local", "acp", "web"]);
+
+/**
+ * The one account behind (platform, id, alternative id), made at its first contact. A platform that gives the
+ * alternative id only sometimes still gets one account: whichever half is known finds it, and the other half
+ * is learnt when both come together.
+ */
+export function resolveAccount(
+  db: Db,
+  source: Source,
+  participant: Participant,
+  named: PersonId | undefined,
+  now: number,
+): AccountRow {
+  const { platform } = source;
+  const { id = null, altId = null } = participant;
+  const found = id === null ? undefined : db.get<AccountRow>(byUser, platform, id);
+  const foundAlt = altId === null ? undefined : db.get<AccountRow>(byAlt, platform, altId);
+  if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
+    return merge(db, found, foundAlt, now);
+  const account = found ?? foundAlt;
+  if (account === undefined) return createAccount(db, source, id, altId, named, now);
+  if ((id !== null && account.user_id === null) || (altId !== null && account.alt_id === null)) {
+    db.run(
+      "update accounts set user_id = coalesce(user_id, ?), alt_id = coalesce(alt_id, ?) where n = ?",
+      id,
+      altId,
+      account.n,
+    );
+    return { ...account, user_id: account.user_id ?? id, alt_id: account.alt_id ?? altId };
+  }
+  return account;
+}
+
+/** The person behind a direct chat without a named sender: the chat itself is the account. */
+export function personOf(
+  db: Db,
+  source: Source,
+  account: AccountRow | undefined,
+  named: PersonId | undefined,
+  now: number,
+): PersonId {
+  if (named !== undefined) return ensurePerson(db, named, now);
+  if (OWNERS_OWN.has(source.platform)) return ensurePerson(db, OWNER, now);
+  return (account ?? resolveAccount(db, source, { id: source.chatId }, undefined, now)).person;
+}
+
+export function ensurePerson(db: Db, id: PersonId, now: number): PersonId {
+  db.run("insert or ignore into people (id, created_at) values (?, ?)", id, now);
+  return id;
+}
+
+function createAccount(
+  db: Db,
+  source: Source,
+  id: string | null,
+  altId: string | null,
+  named: PersonId | undefined,
+  now: number,
+): AccountRow {
+  const owns = OWNERS_OWN.has(source.platform) ? OWNER : `p_${randomBytes(6).toString("hex")}`;
+  const person = ensurePerson(db, named ?? owns, now);
+  const { lastInsertRowid } = db.run(
+    "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",
+    source.platform,
+    id,
+    altId,
+    person,
+    source.userName ?? null,
+    now,
+  );
+  return { n: lastInsertRowid, platform: source.platform, user_id: id, alt_id: altId, person };
+}
+
+/**
+ * Two accounts turn out to be one. The older stays and takes over the other's conversations and sessions. Where
+ * both talked in one place, the later active conversation stays and the other's session remains resumable.
+ */
+function merge(db: Db, one: AccountRow, other: AccountRow, now: number): AccountRow {
+  const [kept, gone] = one.n < other.n ? [one, other] : [other, one];
+  const person = gone.person === OWNER ? OWNER : kept.person;
+  for (const theirs of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
+    const mine = db.get<ConversationRow>(
+      "select * from conversations where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ? and account = ?",
+      theirs.profile,
+      theirs.platform,
+      theirs.chat_type,
+      theirs.chat_id,
+      theirs.thread_id,
+      kept.n,
+    );
+    if (mine === undefined) {
+      db.run("update conversations set account = ? where n = ?", kept.n, theirs.n);
+      continue;
+    }
+    const [stays, leaves] = mine.active_at >= theirs.active_at ? [mine, theirs] : [theirs, mine];
+    db.run("update inbox set conversation = ? where conversation = ?", stays.n, leaves.n);
+    db.run("delete from conversations where n = ?", leaves.n);
+    db.run("update conversations set account = ? where n = ?", kept.n, stays.n);
+    db.run(sql.endIfLeft, now, "merged", leaves.session);
+    db.run(
+      sql.insertDecision,
+      stays.n,
+      now,
+      "merged",
+      "one account",
+      null,
+      null,
+      null,
+      idOf(db, leaves.session),
+      idOf(db, stays.session),
+    );
+  }
+  db.run("delete from accounts where n = ?", gone.n);
+  const user_id = kept.user_id ?? gone.user_id;
+  const alt_id = kept.alt_id ?? gone.alt_id;
+  db.run(
+    "update accounts set user_id = ?, alt_id = ?, person = ? where n = ?",
+    user_id,
+    alt_id,
+    person,
+    kept.n,
+  );
+  const leaving = person === kept.person ? gone.person : kept.person;
+  if (leaving !== person) handOver(db, leaving, person);
+  return { ...kept, user_id, alt_id, person };
+}
+
+/** Everything of one person becomes the other's, unless an account still says who they are. */
+function handOver(db: Db, from: PersonId, to: PersonId): void {
+  if (db.get("select 1 from accounts where person = ?", from) !== undefined) return;
+  // Titles are unique per owner: one that both used stays with whoever had it.
+  db.run(
+    `update sessions set title = null where owner = ? and title is not null
+     and exists (select 1 from sessions o where o.owner = ? and o.title = sessions.title)`,
+    from,
+    to,
+  );
+  db.run("update sessions set owner = ? where owner = ?", to, from);
+  db.run("update conversations set person = ? where person = ?", to, from);
+}
+
+function idOf(db: Db, session: number): string | null {
+  return db.get<{ id: string }>(sql.sessionByNumber, session)?.id ?? null;
+}

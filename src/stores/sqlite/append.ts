@@ -1,0 +1,78 @@
+import { PostriderError } from "../../core/errors.ts";
+import { type NewMessage, toolCallCount } from "../../core/message.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import type { Blob } from "../../core/turn.ts";
+import type { Append } from "../../ports/store.ts";
+import type { Db } from "./connection.ts";
+import { messageColumns, messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
+import * as sql from "./sql.ts";
+import { ownedSession } from "./visible.ts";
+
+export function append(db: Db, input: Append): { seqs: number[] } | Refused {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return refuse("not_found", "There is no such session.");
+  const stale = staleFence(session, input.fence);
+  if (stale !== undefined) return stale;
+  const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
+  db.run(sql.growSession, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  return { seqs: grown.seqs };
+}
+
+export function staleFence(session: SessionRow, fence: number | undefined): Refused | undefined {
+  if (fence === undefined || (session.fence === fence && session.lease_holder !== null)) return undefined;
+  return refuse("stale_fence", "Another runner has taken this session over; this write comes too late.");
+}
+
+/** What the session's row must grow by; each caller does so in the statement it runs anyway. */
+export interface Grown {
+  readonly seqs: number[];
+  readonly lastAt: number;
+  readonly humans: number;
+  readonly toolCalls: number;
+}
+
+/** Inserts the rows at the session's end. The caller grows the session's row in the same step. */
+export function insertMessages(
+  db: Db,
+  session: Pick<SessionRow, "n" | "next_seq">,
+  messages: readonly NewMessage[],
+  blobs: readonly Blob[] | undefined,
+  now: number,
+): Grown {
+  if (session.next_seq + messages.length > SEQ_BITS) {
+    throw new PostriderError(
+      "too_large",
+      `A session holds at most ${SEQ_BITS - 1} messages. Start a new one.`,
+    );
+  }
+  const seqs: number[] = [];
+  let lastAt = 0;
+  let humans = 0;
+  let toolCalls = 0;
+  for (const blob of blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
+  for (const message of messages) {
+    const seq = session.next_seq + seqs.length;
+    const at = message.at ?? now;
+    const [role, text, parts, meta] = messageColumns(message);
+    db.run(sql.insertMessage, messageId(session.n, seq), at, role, text, parts, meta);
+    if (parts !== null) useBlobs(db, session.n, message);
+    seqs.push(seq);
+    lastAt = Math.max(lastAt, at);
+    if (message.role === "user") humans += 1;
+    toolCalls += toolCallCount(message);
+  }
+  return { seqs, lastAt, humans, toolCalls };
+}
+
+/** Names the blobs that this session needs. One that is not there fails the step: a part never dangles. */
+export function useBlobs(db: Db, session: number, message: Pick<NewMessage, "parts">): void {
+  for (const part of message.parts) {
+    if (!("blob" in part) || part.blob === undefined) continue;
+    if (db.get(sql.blobSize, part.blob) === undefined) {
+      throw new PostriderError("invalid_input", "A part names bytes that were not given with it.", {
+        details: { field: "blob", hash: part.blob },
+      });
+    }
+    db.run(sql.useBlob, part.blob, session);
+  }
+}

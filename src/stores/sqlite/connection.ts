@@ -1,0 +1,204 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname } from "node:path";
+import Database from "better-sqlite3";
+import { PostriderError } from "../../core/errors.ts";
+import { retryBusy, storeError } from "./failure.ts";
+import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+
+/** What this store uses of better-sqlite3, with every statement prepared once. */
+export interface Db {
+  get<Row>(sql: string, ...values: readonly unknown[]): Row | undefined;
+  all<Row>(sql: string, ...values: readonly unknown[]): Row[];
+  /** Rows as arrays, for long histories. */
+  rows(sql: string, ...values: readonly unknown[]): unknown[][];
+  run(
+    sql: string,
+    ...values: readonly unknown[]
+  ): { readonly changes: number; readonly lastInsertRowid: number };
+  exec(sql: string): void;
+  pragma(text: string): unknown;
+  readonly inTransaction: boolean;
+  readonly file: string;
+  close(): void;
+}
+
+export interface WriterOptions {
+  readonly file: string;
+  /** The database file may not grow beyond this; a write that would is refused with `disk_full`. */
+  readonly maxBytes?: number;
+}
+
+/** Opens the database to write, creating or migrating it first. There is one writer per store. */
+export function openWriter({ file, maxBytes }: WriterOptions): Db {
+  try {
+    if (!existsSync(file)) create(file);
+    else if (statSync(file).size === 0) throw empty(file);
+    const db = open(file, false);
+    migrate(db, MIGRATIONS);
+    if (maxBytes !== undefined) {
+      const pageSize = Number(db.pragma("page_size"));
+      db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+    }
+    return db;
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+/** A second connection that cannot write, for reads that must not wait for the writer. */
+export function openReader(file: string): Db {
+  try {
+    return open(file, true);
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+function open(file: string, readonly: boolean): Db {
+  const raw = new Database(file, { readonly, fileMustExist: true, timeout: 0 });
+  const db = wrap(raw, file);
+  try {
+    retryBusy(() => {
+      db.pragma("foreign_keys = ON");
+      db.pragma("temp_store = MEMORY");
+      if (readonly) return;
+      db.pragma("journal_mode = WAL");
+      db.pragma("synchronous = FULL");
+      db.pragma("wal_autocheckpoint = 4000");
+      // What was removed is overwritten, not just unlinked.
+      db.pragma("secure_delete = ON");
+    });
+    return db;
+  } catch (error) {
+    raw.close();
+    throw error;
+  }
+}
+
+function wrap(raw: Database.Database, file: string): Db {
+  const prepared = new Map<string, Database.Statement>();
+  const statement = (sql: string): Database.Statement => {
+    let found = prepared.get(sql);
+    if (found === undefined) {
+      found = raw.prepare(sql);
+      prepared.set(sql, found);
+    }
+    return found;
+  };
+  const arrays = new Map<string, Database.Statement>();
+  return {
+    get: <Row>(sql: string, ...values: readonly unknown[]) =>
+      statement(sql).get(...values) as Row | undefined,
+    all: <Row>(sql: string, ...values: readonly unknown[]) => statement(sql).all(...values) as Row[],
+    rows: (sql, ...values) => {
+      let found = arrays.get(sql);
+      if (found === undefined) {
+        found = raw.prepare(sql).raw();
+        arrays.set(sql, found);
+      }
+      return found.all(...values) as unknown[][];
+    },
+    run: (sql, ...values) => {
+      const { changes, lastInsertRowid } = statement(sql).run(...values);
+      return { changes, lastInsertRowid: Number(lastInsertRowid) };
+    },
+    exec: (sql) => {
+      raw.exec(sql);
+    },
+    pragma: (text) => raw.pragma(text, { simple: true }),
+    get inTransaction() {
+      return raw.inTransaction;
+    },
+    file,
+    close: () => raw.close(),
+  };
+}
+
+/**
+ * A new database is built under another name and linked into place whole. So an empty file is never ours: it is
+ * a broken one, and two processes that start at once get the same database.
+ */
+function create(file: string): void {
+  if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+    throw new PostriderError(
+      "corrupt",
+      `${basename(file)} is missing but its write-ahead log is there. Put the database file back beside it, or move the log away to start afresh.`,
+      { details: { file } },
+    );
+  }
+  const building = `${file}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
+  try {
+    closeSync(openSync(building, "wx", 0o600));
+    const db = open(building, false);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    migrate(db, MIGRATIONS);
+    db.close();
+    try {
+      linkSync(building, file);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "EEXIST") return;
+      // A file system without hard links: not atomic, but it never overwrites.
+      if (code === "EPERM" || code === "ENOTSUP" || code === "EOPNOTSUPP") {
+        copyFileSync(building, file, constants.COPYFILE_EXCL);
+      } else throw error;
+    }
+  } finally {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(building + suffix, { force: true });
+  }
+}
+
+/** Brings the schema to the newest version in one transaction, after a copy of what was there. */
+export function migrate(db: Db, migrations: readonly string[]): void {
+  const version = (): number => Number(retryBusy(() => db.pragma("user_version")));
+  const newest = migrations.length;
+  const found = version();
+  if (found > newest) {
+    throw new PostriderError(
+      "newer_schema",
+      `${basename(db.file)} was written by a newer Postrider (schema ${found}; this one knows ${newest}). Update Postrider; nothing was changed.`,
+      { details: { file: db.file, found, newest } },
+    );
+  }
+  if (Number(db.pragma("application_id")) !== APPLICATION_ID) {
+    throw new PostriderError(
+      "corrupt",
+      `${basename(db.file)} is a database, but not Postrider's. Name another file; this one was not touched.`,
+      { details: { file: db.file } },
+    );
+  }
+  if (found === newest) return;
+  if (found > 0) backUp(db, found);
+  retryBusy(() => db.exec("begin immediate"));
+  try {
+    for (const migration of migrations.slice(version())) db.exec(migration);
+    db.pragma(`user_version = ${newest}`);
+    db.exec("commit");
+  } catch (error) {
+    if (db.inTransaction) db.exec("rollback");
+    throw error;
+  }
+}
+
+function backUp(db: Db, version: number): void {
+  const copy = `${db.file}.schema-${version}.bak`;
+  if (!existsSync(copy)) db.run("vacuum into ?", copy);
+}
+
+function empty(file: string): PostriderError {
+  return new PostriderError(
+    "corrupt",
+    `${basename(file)} is empty, so it is not a database any more. Restore it from a backup, or remove it from ${dirname(file)} to start afresh.`,
+    { details: { file } },
+  );
+}

@@ -1,0 +1,88 @@
+import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
+import { append } from "./append.ts";
+import type { Db } from "./connection.ts";
+import { deliveries, settle } from "./deliveries.ts";
+import { list, stats } from "./listing.ts";
+import * as reading from "./reading.ts";
+import { prune, remove } from "./removal.ts";
+import { open } from "./routing.ts";
+import { beat, lease, retire, unlease } from "./runners.ts";
+import { search } from "./search.ts";
+import { change, create, hold, recordUsage, release, reset, setTitle, switchTo } from "./sessions.ts";
+import { fork, reshape } from "./shapes.ts";
+import { importSession } from "./transfer.ts";
+import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
+
+/** A port's methods as they are on a connection: at once, with the connection in front. */
+export type On<Port> = {
+  [Name in keyof Port]: Port[Name] extends (input: infer Input) => Promise<infer Output>
+    ? (db: Db, input: Input) => Output
+    : never;
+};
+
+export type Writes = Steps & Shapes & Runners;
+
+/** Everything that writes. Each runs inside a transaction that the writer opens and commits. */
+export const WRITES: On<Writes> = {
+  open,
+  accept,
+  claim,
+  append,
+  finish,
+  settle,
+  cancelWaiting,
+  markShown,
+  create,
+  reset,
+  switchTo,
+  reshape,
+  fork,
+  setTitle,
+  change,
+  recordUsage,
+  remove,
+  prune,
+  hold,
+  release,
+  importSession,
+  beat,
+  retire,
+  lease,
+  unlease,
+};
+
+export const READS: On<Reads> = {
+  find: reading.find,
+  findByTitle: reading.findByTitle,
+  conversations: reading.conversations,
+  history: reading.history,
+  messages: reading.messages,
+  shape: reading.shape,
+  versions: reading.versions,
+  decisions: reading.decisions,
+  blob: reading.blob,
+  hasOther: reading.hasOther,
+  work: reading.work,
+  cursor: reading.cursor,
+  deliveries,
+  list,
+  stats,
+  search,
+};
+
+export interface Call {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+type Operation = (db: Db, input: unknown) => unknown;
+
+export function write(name: string): Operation {
+  return WRITES[name as keyof Writes] as Operation;
+}
+
+export function read(name: string): Operation {
+  return READS[name as keyof Reads] as Operation;
+}

@@ -1,0 +1,165 @@
+import type { Conversation } from "../../core/conversation.ts";
+import { type Message, type NewMessage, type Part, ROLES, textOf } from "../../core/message.ts";
+import type { EndReason, Session, SessionKind } from "../../core/session.ts";
+import type { Source } from "../../core/source.ts";
+
+/** A session's row as SQLite gives it. */
+export interface SessionRow {
+  n: number;
+  id: string;
+  handle: string;
+  kind: SessionKind;
+  profile: string;
+  owner: string;
+  audience: string | null;
+  title: string | null;
+  platform: string | null;
+  origin: string | null;
+  display_name: string | null;
+  cwd: string | null;
+  model: string | null;
+  provider: string | null;
+  base_url: string | null;
+  config: string | null;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  last_prompt_tokens: number;
+  cost_usd: number | null;
+  cost_status: string;
+  cost_source: string | null;
+  human_count: number;
+  tool_call_count: number;
+  created_at: number;
+  last_at: number;
+  ended_at: number | null;
+  end_reason: EndReason | null;
+  archived_at: number | null;
+  removed_at: number | null;
+  parent: string | null;
+  next_seq: number;
+  version: number;
+  indexed_seq: number;
+  lease_holder: string | null;
+  fence: number;
+}
+
+export interface ConversationRow {
+  n: number;
+  profile: string;
+  platform: string;
+  chat_type: string;
+  chat_id: string;
+  thread_id: string;
+  account: number;
+  person: string | null;
+  groups_per_user: number;
+  threads_per_user: number;
+  shared: number;
+  session: number;
+  active_at: number;
+  created_at: number;
+  fresh_reason: "idle" | "daily" | null;
+  fresh_had_activity: number | null;
+  fresh_previous: number | null;
+  note_due: number;
+  notice_due: number;
+}
+
+/** 2^24 messages per session, 2^29 sessions: both fit a double's 53 bits, and the schema checks both. */
+export const SEQ_BITS = 16_777_216;
+
+export function messageId(session: number, seq: number): number {
+  return session * SEQ_BITS + seq;
+}
+
+export function toSession(row: SessionRow): Session {
+  return {
+    id: row.id,
+    handle: row.handle,
+    kind: row.kind,
+    profile: row.profile,
+    owner: row.owner,
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      cacheReadTokens: row.cache_read_tokens,
+      cacheWriteTokens: row.cache_write_tokens,
+      reasoningTokens: row.reasoning_tokens,
+      totalTokens: row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens,
+      lastPromptTokens: row.last_prompt_tokens,
+      costStatus: row.cost_status,
+      ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
+      ...(row.cost_source !== null && { costSource: row.cost_source }),
+      ...(row.model !== null && { model: row.model }),
+      ...(row.provider !== null && { provider: row.provider }),
+      ...(row.base_url !== null && { baseUrl: row.base_url }),
+    },
+    messageCount: row.next_seq - 1,
+    humanCount: row.human_count,
+    toolCallCount: row.tool_call_count,
+    createdAt: row.created_at,
+    lastAt: row.last_at,
+    ...(row.audience !== null && { audience: row.audience }),
+    ...(row.title !== null && { title: row.title }),
+    ...(row.origin !== null && { origin: JSON.parse(row.origin) as Source }),
+    ...(row.display_name !== null && { displayName: row.display_name }),
+    ...(row.cwd !== null && { cwd: row.cwd }),
+    ...(row.config !== null && { config: JSON.parse(row.config) as Record<string, unknown> }),
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.end_reason !== null && { endReason: row.end_reason }),
+    ...(row.archived_at !== null && { archivedAt: row.archived_at }),
+    ...(row.parent !== null && { parent: row.parent }),
+  };
+}
+
+export function toConversation(row: ConversationRow, key: string, session: string): Conversation {
+  return {
+    number: row.n,
+    key,
+    ...(row.person !== null && { person: row.person }),
+    scope: { groupsPerUser: row.groups_per_user === 1, threadsPerUser: row.threads_per_user === 1 },
+    session,
+    activeAt: row.active_at,
+  };
+}
+
+/** The columns of a message. A plain text is `text` alone, which loads without any JSON. */
+export function messageColumns(
+  message: NewMessage,
+): [role: number, text: string | null, parts: string | null, meta: string | null] {
+  const { role, parts, at: _at, ...meta } = message;
+  const only = parts[0];
+  const plain = parts.length === 0 || (parts.length === 1 && only?.type === "text");
+  const text = parts.length === 0 ? null : plain && only?.type === "text" ? only.text : textOf(message);
+  return [
+    ROLES.indexOf(role),
+    text,
+    plain ? null : JSON.stringify(parts),
+    hasAny(meta) ? JSON.stringify(meta) : null,
+  ];
+}
+
+/** [id, at, role, text, parts, meta], the inverse of `messageColumns`. */
+export function toMessage(row: readonly unknown[], session: string): Message {
+  const text = row[3] as string | null;
+  const json = row[4] as string | null;
+  const meta = row[5] as string | null;
+  const parts: readonly Part[] =
+    json === null ? (text === null ? [] : [{ type: "text", text }]) : JSON.parse(json);
+  const message = {
+    session,
+    seq: (row[0] as number) % SEQ_BITS,
+    at: row[1] as number,
+    role: ROLES[row[2] as number] ?? "note",
+    parts,
+  };
+  return meta === null ? message : Object.assign(message, JSON.parse(meta) as object);
+}
+
+function hasAny(object: object): boolean {
+  for (const _key in object) return true;
+  return false;
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { hostname, uptime } from "node:os";
+import { RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
+import type { Db } from "./connection.ts";
+
+interface RunnerRow {
+  id: string;
+  host: string;
+  boot: string;
+  pid: number;
+  started: string;
+  heartbeat: number;
+}
+
+/** This process as a runner, under a new id. */
+export function localRunner(): Runner {
+  return {
+    id: randomUUID(),
+    host: hostname(),
+    boot: bootId(),
+    pid: process.pid,
+    started: startOf(process.pid) ?? "",
+  };
+}
+
+export function beat(db: Db, input: { runner: Runner; now: number }): void {
+  const { id, host, boot, pid, started } = input.runner;
+  db.run(
+    `insert into runners (id, host, boot, pid, started, heartbeat) values (?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set heartbeat = excluded.heartbeat`,
+    id,
+    host,
+    boot,
+    pid,
+    started,
+    input.now,
+  );
+}
+
+export function retire(db: Db, input: { runner: string }): void {
+  db.run("delete from runners where id = ?", input.runner);
+  db.run("update leases set runner = null, until = 0 where runner = ?", input.runner);
+}
+
+/**
+ * Whether a runner still lives. On this machine the system knows at once: a pid that is gone, or that started at
+ * another time, is a dead runner. Elsewhere only the heartbeat tells.
+ */
+export function alive(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>("select * from runners where id = ?", id);
+  if (row === undefined) return false;
+  if (row.host !== hostname() || row.boot !== bootId()) return now - row.heartbeat <= RUNNER_DEAD_MS;
+  if (row.pid === process.pid) return row.started === (startOf(process.pid) ?? "");
+  try {
+    process.kill(row.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  const started = startOf(row.pid);
+  // Without a start time (not Linux) a reused pid cannot be told, so the heartbeat has to.
+  if (started === undefined || row.started === "") return now - row.heartbeat <= RUNNER_DEAD_MS;
+  return started === row.started;
+}
+
+export function lease(
+  db: Db,
+  input: { name: string; runner: string; ttlMs: number; now: number },
+): number | undefined {
+  const { name, runner, ttlMs, now } = input;
+  const held = db.get<{ runner: string | null; fence: number; until: number }>(
+    "select * from leases where name = ?",
+    name,
+  );
+  const until = now + ttlMs;
+  if (held?.runner === runner) {
+    db.run("update leases set until = ? where name = ?", until, name);
+    return held.fence;
+  }
+  if (held !== undefined && held.runner !== null && held.until > now && alive(db, held.runner, now))
+    return undefined;
+  const fence = (held?.fence ?? 0) + 1;
+  db.run(
+    `insert into leases (name, runner, fence, until) values (?, ?, ?, ?)
+     on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until`,
+    name,
+    runner,
+    fence,
+    until,
+  );
+  return fence;
+}
+
+export function unlease(db: Db, input: { name: string; runner: string }): boolean {
+  // The row stays: its fence must keep rising.
+  return (
+    db.run(
+      "update leases set runner = null, until = 0 where name = ? and runner = ?",
+      input.name,
+      input.runner,
+    ).changes > 0
+  );
+}
+
+let boot: string | undefined;
+
+function bootId(): string {
+  boot ??=
+    readText("/proc/sys/kernel/random/boot_id") ??
+    `up-since-${Math.round((Date.now() / 1000 - uptime()) / 10)}`;
+  return boot;
+}
+
+/** When a process started, in the kernel's ticks; the name in the stat line may hold spaces and brackets. */
+function startOf(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}

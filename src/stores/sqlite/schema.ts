@@ -1,0 +1,251 @@
+/** Marks the file as Postrider's: "Post" in ASCII. */
+export const APPLICATION_ID = 0x506f7374;
+
+/**
+ * One entry per schema version, in order; never edited after release. Version 1 is the first.
+ *
+ * messages.id = session number · 2^24 + seq, so that a session's messages lie side by side and a history is
+ * one range scan. Absent parts of an identity are '' or 0, because NULLs are all different to a unique index.
+ * Predicates of partial indexes must be repeated to the letter in queries, or SQLite scans.
+ *
+ * words is contentless without contentless_delete, on purpose: with it a removed word stays in the file until
+ * segments merge, while the 'delete' command under secure-delete takes it out at once. It needs the very terms
+ * that were put in, so a change of core/search-terms is a migration that rebuilds this table.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+create table profiles (name text primary key, created_at integer not null) without rowid;
+
+create table people (
+  id text primary key,
+  name text,
+  created_at integer not null
+) without rowid;
+
+create table accounts (
+  n integer primary key autoincrement,
+  platform text not null,
+  user_id text,
+  alt_id text,
+  person text not null references people(id),
+  name text,
+  created_at integer not null,
+  check (user_id is not null or alt_id is not null)
+);
+create unique index accounts_by_user on accounts(platform, user_id) where user_id is not null;
+create unique index accounts_by_alt on accounts(platform, alt_id) where alt_id is not null;
+
+create table sessions (
+  n integer primary key autoincrement check (n < 536870912),
+  id text not null unique,
+  handle text unique,
+  kind text not null,
+  profile text not null references profiles(name),
+  owner text not null,
+  audience text,
+  title text,
+  platform text,
+  origin text,
+  display_name text,
+  cwd text,
+  model text,
+  provider text,
+  base_url text,
+  config text,
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  cache_read_tokens integer not null default 0,
+  cache_write_tokens integer not null default 0,
+  reasoning_tokens integer not null default 0,
+  last_prompt_tokens integer not null default 0,
+  cost_usd real,
+  cost_status text not null default 'unknown',
+  cost_source text,
+  human_count integer not null default 0,
+  tool_call_count integer not null default 0,
+  created_at integer not null,
+  last_at integer not null,
+  ended_at integer,
+  end_reason text,
+  archived_at integer,
+  removed_at integer,
+  parent text,
+  next_seq integer not null default 1 check (next_seq <= 16777216),
+  version integer not null default 0,
+  indexed_seq integer not null default 0,
+  lease_holder text,
+  fence integer not null default 0
+);
+create unique index sessions_by_title on sessions(owner, title) where title is not null;
+create index sessions_by_owner on sessions(owner);
+create index sessions_unindexed on sessions(n) where indexed_seq < next_seq - 1;
+create index sessions_ended on sessions(ended_at) where ended_at is not null;
+
+create table conversations (
+  n integer primary key autoincrement,
+  profile text not null references profiles(name),
+  platform text not null,
+  chat_type text not null,
+  chat_id text not null,
+  thread_id text not null default '',
+  account integer not null default 0,
+  person text,
+  groups_per_user integer not null,
+  threads_per_user integer not null,
+  shared integer not null,
+  session integer not null references sessions(n),
+  active_at integer not null,
+  created_at integer not null,
+  fresh_reason text,
+  fresh_had_activity integer,
+  fresh_previous integer,
+  note_due integer not null default 0,
+  notice_due integer not null default 0
+);
+create unique index conversations_by_identity
+  on conversations(profile, platform, chat_type, chat_id, thread_id, account);
+create index conversations_by_session on conversations(session);
+
+create table messages (
+  id integer primary key,
+  at integer not null,
+  role integer not null,
+  text text,
+  parts text,
+  meta text
+);
+
+create table views (
+  session integer not null references sessions(n),
+  version integer not null,
+  kind text not null,
+  at integer not null,
+  next_seq integer not null,
+  redo integer,
+  primary key (session, version)
+) without rowid;
+
+create table pieces (
+  session integer not null,
+  version integer not null,
+  position integer not null,
+  piece_session integer not null,
+  from_seq integer not null,
+  to_seq integer,
+  primary key (session, version, position),
+  foreign key (session, version) references views(session, version) on delete cascade
+) without rowid;
+create index pieces_of_others on pieces(piece_session) where piece_session <> session;
+
+create table hidden (
+  session integer not null references sessions(n) on delete cascade,
+  from_seq integer not null,
+  to_seq integer not null,
+  primary key (session, from_seq)
+) without rowid;
+
+create table inbox (
+  n integer primary key autoincrement,
+  platform text not null,
+  chat_id text not null,
+  message_id text not null,
+  conversation integer not null,
+  at integer not null,
+  state integer not null,
+  message text,
+  source text,
+  turn integer,
+  seq integer
+);
+create unique index inbox_once on inbox(platform, chat_id, message_id);
+create index inbox_waiting on inbox(conversation, n) where state = 0;
+create index inbox_running on inbox(turn) where state = 1;
+
+create table cursors (name text primary key, value text not null, at integer not null) without rowid;
+
+create table turns (
+  n integer primary key autoincrement,
+  session integer not null,
+  conversation integer not null,
+  runner text not null,
+  fence integer not null,
+  attempt integer not null,
+  state text not null,
+  target text not null,
+  deadline integer,
+  started_at integer not null,
+  ended_at integer
+);
+create index turns_running on turns(session) where state = 'running';
+
+create table deliveries (
+  n integer primary key autoincrement,
+  session integer not null,
+  turn integer,
+  target text not null,
+  parts text not null,
+  state text not null,
+  attempts integer not null,
+  next_at integer not null,
+  runner text,
+  platform_message_id text,
+  last_error text,
+  created_at integer not null,
+  settled_at integer
+);
+create index deliveries_due on deliveries(next_at) where state = 'waiting';
+create index deliveries_sending on deliveries(n) where state = 'sending';
+create index deliveries_by_session on deliveries(session);
+
+create table holds (
+  session integer not null references sessions(n) on delete cascade,
+  name text not null,
+  until integer not null,
+  primary key (session, name)
+) without rowid;
+
+create table leases (
+  name text primary key,
+  runner text,
+  fence integer not null,
+  until integer not null
+) without rowid;
+
+create table runners (
+  id text primary key,
+  host text not null,
+  boot text not null,
+  pid integer not null,
+  started text not null,
+  heartbeat integer not null
+) without rowid;
+
+create table decisions (
+  n integer primary key autoincrement,
+  conversation integer not null,
+  at integer not null,
+  decision text not null,
+  reason text,
+  active_at integer,
+  idle_before integer,
+  daily_before integer,
+  from_session text,
+  to_session text
+);
+create index decisions_by_conversation on decisions(conversation, n);
+
+create table blobs (hash text primary key, size integer not null, bytes blob not null) without rowid;
+create table blob_uses (
+  hash text not null references blobs(hash),
+  session integer not null,
+  primary key (hash, session)
+) without rowid;
+create index blob_uses_by_session on blob_uses(session);
+
+create virtual table words using fts5(
+  terms, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+);
+insert into words(words, rank) values ('automerge', 16);
+insert into words(words, rank) values ('secure-delete', 1);
+`,
+];

@@ -1,0 +1,188 @@
+import type { Hit, Neighbour, SearchRequest } from "../../core/listing.ts";
+import { ROLES, type Role } from "../../core/message.ts";
+import { matches, parseQuery, type SearchQuery, toFts5 } from "../../core/search-query.ts";
+import { indexedText, searchTerms } from "../../core/search-terms.ts";
+import { neighbourText, snippet } from "../../core/snippet.ts";
+import type { Db } from "./connection.ts";
+import { messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
+import * as sql from "./sql.ts";
+import { visibleSql } from "./visible.ts";
+
+/** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest count. */
+const RANKED_HITS = 2000;
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 200;
+
+/** What people wrote and read. Tool output would outgrow everything they said. */
+export function isIndexedRole(role: Role | undefined): boolean {
+  return role === "user" || role === "assistant";
+}
+
+interface Found {
+  readonly id: number;
+  /** bm25: lower is better. */
+  readonly rank: number;
+}
+
+export function search(db: Db, input: SearchRequest): Hit[] {
+  const query = parseQuery(input.text);
+  const expression = toFts5(query);
+  if (expression === undefined) return [];
+  const sessions = scopeOf(input);
+  const found = [...indexedHits(db, expression, sessions), ...unindexedHits(db, query, sessions)];
+  // What was said a moment ago and is not indexed yet comes first, then the best, the newest first among equals.
+  found.sort((a, b) => a.rank - b.rank || b.id - a.id);
+  const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
+  const hits: Hit[] = [];
+  let skip = input.offset ?? 0;
+  for (const { id } of found) {
+    if (hits.length === limit) break;
+    const hit = toHit(db, id, query, input);
+    if (hit === undefined) continue;
+    if (skip > 0) skip -= 1;
+    else hits.push(hit);
+  }
+  return hits;
+}
+
+interface SessionScope {
+  readonly where: string;
+  readonly values: readonly unknown[];
+}
+
+/** Which sessions are searched, as a condition on a row called `s`. Remains of removed ones count for their heirs. */
+function scopeOf(input: SearchRequest): SessionScope {
+  const { where, values } = visibleSql(input.asker);
+  const conditions = [where];
+  const bound: unknown[] = [...values];
+  if (input.session !== undefined) {
+    // What a session shows of others, as a fork does, is found in it too.
+    conditions.push(`(s.id = ? or s.n in (
+      select p.piece_session from pieces p join sessions o on o.n = p.session and o.version = p.version where o.id = ?))`);
+    bound.push(input.session, input.session);
+  }
+  for (const [column, names] of [
+    ["platform", input.platforms],
+    ["kind", input.kinds],
+  ] as const) {
+    if (names === undefined) continue;
+    conditions.push(`s.${column} in (${names.map(() => "?").join(", ") || "null"})`);
+    bound.push(...names);
+  }
+  return { where: conditions.join(" and "), values: bound };
+}
+
+function indexedHits(db: Db, expression: string, { where, values }: SessionScope): Found[] {
+  const newest = db.all<{ rowid: number }>(
+    `select rowid from words where words match ? and (rowid >> 24) in (select s.n from sessions s where ${where})
+     order by rowid desc limit ${RANKED_HITS}`,
+    expression,
+    ...values,
+  );
+  const oldest = newest.at(-1);
+  if (oldest === undefined) return [];
+  const ranks = new Map(
+    db
+      .rows(
+        "select rowid, bm25(words) from words where words match ? and rowid >= ?",
+        expression,
+        oldest.rowid,
+      )
+      .map((row) => [row[0] as number, row[1] as number]),
+  );
+  return newest.map(({ rowid }) => ({ id: rowid, rank: ranks.get(rowid) ?? 0 }));
+}
+
+function unindexedHits(db: Db, query: SearchQuery, { where, values }: SessionScope): Found[] {
+  const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
+    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and ${where}`,
+    ...values,
+  );
+  const hits: Found[] = [];
+  for (const { n, indexed_seq } of pending) {
+    const rows = db.rows(
+      "select id, text from messages where id between ? and ? and role in (0, 1) and text is not null",
+      messageId(n, indexed_seq + 1),
+      messageId(n, SEQ_BITS - 1),
+    );
+    for (const [id, text] of rows) {
+      if (matches(query, searchTerms(text as string)))
+        hits.push({ id: id as number, rank: Number.NEGATIVE_INFINITY });
+    }
+  }
+  return hits;
+}
+
+interface HitRow {
+  at: number;
+  role: number;
+  text: string | null;
+}
+
+const messageById = "select at, role, text from messages where id = ?";
+const isHidden = "select 1 from hidden where session = ? and from_seq <= ? and to_seq >= ?";
+const shownBy = `
+select s.* from pieces p join sessions s on s.n = p.session and s.version = p.version
+where p.piece_session = ? and p.piece_session <> p.session and p.from_seq <= ? and p.to_seq >= ?`;
+
+function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hit | undefined {
+  const message = db.get<HitRow>(messageById, id);
+  const role = message && ROLES[message.role];
+  if (message === undefined || role === undefined) return undefined;
+  if (input.roles !== undefined && !input.roles.includes(role)) return undefined;
+  const n = Math.floor(id / SEQ_BITS);
+  const seq = id % SEQ_BITS;
+  if (input.undone !== true && db.get(isHidden, n, seq, seq) !== undefined) return undefined;
+  const own = db.get<SessionRow>(sql.sessionByNumber, n);
+  // A message that outlived its session belongs to the fork that shows it.
+  const heirs =
+    own !== undefined && own.removed_at === null && own.id === (input.session ?? own.id)
+      ? [own]
+      : db.all<SessionRow>(shownBy, n, seq, seq);
+  const session = heirs.find((row) => input.session === undefined || row.id === input.session);
+  if (session === undefined) return undefined;
+  const before = neighbour(db, id - 1, n);
+  const after = neighbour(db, id + 1, n);
+  return {
+    session: session.id,
+    handle: session.handle,
+    ...(session.title !== null && { title: session.title }),
+    ...(session.platform !== null && { platform: session.platform }),
+    seq,
+    at: message.at,
+    role,
+    snippet: snippet(message.text ?? "", query),
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  };
+}
+
+function neighbour(db: Db, id: number, session: number): Neighbour | undefined {
+  if (Math.floor(id / SEQ_BITS) !== session) return undefined;
+  const row = db.get<HitRow>(messageById, id);
+  const role = row && ROLES[row.role];
+  return role === undefined ? undefined : { role, text: neighbourText(row?.text ?? "") };
+}
+
+/** Puts up to `limit` waiting messages into the index. Returns how many it looked at: less than `limit` = all done. */
+export function indexMessages(db: Db, limit: number): number {
+  let done = 0;
+  for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq">>(sql.unindexedSessions, limit)) {
+    const rows = db.rows(
+      sql.messagesBetweenLimited,
+      messageId(session.n, session.indexed_seq + 1),
+      messageId(session.n, SEQ_BITS - 1),
+      limit - done,
+    );
+    for (const row of rows) {
+      const terms = isIndexedRole(ROLES[row[2] as number])
+        ? indexedText((row[3] as string | null) ?? "")
+        : "";
+      if (terms !== "") db.run(sql.insertWords, row[0], terms);
+    }
+    db.run(sql.setIndexed, session.indexed_seq + rows.length, session.n);
+    done += rows.length;
+    if (done >= limit) break;
+  }
+  return done;
+}

@@ -1,0 +1,219 @@
+import type { Opened } from "../../core/conversation.ts";
+import { type Asker, chatOf, maySee, type PersonId } from "../../core/owner.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import type { NewSession, Session, SessionChange } from "../../core/session.ts";
+import { nextInLineage } from "../../core/titles.ts";
+import { addUsage, type Usage, type UsageDelta } from "../../core/usage.ts";
+import type { Ask } from "../../ports/store.ts";
+import { ensurePerson } from "./accounts.ts";
+import { staleFence } from "./append.ts";
+import type { Db } from "./connection.ts";
+import { createSession, decide, opened, ownerOf, point, sessionRow } from "./routing.ts";
+import { type ConversationRow, type SessionRow, toSession } from "./rows.ts";
+import * as sql from "./sql.ts";
+import { ownedSession, visible } from "./visible.ts";
+
+const noSession: Refused = refuse("not_found", "There is no such session.");
+const noConversation: Refused = refuse("not_found", "There is no such conversation.");
+
+export function create(
+  db: Db,
+  input: { session: NewSession & { owner: PersonId }; profile: string; now: number },
+): Session | Refused {
+  const { session, profile, now } = input;
+  if (db.get(sql.sessionById, session.id) !== undefined) {
+    return refuse("invalid_input", `There is a session ${session.id} already.`, { field: "id" });
+  }
+  ensurePerson(db, session.owner, now);
+  if (session.title !== undefined && ownerOfTitle(db, session.owner, session.title) !== undefined)
+    return taken(session.title);
+  return toSession(createSession(db, session, { profile, owner: session.owner, now }));
+}
+
+export function reset(
+  db: Db,
+  input: { asker: Asker; conversation: number; newSession: NewSession; now: number },
+): Opened | Refused {
+  const { now } = input;
+  const conversation = knownConversation(db, input.asker, input.conversation);
+  if (conversation === undefined) return noConversation;
+  const old = sessionRow(db, conversation.session);
+  const source = sourceOf(conversation);
+  const owner = ownerOf(source, conversation.person ?? undefined);
+  const session = createSession(db, input.newSession, { profile: conversation.profile, owner, now, source });
+  db.run(
+    "update sessions set origin = ?, display_name = ? where n = ?",
+    old.origin,
+    old.display_name,
+    session.n,
+  );
+  point(db, conversation, session, "new", now);
+  decide(db, conversation.n, now, "new", { from: old.id, to: session.id });
+  return opened(db, conversation.n, { created: true, scopeKept: false });
+}
+
+export function switchTo(db: Db, input: Ask & { conversation: number; now: number }): Opened | Refused {
+  const { now } = input;
+  const conversation = knownConversation(db, input.asker, input.conversation);
+  if (conversation === undefined) return noConversation;
+  const target = db.get<SessionRow>(sql.sessionById, input.session);
+  if (target === undefined || target.removed_at !== null) return noSession;
+  if (target.n === conversation.session)
+    return opened(db, conversation.n, { created: false, scopeKept: false });
+  const chat = chatOf(sourceOf(conversation));
+  const readers: Asker = { person: conversation.person ?? chat ?? "", ...(chat !== undefined && { chat }) };
+  if (!visible(readers, target)) {
+    // Said only to whom it belongs; to anyone else it is simply not theirs.
+    const own =
+      !("everyone" in input.asker) && maySee({ person: input.asker.person }, { owner: target.owner });
+    return own
+      ? refuse(
+          "not_allowed",
+          "That session is private, and others read along in this chat. Resume it in a direct chat.",
+        )
+      : refuse("not_allowed", "That session belongs to someone else.");
+  }
+  const from = sessionRow(db, conversation.session);
+  point(db, conversation, target, "switch", now);
+  // What is said here from now on, the old chat will not have seen.
+  if (target.audience !== null && target.audience !== (chat ?? null)) {
+    db.run("update sessions set audience = null where n = ?", target.n);
+  }
+  decide(db, conversation.n, now, "switched", { from: from.id, to: target.id });
+  return opened(db, conversation.n, { created: false, scopeKept: false });
+}
+
+export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boolean }): Session | Refused {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return noSession;
+  const title =
+    input.title === undefined
+      ? undefined
+      : input.numbered
+        ? numberedTitle(db, session, input.title)
+        : input.title;
+  if (title !== undefined) {
+    const holder = ownerOfTitle(db, session.owner, title);
+    if (holder !== undefined && holder !== session.n) return taken(title);
+  }
+  db.run("update sessions set title = ? where n = ?", title ?? null, session.n);
+  return toSession(sessionRow(db, session.n));
+}
+
+/** The title itself, or the next free number of its lineage among the same owner's titles. */
+export function numberedTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
+  const titles = db.all<{ title: string }>(
+    "select title from sessions where owner = ? and title is not null",
+    session.owner,
+  );
+  return nextInLineage(
+    title,
+    titles.map((row) => row.title),
+  );
+}
+
+export function change(db: Db, input: Ask & { change: SessionChange; now: number }): Session | Refused {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return noSession;
+  const { change: wanted, now } = input;
+  const set = (column: string, value: unknown): void => {
+    db.run(`update sessions set ${column} = ? where n = ?`, value, session.n);
+  };
+  if (wanted.cwd !== undefined) set("cwd", wanted.cwd);
+  if (wanted.model !== undefined) set("model", wanted.model);
+  if (wanted.provider !== undefined) set("provider", wanted.provider);
+  if (wanted.baseUrl !== undefined) set("base_url", wanted.baseUrl);
+  if (wanted.config !== undefined)
+    set("config", wanted.config === null ? null : JSON.stringify(wanted.config));
+  if (wanted.archived !== undefined)
+    set("archived_at", wanted.archived ? (session.archived_at ?? now) : null);
+  if (wanted.ended === true) {
+    set("ended_at", session.ended_at ?? now);
+    set("end_reason", session.end_reason ?? "closed");
+  }
+  if (wanted.ended === false) db.run(sql.reopen, session.n);
+  return toSession(sessionRow(db, session.n));
+}
+
+export function recordUsage(db: Db, input: Ask & { usage: UsageDelta; fence?: number }): Session | Refused {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return noSession;
+  const stale = staleFence(session, input.fence);
+  if (stale !== undefined) return stale;
+  addUsageTo(db, session, input.usage);
+  return toSession(sessionRow(db, session.n));
+}
+
+export function addUsageTo(db: Db, session: SessionRow, delta: UsageDelta): void {
+  setUsage(db, session.n, addUsage(toSession(session).usage, delta));
+}
+
+export function setUsage(db: Db, session: number, usage: Usage): void {
+  db.run(
+    `update sessions set input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, cache_write_tokens = ?,
+       reasoning_tokens = ?, last_prompt_tokens = ?, cost_usd = ?, cost_status = ?, cost_source = ?, model = ?,
+       provider = ?, base_url = ? where n = ?`,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cacheReadTokens,
+    usage.cacheWriteTokens,
+    usage.reasoningTokens,
+    usage.lastPromptTokens,
+    usage.costUsd ?? null,
+    usage.costStatus,
+    usage.costSource ?? null,
+    usage.model ?? null,
+    usage.provider ?? null,
+    usage.baseUrl ?? null,
+    session,
+  );
+}
+
+export function hold(db: Db, input: Ask & { name: string; until: number }): Session | Refused {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return noSession;
+  db.run(
+    `insert into holds (session, name, until) values (?, ?, ?)
+     on conflict (session, name) do update set until = excluded.until`,
+    session.n,
+    input.name,
+    input.until,
+  );
+  return toSession(session);
+}
+
+export function release(db: Db, input: Ask & { name: string }): boolean {
+  const session = ownedSession(db, input.asker, input.session);
+  if (session === undefined) return false;
+  return db.run("delete from holds where session = ? and name = ?", session.n, input.name).changes > 0;
+}
+
+/** A conversation that the asker speaks in. */
+export function knownConversation(db: Db, asker: Asker, n: number): ConversationRow | undefined {
+  const row = db.get<ConversationRow>(sql.conversationByNumber, n);
+  return row !== undefined && speaksIn(asker, row) ? row : undefined;
+}
+
+export function speaksIn(asker: Asker, row: ConversationRow): boolean {
+  if ("everyone" in asker) return true;
+  return row.person === null ? asker.chat === chatOf(sourceOf(row)) : row.person === asker.person;
+}
+
+function sourceOf(row: ConversationRow) {
+  return {
+    platform: row.platform,
+    chatType: row.chat_type,
+    chatId: row.chat_id,
+    ...(row.thread_id !== "" && { threadId: row.thread_id }),
+  };
+}
+
+function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
+  return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
+}
+
+function taken(title: string): Refused {
+  return refuse("title_taken", `You have another session called "${title}". Choose another title.`, {
+    field: "title",
+  });
+}

@@ -1,0 +1,122 @@
+/** Every statement that more than one step shares, or that is run for every message. */
+
+export const beginImmediate = "begin immediate";
+export const commit = "commit";
+export const rollback = "rollback";
+export const savepoint = "savepoint step";
+export const releaseSavepoint = "release step";
+export const rollbackToSavepoint = "rollback to step";
+
+export const sessionByNumber = "select * from sessions where n = ?";
+export const sessionById = "select * from sessions where id = ?";
+export const sessionByHandle = "select * from sessions where handle = ?";
+
+export const insertSession = `
+insert into sessions (id, kind, profile, owner, audience, title, platform, origin, display_name, cwd,
+  model, provider, base_url, config, created_at, last_at, parent)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const setHandle = "update sessions set handle = ? where n = ?";
+export const insertProfile = "insert or ignore into profiles (name, created_at) values (?, ?)";
+
+export const insertMessage =
+  "insert into messages (id, at, role, text, parts, meta) values (?, ?, ?, ?, ?, ?)";
+export const messagesBetween = `
+select id, at, role, text, parts, meta from messages where id between ? and ? order by id`;
+export const messagesBetweenLimited: string = `${messagesBetween} limit ?`;
+export const growSession = `
+update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
+  tool_call_count = tool_call_count + ? where n = ?`;
+/** Grows the session and takes its lease in one statement, when it is free. */
+export const growAndClaim = `
+update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
+  tool_call_count = tool_call_count + ?, lease_holder = ?, fence = fence + 1, origin = ?, display_name = ?,
+  ended_at = null, end_reason = null
+where n = ?`;
+/** Grows the session and lets go of its lease in one statement. */
+export const growAndRelease = `
+update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
+  tool_call_count = tool_call_count + ?, lease_holder = null where n = ?`;
+export const takeLease = "update sessions set lease_holder = ?, fence = fence + 1 where n = ?";
+export const refreshOrigin = "update sessions set origin = ?, display_name = ? where n = ?";
+
+export const conversationByNumber = "select * from conversations where n = ?";
+/** The oldest that fits wins: settings that changed later do not move a conversation. */
+export const conversationOf = `
+select * from conversations
+where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
+  and account in (0, ?) and (account = ? or shared = 1)
+order by n limit 1`;
+export const insertConversation = `
+insert into conversations (profile, platform, chat_type, chat_id, thread_id, account, person,
+  groups_per_user, threads_per_user, shared, session, active_at, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
+export const pointConversation = `
+update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
+  fresh_previous = ?, note_due = ?, notice_due = ? where n = ?`;
+export const endIfLeft = `
+update sessions set ended_at = ?, end_reason = ?
+where n = ? and not exists (select 1 from conversations where session = sessions.n)`;
+export const reopen = "update sessions set ended_at = null, end_reason = null where n = ?";
+export const activeWork = `
+select exists (select 1 from turns where session = ? and state = 'running') as turn,
+  exists (select 1 from inbox where conversation = ? and state = 0) as waiting,
+  exists (select 1 from holds where session = ? and until > ?) as held`;
+
+export const inboxOnce = "select n from inbox where platform = ? and chat_id = ? and message_id = ?";
+export const insertInbox = `
+insert into inbox (platform, chat_id, message_id, conversation, at, state, message, source, turn, seq)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const waitingInSession = `
+select i.n, i.conversation, i.at, i.message, i.source from conversations c
+join inbox i on i.conversation = c.n and i.state = 0
+where c.session = ? order by i.n`;
+export const claimInbox = "update inbox set state = 1, turn = ?, seq = ?, message = null where n = ?";
+export const inboxDone = "update inbox set state = 2 where turn = ? and state = 1";
+export const inputsOfTurn = "select seq from inbox where turn = ? and state = 1 order by seq";
+export const waitingInConversation =
+  "select n, message from inbox where conversation = ? and state = 0 order by n";
+export const cancelInbox = "update inbox set state = 3, message = null where n = ? and state = 0";
+export const setCursor = `
+insert into cursors (name, value, at) values (?, ?, ?)
+on conflict (name) do update set value = excluded.value, at = excluded.at`;
+export const cursorByName = "select value from cursors where name = ?";
+
+export const insertTurn = `
+insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at)
+values (?, ?, ?, ?, 1, 'running', ?, ?, ?)`;
+export const turnByNumber = "select * from turns where n = ?";
+export const runningTurn = "select * from turns where session = ? and state = 'running'";
+export const takeUpTurn = `
+update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
+export const endTurn = "update turns set state = ?, ended_at = ? where n = ?";
+
+export const insertDelivery = `
+insert into deliveries (session, turn, target, parts, state, attempts, next_at, runner, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const deliveryByNumber = `
+select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session where d.n = ?`;
+export const settleDelivery = `
+update deliveries set state = ?, next_at = ?, platform_message_id = ?, last_error = ?, settled_at = ?
+where n = ?`;
+export const deliveriesDue = `
+select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session
+where d.state = 'waiting' and d.next_at <= ? order by d.n limit ?`;
+
+export const piecesOf = `
+select piece_session, from_seq, to_seq from pieces where session = ? and version = ? order by position`;
+export const hiddenOf = "select from_seq, to_seq from hidden where session = ? order by from_seq";
+
+export const insertDecision = `
+insert into decisions (conversation, at, decision, reason, active_at, idle_before, daily_before, from_session, to_session)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export const insertBlob = "insert or ignore into blobs (hash, size, bytes) values (?, ?, ?)";
+export const blobSize = "select size from blobs where hash = ?";
+export const useBlob = "insert or ignore into blob_uses (hash, session) values (?, ?)";
+
+export const unindexedSessions =
+  "select n, indexed_seq, next_seq from sessions where indexed_seq < next_seq - 1 limit ?";
+export const setIndexed = "update sessions set indexed_seq = ? where n = ?";
+export const insertWords = "insert into words (rowid, terms) values (?, ?)";
+export const deleteWords = "insert into words (words, rowid, terms) values ('delete', ?, ?)";

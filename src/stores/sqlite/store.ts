@@ -1,0 +1,104 @@
+import { resolve } from "node:path";
+import type { Shows } from "../../core/listing.ts";
+import type { Reads, Store } from "../../ports/store.ts";
+import { openChannel } from "./channel.ts";
+import { openReader } from "./connection.ts";
+import { storeError } from "./failure.ts";
+import { inProcess } from "./in-process.ts";
+import { READS, read, WRITES } from "./operations.ts";
+import { historyLength } from "./reading.ts";
+
+export interface SqliteOptions {
+  /** The database file; created, with its first contents, when it is not there. Its folder must exist. */
+  readonly file: string;
+  /**
+   * `workers` (default): writing and long reads happen in threads of their own, so the program's loop never
+   * waits for the disk. `in-process`: everything in this thread, for commands that live a moment.
+   */
+  readonly mode?: "workers" | "in-process";
+  /** The database may not grow beyond this many bytes; what would is refused with `disk_full`. */
+  readonly maxBytes?: number;
+}
+
+/** Reads that may touch much: never on the main thread. */
+const LONG_READS: ReadonlySet<keyof Reads> = new Set<keyof Reads>([
+  "list",
+  "search",
+  "stats",
+  "messages",
+  "blob",
+]);
+/** Up to here a history costs the main thread no more than receiving it from another would. */
+const SHORT_HISTORY = 2000;
+
+/** How the port's calls reach the database, whichever threads are involved. */
+export interface Transport {
+  write(name: string, input: unknown): Promise<unknown>;
+  read(name: string, input: unknown): Promise<unknown>;
+  onChange(listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+/** Opens, and if need be creates, a database. */
+export async function sqliteStore(options: SqliteOptions): Promise<Store> {
+  const settings = { ...options, file: resolve(options.file) };
+  const transport = options.mode === "in-process" ? inProcess(settings) : await throughWorkers(settings);
+  const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
+  for (const name of Object.keys(WRITES)) store[name] = (input: unknown) => transport.write(name, input);
+  for (const name of Object.keys(READS)) store[name] = (input: unknown) => transport.read(name, input);
+  return store as unknown as Store;
+}
+
+/**
+ * Three connections: one thread writes; this one makes short keyed reads itself; a third thread, started when
+ * first needed, makes the long ones. A search over everything then delays neither the loop nor a write.
+ */
+async function throughWorkers(options: SqliteOptions): Promise<Transport> {
+  const { file } = options;
+  const listeners = new Set<() => void>();
+  const changed = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const writer = await openChannel({ role: "writer", options }, changed);
+  const here = openReader(file);
+  let reader: ReturnType<typeof openChannel> | undefined;
+  let closing: Promise<void> | undefined;
+
+  const readThere = async (name: string, input: unknown): Promise<unknown> => {
+    reader ??= openChannel({ role: "reader", options }, changed);
+    return (await reader).call(name, input);
+  };
+  const isLong = (name: string, input: unknown): boolean => {
+    if (LONG_READS.has(name as keyof Reads)) return true;
+    return name === "history" && historyLength(here, input as Shows) > SHORT_HISTORY;
+  };
+  return {
+    async write(name, input) {
+      const value = await writer.call(name, input);
+      changed();
+      return value;
+    },
+    async read(name, input) {
+      try {
+        if (closing !== undefined || isLong(name, input)) return await readThere(name, input);
+        return read(name)(here, input);
+      } catch (error) {
+        throw storeError(error, file);
+      }
+    },
+    onChange(listener) {
+      if (listeners.size === 0) writer.listen(true);
+      listeners.add(listener);
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0 && closing === undefined) writer.listen(false);
+      };
+    },
+    close() {
+      closing ??= (async () => {
+        await Promise.all([writer.close(), reader?.then((channel) => channel.close())]);
+        here.close();
+      })();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import type { NewMessage } from "../../core/message.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import type { Source } from "../../core/source.ts";
+import type { Accept, Accepted, Claim, ClaimBy, Finish, Finished, Shown, Turn } from "../../core/turn.ts";
+import { insertMessages } from "./append.ts";
+import type { Db } from "./connection.ts";
+import { insertDelivery } from "./deliveries.ts";
+import { freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
+import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
+import { alive } from "./runners.ts";
+import { addUsageTo } from "./sessions.ts";
+import * as sql from "./sql.ts";
+
+interface TurnRow {
+  n: number;
+  session: number;
+  conversation: number;
+  runner: string;
+  fence: number;
+  attempt: number;
+  state: string;
+  target: string;
+}
+
+interface WaitingRow {
+  n: number;
+  conversation: number;
+  at: number;
+  message: string;
+  source: string;
+}
+
+/** inbox.state. Partial indexes name the first two to the letter. */
+const WAITING = 0;
+const CLAIMED = 1;
+
+export function accept(db: Db, input: Accept): Accepted {
+  const { source, messageId, now } = input;
+  const seen = db.get<{ n: number }>(sql.inboxOnce, source.platform, source.chatId, messageId);
+  if (input.cursor !== undefined) db.run(sql.setCursor, input.cursor.name, input.cursor.value, now);
+  if (seen !== undefined) return { duplicate: true, inbox: seen.n };
+
+  const { conversation, session, scopeKept } = route(db, input, false);
+  for (const blob of input.blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
+  db.run(sql.touchConversation, now, conversation.n);
+  const claimed =
+    input.claim === undefined ? undefined : claimAtOnce(db, input, input.claim, conversation, session);
+  const inbox = claimed?.inbox ?? wait(db, input, conversation);
+  if (claimed === undefined) db.run(sql.refreshOrigin, ...originColumns(source), session.n);
+  const fresh = freshOf(db, conversation);
+  return {
+    duplicate: false,
+    inbox,
+    session: toSession(sessionRow(db, session.n)),
+    conversation: toConversation({ ...conversation, active_at: now }, keyOf(db, conversation), session.id),
+    scopeKept,
+    ...(fresh !== undefined && { fresh }),
+    ...(claimed !== undefined && { turn: claimed.turn }),
+  };
+}
+
+function wait(db: Db, input: Accept, conversation: ConversationRow): number {
+  const { source, messageId, message, now } = input;
+  return db.run(
+    sql.insertInbox,
+    source.platform,
+    source.chatId,
+    messageId,
+    conversation.n,
+    now,
+    WAITING,
+    JSON.stringify(message),
+    JSON.stringify(source),
+    null,
+    null,
+  ).lastInsertRowid;
+}
+
+/** The turn begins in the commit that accepts its input, if nobody holds the session and nothing waits before it. */
+function claimAtOnce(
+  db: Db,
+  input: Accept,
+  by: ClaimBy,
+  conversation: ConversationRow,
+  session: SessionRow,
+): { inbox: number; turn: Turn } | undefined {
+  const { source, now } = input;
+  if (session.lease_holder !== null || db.get(sql.waitingInSession, session.n) !== undefined)
+    return undefined;
+  const fence = session.fence + 1;
+  const target = JSON.stringify(source);
+  const turn = db.run(
+    sql.insertTurn,
+    session.n,
+    conversation.n,
+    by.runner,
+    fence,
+    target,
+    by.deadline ?? null,
+    now,
+  ).lastInsertRowid;
+  const grown = insertMessages(db, session, [input.message], undefined, now);
+  const inbox = db.run(
+    sql.insertInbox,
+    source.platform,
+    source.chatId,
+    input.messageId,
+    conversation.n,
+    now,
+    CLAIMED,
+    null,
+    target,
+    turn,
+    session.next_seq,
+  ).lastInsertRowid;
+  db.run(
+    sql.growAndClaim,
+    1,
+    grown.lastAt,
+    grown.humans,
+    grown.toolCalls,
+    by.runner,
+    ...originColumns(source),
+    session.n,
+  );
+  return {
+    inbox,
+    turn: {
+      number: turn,
+      session: session.id,
+      conversation: conversation.n,
+      fence,
+      attempt: 1,
+      target: source,
+      inputs: grown.seqs,
+    },
+  };
+}
+
+export function claim(db: Db, input: Claim): Turn | undefined {
+  const session = db.get<SessionRow>(sql.sessionById, input.session);
+  if (session === undefined) return undefined;
+  if (session.lease_holder !== null && alive(db, session.lease_holder, input.now)) return undefined;
+  const abandoned = db.get<TurnRow>(sql.runningTurn, session.n);
+  if (abandoned !== undefined) return takeUp(db, session, abandoned, input, input.now);
+  return takeNext(db, session, input, input.now);
+}
+
+/** A turn whose runner is gone runs again under a new fence; its inputs are in the session already. */
+function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn {
+  const fence = session.fence + 1;
+  db.run(sql.takeLease, by.runner, session.n);
+  db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
+  return {
+    number: turn.n,
+    session: session.id,
+    conversation: turn.conversation,
+    fence,
+    attempt: turn.attempt + 1,
+    target: JSON.parse(turn.target) as Source,
+    inputs: db.all<{ seq: number }>(sql.inputsOfTurn, turn.n).map((row) => row.seq),
+  };
+}
+
+/** The oldest waiting input, or all that waits in the same conversation, becomes a turn. */
+function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn | undefined {
+  const waiting = db.all<WaitingRow>(sql.waitingInSession, session.n);
+  const first = waiting[0];
+  if (first === undefined) return undefined;
+  const taken =
+    by.take === "one" ? [first] : waiting.filter((row) => row.conversation === first.conversation);
+  const target = taken.at(-1)?.source ?? first.source;
+  const source = JSON.parse(target) as Source;
+  const fence = session.fence + 1;
+  const turn = db.run(
+    sql.insertTurn,
+    session.n,
+    first.conversation,
+    by.runner,
+    fence,
+    target,
+    by.deadline ?? null,
+    now,
+  ).lastInsertRowid;
+  const messages = taken.map(
+    (row): NewMessage => ({ at: row.at, ...(JSON.parse(row.message) as NewMessage) }),
+  );
+  const grown = insertMessages(db, session, messages, undefined, now);
+  taken.forEach((row, index) => {
+    db.run(sql.claimInbox, turn, grown.seqs[index], row.n);
+  });
+  db.run(
+    sql.growAndClaim,
+    taken.length,
+    grown.lastAt,
+    grown.humans,
+    grown.toolCalls,
+    by.runner,
+    ...originColumns(source),
+    session.n,
+  );
+  return {
+    number: turn,
+    session: session.id,
+    conversation: first.conversation,
+    fence,
+    attempt: 1,
+    target: source,
+    inputs: grown.seqs,
+  };
+}
+
+export function finish(db: Db, input: Finish): Finished | Refused {
+  const { now } = input;
+  const turn = db.get<TurnRow>(sql.turnByNumber, input.turn);
+  if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
+    return refuse(
+      "stale_fence",
+      "This turn was finished or taken over by another runner; nothing of this was stored.",
+    );
+  }
+  const session = sessionRow(db, turn.session);
+  const grown = insertMessages(db, session, input.messages, input.blobs, now);
+  db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  if (input.usage !== undefined) addUsageTo(db, session, input.usage);
+  const deliveries = (input.deliveries ?? []).map((delivery) =>
+    insertDelivery(db, session.n, turn.n, turn.runner, delivery, now),
+  );
+  db.run(sql.inboxDone, turn.n);
+  db.run(sql.endTurn, input.outcome, now, turn.n);
+  db.run(sql.touchConversation, now, turn.conversation);
+  if (input.shown !== undefined) markShown(db, { conversation: turn.conversation, shown: input.shown });
+  const next =
+    input.next === undefined ? undefined : takeNext(db, sessionRow(db, session.n), input.next, now);
+  return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };
+}
+
+export function markShown(db: Db, input: { conversation: number; shown: Shown }): void {
+  if (input.shown.note) db.run("update conversations set note_due = 0 where n = ?", input.conversation);
+  if (input.shown.notice) db.run("update conversations set notice_due = 0 where n = ?", input.conversation);
+}
+
+export function cancelWaiting(db: Db, input: { conversation: number; now: number }): NewMessage[] {
+  const waiting = db.all<{ n: number; message: string }>(sql.waitingInConversation, input.conversation);
+  for (const row of waiting) db.run(sql.cancelInbox, row.n);
+  return waiting.map((row) => JSON.parse(row.message) as NewMessage);
+}

@@ -1,0 +1,22 @@
+import { type Asker, maySee } from "../../core/owner.ts";
+import type { Db } from "./connection.ts";
+import type { SessionRow } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+/** The session with this id, if the asker may see it. */
+export function ownedSession(db: Db, asker: Asker, id: string): SessionRow | undefined {
+  const row = db.get<SessionRow>(sql.sessionById, id);
+  if (row === undefined || row.removed_at !== null || !visible(asker, row)) return undefined;
+  return row;
+}
+
+export function visible(asker: Asker, row: SessionRow): boolean {
+  return maySee(asker, { owner: row.owner, ...(row.audience !== null && { audience: row.audience }) });
+}
+
+/** `maySee` as a condition on a sessions row called `s`, with its values. */
+export function visibleSql(asker: Asker): { readonly where: string; readonly values: readonly string[] } {
+  if ("everyone" in asker) return { where: "1", values: [] };
+  if (asker.chat === undefined) return { where: "s.owner = ?", values: [asker.person] };
+  return { where: "s.audience = ? and s.owner in (?, ?)", values: [asker.chat, asker.person, asker.chat] };
+}

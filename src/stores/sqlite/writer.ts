@@ -1,0 +1,79 @@
+import { type Db, openWriter, type WriterOptions } from "./connection.ts";
+import { retryBusy, storeError } from "./failure.ts";
+import { BATCH, commitTogether, rollBack } from "./group-commit.ts";
+import type { Call, Outcome } from "./operations.ts";
+import { indexMessages } from "./search.ts";
+import * as sql from "./sql.ts";
+
+/** Messages that wait for the index before it is worth a commit while others wait. */
+const INDEX_AT = 256;
+const INDEX_CHUNK = 64;
+const IDLE_MS = 50;
+
+/** The one writing connection: commits what it is given, and indexes when nobody waits. */
+export interface Writer {
+  /** Never throws: a call's failure is its outcome. */
+  run(calls: readonly Call[]): Outcome[];
+  /** Rises when another process has committed something. */
+  foreignCommits(): number;
+  close(): void;
+}
+
+const REMOVES: ReadonlySet<string> = new Set(["remove", "prune"]);
+
+export function startWriter(options: WriterOptions): Writer {
+  const db = openWriter(options);
+  let unindexed = 0;
+  // An earlier process may have left something.
+  let idle: NodeJS.Timeout | undefined = setTimeout(indexWhenIdle, IDLE_MS).unref();
+
+  function indexWhenIdle(): void {
+    idle = undefined;
+    if (index(db) < INDEX_CHUNK) unindexed = 0;
+    else idle = setTimeout(indexWhenIdle, 0).unref();
+  }
+
+  return {
+    run(calls) {
+      const outcomes: Outcome[] = [];
+      for (let at = 0; at < calls.length; at += BATCH) {
+        outcomes.push(...commitTogether(db, calls.slice(at, at + BATCH)));
+      }
+      if (calls.some((call) => REMOVES.has(call.name))) forget(db);
+      unindexed += calls.length;
+      if (unindexed >= INDEX_AT && index(db) < INDEX_CHUNK) unindexed = 0;
+      if (idle === undefined) idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
+      else idle.refresh();
+      return outcomes.map((outcome) =>
+        "error" in outcome ? { error: storeError(outcome.error, options.file) } : outcome,
+      );
+    },
+    foreignCommits: () => Number(db.pragma("data_version")),
+    close() {
+      clearTimeout(idle);
+      db.close();
+    },
+  };
+}
+
+/** One small commit of index work. What it cannot do now it does later: the words are found without it too. */
+function index(db: Db): number {
+  try {
+    retryBusy(() => db.run(sql.beginImmediate));
+    const done = indexMessages(db, INDEX_CHUNK);
+    db.run(sql.commit);
+    return done;
+  } catch {
+    rollBack(db);
+    return 0;
+  }
+}
+
+/** Removed words are out of the database file, but the log still has the pages they stood on. */
+function forget(db: Db): void {
+  try {
+    db.pragma("wal_checkpoint(TRUNCATE)");
+  } catch {
+    // A reader is in the way; the next checkpoint overwrites them.
+  }
+}
