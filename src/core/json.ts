@@ -3,7 +3,7 @@ import type { Listed } from "./listing.ts";
 import type { Message, MessageOrigin, NewMessage, Part, ToolCall } from "./message.ts";
 import type { Session } from "./session.ts";
 import { sourceToJson } from "./source.ts";
-import type { Usage } from "./usage.ts";
+import { addUsage, emptyUsage, type Usage, type UsageDelta } from "./usage.ts";
 
 /**
  * The one place where names change: JSON that leaves or enters Postrider is snake_case, TypeScript is camelCase.
@@ -11,125 +11,133 @@ import type { Usage } from "./usage.ts";
  */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** `messageCount` → `message_count`; absent values become null so that every field is always there. */
-export function snake(object: object, fields: readonly string[]): Record<string, unknown> {
-  const json: Record<string, unknown> = {};
-  for (const field of fields) json[snakeName(field)] = (object as Record<string, unknown>)[field] ?? null;
-  return json;
-}
+/** JSON names, each with the name that the field has in TypeScript. */
+type Names<T> = Readonly<Record<string, keyof T & string>>;
 
-/** The inverse: null and missing are absent. */
-export function camel(json: Json, fields: readonly string[]): Record<string, unknown> {
-  const object: Record<string, unknown> = {};
-  for (const field of fields) {
-    const value = json[snakeName(field)];
-    if (value !== null && value !== undefined) object[field] = value;
-  }
-  return object;
-}
+const SESSION: Names<Session> = {
+  id: "id",
+  handle: "handle",
+  kind: "kind",
+  profile: "profile",
+  owner: "owner",
+  audience: "audience",
+  title: "title",
+  display_name: "displayName",
+  cwd: "cwd",
+  config: "config",
+  message_count: "messageCount",
+  human_count: "humanCount",
+  tool_call_count: "toolCallCount",
+  created_at: "createdAt",
+  updated_at: "lastAt",
+  ended_at: "endedAt",
+  end_reason: "endReason",
+  archived_at: "archivedAt",
+  parent_session_id: "parent",
+};
 
-function snakeName(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+const USAGE: Names<Usage> = {
+  input_tokens: "inputTokens",
+  output_tokens: "outputTokens",
+  cache_read_tokens: "cacheReadTokens",
+  cache_write_tokens: "cacheWriteTokens",
+  reasoning_tokens: "reasoningTokens",
+  total_tokens: "totalTokens",
+  last_prompt_tokens: "lastPromptTokens",
+  estimated_cost_usd: "costUsd",
+  cost_status: "costStatus",
+  cost_source: "costSource",
+  model: "model",
+  billing_provider: "provider",
+  billing_base_url: "baseUrl",
+};
 
-const USAGE: readonly (keyof Usage)[] = [
-  "inputTokens",
-  "outputTokens",
-  "cacheReadTokens",
-  "cacheWriteTokens",
-  "reasoningTokens",
-  "totalTokens",
-  "lastPromptTokens",
-  "costUsd",
-  "costStatus",
-  "costSource",
-  "model",
-  "provider",
-  "baseUrl",
-];
-
-const SESSION: readonly (keyof Session)[] = [
-  "id",
-  "handle",
-  "kind",
-  "profile",
-  "owner",
-  "audience",
-  "title",
-  "displayName",
-  "cwd",
-  "config",
-  "messageCount",
-  "humanCount",
-  "toolCallCount",
-  "createdAt",
-  "lastAt",
-  "endedAt",
-  "endReason",
-  "archivedAt",
-  "parent",
-];
-
+/** A session with every field, null where it has none. Instants are epoch milliseconds. */
 export function sessionToJson(session: Session | Listed): Record<string, unknown> {
+  const { origin } = session;
   return {
-    ...snake(session, SESSION),
-    origin: session.origin === undefined ? null : sourceToJson(session.origin),
-    ...snake(session.usage, USAGE),
+    ...toJson(session, SESSION),
+    origin: origin === undefined ? null : sourceToJson(origin),
+    platform: origin?.platform ?? null,
+    chat_type: origin?.chatType ?? null,
+    ...toJson(session.usage, USAGE),
     ...("preview" in session && { preview: session.preview }),
   };
 }
 
-export function usageFromJson(json: Json): Partial<Usage> {
-  return camel(json, USAGE) as Partial<Usage>;
+const USAGE_TEXTS = ["cost_status", "cost_source", "model", "billing_provider", "billing_base_url"] as const;
+
+/** The counters of a session's JSON. The total is not taken from there: it is a sum of the others. */
+export function usageFromJson(json: Json): Usage {
+  for (const name of USAGE_TEXTS) textFromJson(json, name);
+  return addUsage(emptyUsage(), fromJson(json, USAGE) as UsageDelta);
 }
 
-const MESSAGE: readonly (keyof Message)[] = [
-  "at",
-  "role",
-  "toolCallId",
-  "toolName",
-  "reasoning",
-  "finishReason",
-  "tokens",
-  "extra",
-];
-const ORIGIN: readonly (keyof MessageOrigin)[] = [
-  "platform",
-  "platformMessageId",
-  "userId",
-  "userName",
-  "proactive",
-  "interrupted",
-];
-const PART = ["type", "text", "blob", "mimeType", "size", "name", "uri"] as const;
-const TOOL_CALL: readonly (keyof ToolCall)[] = ["id", "name", "arguments"];
+const MESSAGE: Names<NewMessage> = {
+  at: "at",
+  role: "role",
+  tool_call_id: "toolCallId",
+  tool_name: "toolName",
+  reasoning: "reasoning",
+  finish_reason: "finishReason",
+  token_count: "tokens",
+  extra: "extra",
+};
+const ORIGIN: Names<MessageOrigin> = {
+  platform: "platform",
+  platform_message_id: "platformMessageId",
+  user_id: "userId",
+  user_name: "userName",
+  proactive: "proactive",
+  interrupted: "interrupted",
+};
+const PART: Readonly<Record<string, string>> = {
+  type: "type",
+  text: "text",
+  blob: "blob",
+  mime_type: "mimeType",
+  size: "size",
+  name: "name",
+  uri: "uri",
+};
 
 /** A message with its place. Absent fields are left out: a transcript is mostly plain text. */
 export function messageToJson(message: NewMessage | Message): Record<string, unknown> {
   return present({
     ...("session" in message && { session: message.session, seq: message.seq }),
-    ...snake(message, MESSAGE),
-    parts: message.parts.map((part) => present(snake(part, PART))),
-    tool_calls: message.toolCalls?.map((call) => snake(call, TOOL_CALL)),
-    origin: message.origin === undefined ? null : present(snake(message.origin, ORIGIN)),
+    ...toJson(message, MESSAGE),
+    parts: message.parts.map((part) => present(toJson(part, PART))),
+    // Arguments may be null, which is not the same as none.
+    tool_calls: message.toolCalls?.map(({ id, name, ...rest }) =>
+      rest.arguments === undefined ? { id, name } : { id, name, arguments: rest.arguments },
+    ),
+    origin: message.origin && present(toJson(message.origin, ORIGIN)),
   });
 }
 
-/** What `messageToJson` wrote. Its fields are checked where every message is: by `checkMessage`. */
+/** What `messageToJson` wrote, but for its place. Its fields are checked where every message is: by `checkMessage`. */
 export function messageFromJson(json: unknown, field: string): NewMessage {
-  const { parts, tool_calls, origin, ...rest } = asObject(json, field);
+  const message = asObject(json, field);
+  const { parts, tool_calls: calls, origin } = message;
   return {
-    ...camel(rest, MESSAGE),
-    parts: asArray(parts, `${field}.parts`).map((part, i) => camel(asObject(part, `${field}.parts[${i}]`), PART) as unknown as Part),
-    ...(tool_calls !== undefined &&
-      tool_calls !== null && {
-        toolCalls: asArray(tool_calls, `${field}.tool_calls`).map((call, i) => {
-          const object = asObject(call, `${field}.tool_calls[${i}]`);
-          return { ...camel(object, ["id", "name"]), arguments: object.arguments ?? null } as ToolCall;
-        }),
-      }),
-    ...(origin !== undefined && origin !== null && { origin: camel(asObject(origin, `${field}.origin`), ORIGIN) as MessageOrigin }),
-  } as unknown as NewMessage;
+    ...fromJson(message, MESSAGE),
+    parts: asArray(parts, `${field}.parts`).map((part, i) => partFromJson(part, `${field}.parts[${i}]`)),
+    ...(isPresent(calls) && {
+      toolCalls: asArray(calls, `${field}.tool_calls`).map((call, i) =>
+        toolCallFromJson(call, `${field}.tool_calls[${i}]`),
+      ),
+    }),
+    ...(isPresent(origin) && { origin: fromJson(asObject(origin, `${field}.origin`), ORIGIN) }),
+  } as NewMessage;
+}
+
+function partFromJson(json: unknown, field: string): Part {
+  return fromJson(asObject(json, field), PART) as unknown as Part;
+}
+
+function toolCallFromJson(json: unknown, field: string): ToolCall {
+  const { id, name, ...rest } = asObject(json, field);
+  return { id, name, ...("arguments" in rest && { arguments: rest.arguments }) } as ToolCall;
 }
 
 export function asObject(value: unknown, field: string): Json {
@@ -142,10 +150,41 @@ export function asArray(value: unknown, field: string): readonly unknown[] {
   throw wrong(field, "a list");
 }
 
+/** A text, or `undefined` where there is none: missing, null and empty are the same. */
+export function textFromJson(json: Json, name: string): string | undefined {
+  const value = json[name];
+  if (!isPresent(value) || value === "") return undefined;
+  if (typeof value !== "string") throw wrong(name, "text");
+  return value;
+}
+
+export function instantFromJson(json: Json, name: string): number | undefined {
+  const value = json[name];
+  if (!isPresent(value)) return undefined;
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw wrong(name, "milliseconds since 1970");
+  return Number(value);
+}
+
 function wrong(field: string, wanted: string): PostriderError {
   return new PostriderError("invalid_input", `${field} must be ${wanted}.`, { details: { field } });
 }
 
-function present(json: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null && value !== undefined));
+/** Absent values become null, so that every field is always there. */
+function toJson(object: object, names: Readonly<Record<string, string>>): Record<string, unknown> {
+  const fields = object as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(names).map(([json, field]) => [json, fields[field] ?? null]));
+}
+
+/** The inverse: null and missing are absent. */
+function fromJson(json: Json, names: Readonly<Record<string, string>>): Record<string, unknown> {
+  const fields = Object.entries(names).map(([name, field]) => [field, json[name]] as const);
+  return Object.fromEntries(fields.filter(([, value]) => isPresent(value)));
+}
+
+function present(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => isPresent(value)));
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }

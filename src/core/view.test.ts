@@ -134,7 +134,7 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
     on: fc.nat(5),
     n: fc.nat(9),
   }),
-  { maxLength: 40 },
+  { maxLength: 40, size: "max" },
 );
 
 describe("whatever happens to sessions", () => {

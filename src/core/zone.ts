@@ -35,6 +35,20 @@ export function zonedParts(now: number, zone: string): ZonedParts {
  * have skipped it, and a day that the calendar skips has none.
  */
 export function lastDailyBoundary(now: number, atHour: number, zone: string): number {
+  const name = `${atHour} ${zone}`;
+  const known = days.get(name);
+  if (known !== undefined && known.from <= now && now < known.until) return known.from;
+  const from = boundaryBefore(now, atHour, zone);
+  if (days.size >= KEPT_DAYS) days.clear();
+  days.set(name, { from, until: nextDailyBoundary(now, atHour, zone) });
+  return from;
+}
+
+/** Every message of a day asks the same question, and the calendar takes 30 µs to answer it. */
+const days = new Map<string, { readonly from: number; readonly until: number }>();
+const KEPT_DAYS = 64;
+
+function boundaryBefore(now: number, atHour: number, zone: string): number {
   const today = zoned(now, zone).toPlainDate();
   // From tomorrow, because clocks set back over midnight show yesterday's date again after today's boundary.
   for (let days = 1; ; days--) {

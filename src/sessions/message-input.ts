@@ -29,12 +29,13 @@ export function readyMessages(input: MessageInput | readonly MessageInput[]): Re
   const list = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
   const messages = list.map((one) => {
     if (typeof one !== "object" || one === null) {
-      throw new PostriderError("invalid_input", "A message must be an object with a role and a text.", {
-        details: { field: "message" },
-      });
+      throw invalid("message", "A message must be an object with a role and a text.");
     }
     const { text, ...rest } = one;
-    const parts = text === undefined ? one.parts : [{ type: "text" as const, text }];
+    if (text !== undefined && rest.parts !== undefined) {
+      throw invalid("text", "A message has either a text or parts, not both.");
+    }
+    const parts = text === undefined ? rest.parts : [{ type: "text" as const, text }];
     return checkMessage({
       ...rest,
       parts: Array.isArray(parts) ? parts.map((part, index) => storable(part, index, blobs)) : parts,
@@ -46,20 +47,24 @@ export function readyMessages(input: MessageInput | readonly MessageInput[]): Re
 function storable(part: Part | DataPart, index: number, blobs: Map<string, Blob>): Part {
   if (typeof part !== "object" || part === null || !("data" in part)) return part as Part;
   const { data, ...rest } = part;
-  const field = `parts[${index}].data`;
-  if (!(data instanceof Uint8Array)) {
-    throw new PostriderError("invalid_input", `${field} must be bytes (a Uint8Array).`, {
-      details: { field },
-    });
-  }
-  if (data.byteLength > MAX_PART_BYTES) {
+  const blob = blobOf(data, `parts[${index}].data`);
+  blobs.set(blob.hash, blob);
+  return { ...rest, blob: blob.hash, size: blob.bytes.byteLength };
+}
+
+/** Bytes under the name they are stored by. */
+export function blobOf(bytes: Uint8Array, field: string): Blob {
+  if (!(bytes instanceof Uint8Array)) throw invalid(field, `${field} must be bytes (a Uint8Array).`);
+  if (bytes.byteLength > MAX_PART_BYTES) {
     throw new PostriderError(
       "too_large",
-      `${field} has ${data.byteLength} bytes; a part may have ${MAX_PART_BYTES}. Send a link or a smaller file.`,
-      { details: { field, bytes: data.byteLength, limit: MAX_PART_BYTES } },
+      `${field} has ${bytes.byteLength} bytes; a part may have ${MAX_PART_BYTES}. Send a link or a smaller file.`,
+      { details: { field, bytes: bytes.byteLength, limit: MAX_PART_BYTES } },
     );
   }
-  const hash = createHash("sha256").update(data).digest("hex");
-  blobs.set(hash, { hash, bytes: data });
-  return { ...rest, blob: hash, size: data.byteLength };
+  return { hash: createHash("sha256").update(bytes).digest("hex"), bytes };
+}
+
+function invalid(field: string, sentence: string): PostriderError {
+  return new PostriderError("invalid_input", sentence, { details: { field } });
 }

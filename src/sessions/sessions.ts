@@ -5,19 +5,19 @@ import { assertSessionId } from "../core/ids.ts";
 import type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
+import { isRefused, refuse, unrefused } from "../core/refusal.ts";
 import type { ResetSettings } from "../core/reset-policy.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
 import type { NewSession, Session, SessionChange, SessionKind } from "../core/session.ts";
-import type { SourceInput } from "../core/source.ts";
-import { cleanTitle } from "../core/titles.ts";
+import { type SourceInput, source } from "../core/source.ts";
+import { cleanTitle, autoTitle as proposedTitle } from "../core/titles.ts";
 import type { Shown } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Store } from "../ports/store.ts";
+import type { Shape, Store } from "../ports/store.ts";
 import { exportSession, importSession, type SessionExport } from "./export.ts";
-import { follow } from "./follow.ts";
+import { type FollowOptions, follow } from "./follow.ts";
 import { type MessageInput, readyMessages } from "./message-input.ts";
 import { DEFAULT_RESET, newSessionId, type RoutingOptions, routingOf } from "./routing.ts";
 import { systemClock, systemZone } from "./system-clock.ts";
@@ -70,19 +70,17 @@ export interface Sessions {
     range?: { readonly offset?: number; readonly limit?: number },
   ): Promise<readonly Message[] | undefined>;
   /** How many messages the session shows. */
-  shownLength(who: Asker, id: string): Promise<number>;
+  shownLength(who: Asker, id: string): Promise<number | undefined>;
+  /** What it shows, as runs of messages. Messages never change, so the same shape is the same history. */
+  shape(who: Asker, id: string): Promise<Shape | undefined>;
   /** Everything ever said in it, shown or not. */
   messages(
     who: Asker,
     id: string,
     range?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly Message[] | undefined>;
-  /** Yields what is said from now on (or after a seq), whichever process says it, until the signal aborts. */
-  follow(
-    who: Asker,
-    id: string,
-    options?: { readonly after?: number; readonly signal?: AbortSignal },
-  ): AsyncIterable<Message>;
+  /** Yields what is said from now on (or after a seq), whichever process says it, until the signal aborts or it is removed. */
+  follow(who: Asker, id: string, options?: FollowOptions): AsyncIterable<Message>;
   /** Shows these messages and nothing else. What was said stays readable through `messages`. */
   rewrite(who: Asker, id: string, messages: readonly MessageInput[]): Promise<Reshaped>;
   /** Takes the last human message and all after it out of view. */
@@ -113,10 +111,12 @@ export interface Sessions {
   switchTo(who: Asker, conversation: number, id: string): Promise<Opened | undefined>;
   /** Sets the title, unique among yours; empty clears it. */
   title(who: Asker, id: string, title: string): Promise<Session>;
-  /** A title that must not fail: takes the next free number of its lineage. */
+  /** A title that must not fail, such as a model's: shortened, and with the next number if you have it already. */
   autoTitle(who: Asker, id: string, title: string): Promise<Session>;
   /** The newest of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
   findByTitle(who: Asker, title: string): Promise<Session | undefined>;
+  /** The session with exactly this id. */
+  get(who: Asker, id: string): Promise<Session | undefined>;
   /** By id, handle or unambiguous beginning of an id. Several: `ambiguous`, with the candidates in details. */
   find(who: Asker, text: string): Promise<Session | undefined>;
   list(who: Asker, query?: Omit<ListQuery, "asker">): Promise<Page<Listed>>;
@@ -134,8 +134,8 @@ export interface Sessions {
   hasOther(who: Asker, id: string): Promise<boolean>;
   stats(who: Asker): Promise<Stats>;
   blob(who: Asker, hash: string): Promise<Uint8Array | undefined>;
-  /** The conversations that point at a session. */
-  conversations(who: Asker, id: string): Promise<readonly Conversation[]>;
+  /** The conversations that point at a session, or those of a chat. Looking touches nothing and resets nothing. */
+  conversations(who: Asker, of: string | SourceInput): Promise<readonly Conversation[]>;
   /** Why a conversation started afresh, or did not; newest first. */
   decisions(who: Asker, conversation: number): Promise<readonly PolicyDecision[]>;
 
@@ -166,6 +166,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     return unrefused(await store.reshape({ ...change, ...ask }));
   };
 
+  const get = async (who: Asker, id: string): Promise<Session | undefined> =>
+    (await store.find({ asker: who, text: id })).find((session) => session.id === id);
+
   return {
     async open(from, { fresh = false, ...rest } = {}) {
       return store.open({ ...routingOf(from, settings, rest), fresh });
@@ -191,8 +194,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     history: (who, id, range = {}) => store.history({ ...range, asker: who, session: id }),
     async shownLength(who, id) {
       const shape = await store.shape({ asker: who, session: id });
-      return (shape?.pieces ?? []).reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
+      return shape?.pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
     },
+    shape: (who, id) => store.shape({ asker: who, session: id }),
     messages: (who, id, range = {}) => store.messages({ ...range, asker: who, session: id }),
     follow: (who, id, range = {}) => follow(store, who, id, range),
     async rewrite(who, id, input) {
@@ -249,20 +253,16 @@ export function createSessions(options: SessionsOptions): Sessions {
       );
     },
     async autoTitle(who, id, raw) {
-      const title = cleanTitle(raw);
-      return unrefused(
-        await store.setTitle({
-          asker: who,
-          session: assertSessionId(id),
-          ...(title !== undefined && { title }),
-          numbered: true,
-        }),
-      );
+      const title = proposedTitle(raw);
+      const ask = { asker: who, session: assertSessionId(id) };
+      if (title !== undefined) return unrefused(await store.setTitle({ ...ask, title, numbered: true }));
+      return unrefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
     },
     findByTitle: async (who, raw) => {
       const title = cleanTitle(raw);
       return title === undefined ? undefined : store.findByTitle({ asker: who, title });
     },
+    get,
     async find(who, text) {
       const found = await store.find({ asker: who, text });
       if (found.length > 1) {
@@ -288,26 +288,37 @@ export function createSessions(options: SessionsOptions): Sessions {
       return unrefused(await store.change({ ...ask, change: { archived } }));
     },
     remove: async (who, id) => unrefused(await store.remove({ asker: who, session: id, now: clock.now() })),
-    prune(who, { olderThanDays = 90, dryRun = true, ...rest } = {}) {
+    async prune(who, { olderThanDays = 90, dryRun = true, ...rest } = {}) {
       const now = clock.now();
-      return store.prune({ ...rest, asker: who, before: now - olderThanDays * DAY_MS, dryRun, now });
+      const before = now - length(olderThanDays, "olderThanDays") * DAY_MS;
+      return store.prune({ ...rest, asker: who, before, dryRun, now });
     },
     async hold(who, id, name, ms) {
-      unrefused(
-        await store.hold({ asker: who, session: assertSessionId(id), name, until: clock.now() + ms }),
-      );
+      const until = clock.now() + length(ms, "ms");
+      unrefused(await store.hold({ asker: who, session: assertSessionId(id), name, until }));
     },
     release: (who, id, name) => store.release({ asker: who, session: id, name }),
     hasOther: (who, id) => store.hasOther({ asker: who, session: id }),
     stats: (who) => store.stats({ asker: who }),
     blob: (who, hash) => store.blob({ asker: who, hash }),
-    conversations: (who, id) => store.conversations({ asker: who, session: id }),
+    async conversations(who, of) {
+      return store.conversations({
+        asker: who,
+        ...(typeof of === "string" ? { session: of } : { source: source(of) }),
+      });
+    },
     decisions: (who, conversation) => store.decisions({ asker: who, conversation }),
 
     export: (who, id) => exportSession(store, who, id),
     import: (json, { owner } = {}) =>
       importSession(store, json, { profile, now: clock.now(), ...(owner !== undefined && { owner }) }),
   };
+}
+
+/** A length of time: a date in the future would prune what is in use. */
+function length(value: number, field: string): number {
+  if (Number.isFinite(value) && value >= 0) return value;
+  throw new PostriderError("invalid_input", `${field} must be a number, zero or more.`, { details: { field } });
 }
 
 type WithoutAsker<T> = T extends unknown ? Omit<T, "asker" | "session" | "now"> : never;

@@ -6,14 +6,13 @@ import type { Asker } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import { findByTitle as bestTitle } from "../../core/titles.ts";
-import { type ClosedPiece, shownPieces, viewLength } from "../../core/view.ts";
+import { shownPieces } from "../../core/view.ts";
 import type { Ask, Shape } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
 import { keyOf, sessionRow } from "./routing.ts";
 import {
   type ConversationRow,
   messageId,
-  SEQ_BITS,
   type SessionRow,
   toConversation,
   toMessage,
@@ -22,7 +21,7 @@ import {
 import { knownConversation, speaksIn } from "./sessions.ts";
 import { shownAt, viewOf } from "./shapes.ts";
 import * as sql from "./sql.ts";
-import { ownedSession, visible, visibleSql } from "./visible.ts";
+import { ownedSession, readableSession, visible, visibleSql } from "./visible.ts";
 
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {
   const { asker, text } = input;
@@ -79,59 +78,79 @@ export function conversations(
     .map((row) => toConversation(row, keyOf(db, row), sessionRow(db, row.session).id));
 }
 
+/** A run of messages to read: whose they are, and their first and last id. */
+export interface Run {
+  readonly session: string;
+  readonly first: number;
+  readonly last: number;
+}
+
 export function history(db: Db, input: Shows): Message[] | undefined {
-  const session = ownedSession(db, input.asker, input.session);
+  const runs = historyRuns(db, input);
+  return runs && readRuns(db, runs);
+}
+
+/** Where the messages of a history lie. The list is short, whatever the length of the history. */
+export function historyRuns(db: Db, input: Shows): Run[] | undefined {
+  const session = readableSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
-  const { offset = 0, limit = Number.POSITIVE_INFINITY } = input;
-  const messages: Message[] = [];
-  let skip = offset;
+  const runs: Run[] = [];
+  let skip = input.offset ?? 0;
+  let left = input.limit ?? Number.POSITIVE_INFINITY;
   for (const piece of shownPieces(viewOf(db, session))) {
     const length = piece.to - piece.from + 1;
-    if (skip >= length) {
-      skip -= length;
-      continue;
-    }
-    const from = piece.from + skip;
-    const to = Math.min(piece.to, from + (limit - messages.length) - 1);
-    skip = 0;
-    if (to < from) break;
-    readRun(db, messages, { session: piece.session, from, to }, session);
+    const skipped = Math.min(skip, length);
+    const taken = Math.min(left, length - skipped);
+    skip -= skipped;
+    left -= taken;
+    if (taken <= 0) continue;
+    const first = messageId(piece.session, piece.from + skipped);
+    const id = piece.session === session.n ? session.id : sessionRow(db, piece.session).id;
+    runs.push({ session: id, first, last: first + taken - 1 });
   }
-  return messages;
-}
-
-/** How many messages a history would bring, to decide which thread reads it. */
-export function historyLength(db: Db, input: Shows): number {
-  const session = ownedSession(db, input.asker, input.session);
-  if (session === undefined) return 0;
-  return Math.min(
-    input.limit ?? Number.POSITIVE_INFINITY,
-    viewLength(viewOf(db, session)) - (input.offset ?? 0),
-  );
-}
-
-function readRun(db: Db, messages: Message[], run: ClosedPiece, session: SessionRow): void {
-  const id = run.session === session.n ? session.id : sessionRow(db, run.session).id;
-  for (const row of db.rows(
-    sql.messagesBetween,
-    messageId(run.session, run.from),
-    messageId(run.session, run.to),
-  )) {
-    messages.push(toMessage(row, id));
-  }
+  return runs;
 }
 
 export function messages(db: Db, input: Said): Message[] | undefined {
-  const session = ownedSession(db, input.asker, input.session);
+  const runs = messagesRuns(db, input);
+  return runs && readRuns(db, runs);
+}
+
+export function messagesRuns(db: Db, input: Said): Run[] | undefined {
+  const session = readableSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
-  return db
-    .rows(
-      sql.messagesBetweenLimited,
-      messageId(session.n, (input.after ?? 0) + 1),
-      messageId(session.n, SEQ_BITS - 1),
-      input.limit ?? -1,
-    )
-    .map((row) => toMessage(row, session.id));
+  const after = input.after ?? 0;
+  const count = Math.min(input.limit ?? Number.POSITIVE_INFINITY, session.next_seq - 1 - after);
+  if (count <= 0) return [];
+  const first = messageId(session.n, after + 1);
+  return [{ session: session.id, first, last: first + count - 1 }];
+}
+
+export function readRuns(db: Db, runs: readonly Run[]): Message[] {
+  return runs.flatMap((run) => toMessages(run, rows(db, run)));
+}
+
+/** The rows as they are: arrays cross from thread to thread at half the cost of messages. */
+export function rows(db: Db, { first, last }: Run): unknown[][] {
+  return db.rows(sql.messagesBetween, first, last);
+}
+
+export function toMessages({ session }: Run, found: readonly unknown[][]): Message[] {
+  return found.map((row) => toMessage(row, session));
+}
+
+export function lengthOf({ first, last }: Run): number {
+  return last - first + 1;
+}
+
+/** The same messages in runs of at most `length`. */
+export function divided(runs: readonly Run[], length: number): Run[] {
+  return runs.flatMap(({ session, first, last }) =>
+    Array.from({ length: Math.ceil((last - first + 1) / length) }, (_, at) => {
+      const from = first + at * length;
+      return { session, first: from, last: Math.min(last, from + length - 1) };
+    }),
+  );
 }
 
 export function shape(db: Db, input: Ask): Shape | undefined {

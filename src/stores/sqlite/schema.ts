@@ -243,7 +243,7 @@ create table blob_uses (
 create index blob_uses_by_session on blob_uses(session);
 
 create virtual table words using fts5(
-  terms, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+  terms, content = '', tokenize = "ascii"
 );
 insert into words(words, rank) values ('automerge', 16);
 insert into words(words, rank) values ('secure-delete', 1);

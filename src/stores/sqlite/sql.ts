@@ -9,6 +9,8 @@ export const rollbackToSavepoint = "rollback to step";
 
 export const sessionByNumber = "select * from sessions where n = ?";
 export const sessionById = "select * from sessions where id = ?";
+export const readableSession =
+  "select n, id, owner, audience, removed_at, next_seq, version from sessions where id = ?";
 export const sessionByHandle = "select * from sessions where handle = ?";
 
 export const insertSession = `

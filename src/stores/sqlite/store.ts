@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
-import type { Shows } from "../../core/listing.ts";
 import type { Reads, Store } from "../../ports/store.ts";
 import { openChannel } from "./channel.ts";
-import { openReader } from "./connection.ts";
+import { type Db, openReader } from "./connection.ts";
 import { storeError } from "./failure.ts";
 import { inProcess } from "./in-process.ts";
-import { READS, read, WRITES } from "./operations.ts";
-import { historyLength } from "./reading.ts";
+import { READS, read, WRITES, type Writes } from "./operations.ts";
+import { divided, historyRuns, lengthOf, messagesRuns, type Run, readRuns, toMessages } from "./reading.ts";
 
 export interface SqliteOptions {
   /** The database file; created, with its first contents, when it is not there. Its folder must exist. */
@@ -21,20 +20,20 @@ export interface SqliteOptions {
 }
 
 /** Reads that may touch much: never on the main thread. */
-const LONG_READS: ReadonlySet<keyof Reads> = new Set<keyof Reads>([
-  "list",
-  "search",
-  "stats",
-  "messages",
-  "blob",
-]);
+const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>(["list", "search", "stats", "blob"]);
 /** Up to here a history costs the main thread no more than receiving it from another would. */
 const SHORT_HISTORY = 2000;
+const LONG_RUN = 1000;
+/** Where the messages lie is a short read; how many there are decides who reads them. */
+const RUNS: Readonly<Partial<Record<keyof Reads, (db: Db, input: never) => Run[] | undefined>>> = {
+  history: historyRuns,
+  messages: messagesRuns,
+};
 
 /** How the port's calls reach the database, whichever threads are involved. */
 export interface Transport {
-  write(name: string, input: unknown): Promise<unknown>;
-  read(name: string, input: unknown): Promise<unknown>;
+  write(name: keyof Writes, input: unknown): Promise<unknown>;
+  read(name: keyof Reads, input: unknown): Promise<unknown>;
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -44,8 +43,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const settings = { ...options, file: resolve(options.file) };
   const transport = options.mode === "in-process" ? inProcess(settings) : await throughWorkers(settings);
   const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
-  for (const name of Object.keys(WRITES)) store[name] = (input: unknown) => transport.write(name, input);
-  for (const name of Object.keys(READS)) store[name] = (input: unknown) => transport.read(name, input);
+  for (const name of keys(WRITES)) store[name] = (input: unknown) => transport.write(name, input);
+  for (const name of keys(READS)) store[name] = (input: unknown) => transport.read(name, input);
   return store as unknown as Store;
 }
 
@@ -64,13 +63,21 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
   let reader: ReturnType<typeof openChannel> | undefined;
   let closing: Promise<void> | undefined;
 
-  const readThere = async (name: string, input: unknown): Promise<unknown> => {
+  const readThere = async (name: keyof Reads | "rows", input: unknown): Promise<unknown> => {
     reader ??= openChannel({ role: "reader", options }, changed);
     return (await reader).call(name, input);
   };
-  const isLong = (name: string, input: unknown): boolean => {
-    if (LONG_READS.has(name as keyof Reads)) return true;
-    return name === "history" && historyLength(here, input as Shows) > SHORT_HISTORY;
+  const readHere = async (name: keyof Reads, input: unknown): Promise<unknown> => {
+    const runs = RUNS[name]?.(here, input as never);
+    if (runs === undefined) return read(name)(here, input);
+    if (runs.reduce((sum, run) => sum + lengthOf(run), 0) <= SHORT_HISTORY) return readRuns(here, runs);
+    // In pieces, so that this thread takes one up while the other reads the next, and never stops for long.
+    const pieces = await Promise.all(
+      divided(runs, LONG_RUN).map((run) =>
+        readThere("rows", run).then((rows) => toMessages(run, rows as unknown[][])),
+      ),
+    );
+    return pieces.flat();
   };
   return {
     async write(name, input) {
@@ -80,8 +87,8 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
     },
     async read(name, input) {
       try {
-        if (closing !== undefined || isLong(name, input)) return await readThere(name, input);
-        return read(name)(here, input);
+        const there = closing !== undefined || LONG_READS.has(name);
+        return await (there ? readThere(name, input) : readHere(name, input));
       } catch (error) {
         throw storeError(error, file);
       }
@@ -101,4 +108,8 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
       return closing;
     },
   };
+}
+
+function keys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
+  return Object.keys(table) as Name[];
 }

@@ -2,7 +2,7 @@ import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import type { Accept, Accepted, Claim, ClaimBy, Finish, Finished, Shown, Turn } from "../../core/turn.ts";
-import { insertMessages } from "./append.ts";
+import { insertMessages, useBlobs } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { insertDelivery } from "./deliveries.ts";
 import { freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
@@ -45,13 +45,12 @@ export function accept(db: Db, input: Accept): Accepted {
   db.run(sql.touchConversation, now, conversation.n);
   const claimed =
     input.claim === undefined ? undefined : claimAtOnce(db, input, input.claim, conversation, session);
-  const inbox = claimed?.inbox ?? wait(db, input, conversation);
-  if (claimed === undefined) db.run(sql.refreshOrigin, ...originColumns(source), session.n);
+  const inbox = claimed?.inbox ?? wait(db, input, conversation, session);
   const fresh = freshOf(db, conversation);
   return {
     duplicate: false,
     inbox,
-    session: toSession(sessionRow(db, session.n)),
+    session: toSession(claimed?.session ?? sessionRow(db, session.n)),
     conversation: toConversation({ ...conversation, active_at: now }, keyOf(db, conversation), session.id),
     scopeKept,
     ...(fresh !== undefined && { fresh }),
@@ -59,8 +58,11 @@ export function accept(db: Db, input: Accept): Accepted {
   };
 }
 
-function wait(db: Db, input: Accept, conversation: ConversationRow): number {
+function wait(db: Db, input: Accept, conversation: ConversationRow, session: SessionRow): number {
   const { source, messageId, message, now } = input;
+  db.run(sql.refreshOrigin, ...originColumns(source), session.n);
+  // Until it is claimed the bytes belong here, or a removal elsewhere would take them for unused.
+  useBlobs(db, session.n, message);
   return db.run(
     sql.insertInbox,
     source.platform,
@@ -83,12 +85,12 @@ function claimAtOnce(
   by: ClaimBy,
   conversation: ConversationRow,
   session: SessionRow,
-): { inbox: number; turn: Turn } | undefined {
+): { inbox: number; turn: Turn; session: SessionRow } | undefined {
   const { source, now } = input;
   if (session.lease_holder !== null || db.get(sql.waitingInSession, session.n) !== undefined)
     return undefined;
   const fence = session.fence + 1;
-  const target = JSON.stringify(source);
+  const [target, name] = originColumns(source);
   const turn = db.run(
     sql.insertTurn,
     session.n,
@@ -120,11 +122,24 @@ function claimAtOnce(
     grown.humans,
     grown.toolCalls,
     by.runner,
-    ...originColumns(source),
+    target,
+    name,
     session.n,
   );
   return {
     inbox,
+    // As the row is now, without reading it again: this is the step that every message waits for.
+    session: {
+      ...session,
+      next_seq: session.next_seq + 1,
+      last_at: Math.max(session.last_at, grown.lastAt),
+      human_count: session.human_count + grown.humans,
+      tool_call_count: session.tool_call_count + grown.toolCalls,
+      origin: target,
+      display_name: name,
+      ended_at: null,
+      end_reason: null,
+    },
     turn: {
       number: turn,
       session: session.id,

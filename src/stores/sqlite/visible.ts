@@ -10,7 +10,19 @@ export function ownedSession(db: Db, asker: Asker, id: string): SessionRow | und
   return row;
 }
 
-export function visible(asker: Asker, row: SessionRow): boolean {
+/** As much of a session as finding its messages takes; a history is asked for more often than anything else. */
+export type ReadableRow = Pick<
+  SessionRow,
+  "n" | "id" | "owner" | "audience" | "removed_at" | "next_seq" | "version"
+>;
+
+export function readableSession(db: Db, asker: Asker, id: string): ReadableRow | undefined {
+  const row = db.get<ReadableRow>(sql.readableSession, id);
+  if (row === undefined || row.removed_at !== null || !visible(asker, row)) return undefined;
+  return row;
+}
+
+export function visible(asker: Asker, row: Pick<SessionRow, "owner" | "audience">): boolean {
   return maySee(asker, { owner: row.owner, ...(row.audience !== null && { audience: row.audience }) });
 }
 

@@ -36,6 +36,7 @@ export interface PlainError {
 
 /** Another process's commit is noticed within this and the time to read it. */
 const POLL_MS = 100;
+const SPIN_MS = 0.1;
 
 module.enableCompileCache?.();
 const { role, options } = workerData as WorkerStart;
@@ -44,59 +45,65 @@ if (parentPort !== null) serve(parentPort);
 function serve(port: MessagePort): void {
   let worker: Serving;
   try {
-    worker = role === "writer" ? serveWrites(port) : serveReads();
+    worker = role === "writer" ? serveWrites(port) : serveReads(port);
   } catch (error) {
     port.postMessage({ failed: plain(storeError(error, options.file)) } satisfies FromWorker);
     port.close();
     return;
   }
   port.on("message", (first: ToWorker) => {
-    // Everything that has arrived meanwhile goes into the same commit.
-    const calls: NumberedCall[] = [];
-    for (
-      let message: ToWorker | undefined = first;
-      message !== undefined;
-      message = receiveMessageOnPort(port)?.message
-    ) {
-      if ("calls" in message) calls.push(...message.calls);
-      else if ("listen" in message) worker.listen(message.listen);
-      else {
-        answer(port, worker, calls.splice(0));
-        worker.close();
-        port.postMessage({ closed: true } satisfies FromWorker);
-        port.close();
-        return;
+    for (let message: ToWorker | undefined = first; message !== undefined; message = soon(port)) {
+      // Everything that has arrived meanwhile goes into the same commit.
+      const calls: NumberedCall[] = [];
+      for (; message !== undefined; message = receiveMessageOnPort(port)?.message) {
+        if ("calls" in message) calls.push(...message.calls);
+        else if ("listen" in message) worker.listen(message.listen);
+        else return end(port, worker, calls);
       }
+      worker.run(calls);
     }
-    answer(port, worker, calls);
   });
   port.postMessage({ ready: true } satisfies FromWorker);
 }
 
 interface Serving {
-  run(calls: readonly Call[]): Outcome[];
+  /** Answers every call. */
+  run(calls: readonly NumberedCall[]): void;
   listen(on: boolean): void;
   close(): void;
 }
 
-function answer(port: MessagePort, worker: Serving, calls: readonly NumberedCall[]): void {
-  if (calls.length === 0) return;
-  const outcomes = worker.run(calls.map(([, name, input]) => ({ name, input })));
-  port.postMessage({
-    outcomes: outcomes.map((outcome, index): NumberedOutcome => {
-      const number = calls[index]?.[0] ?? 0;
-      return "error" in outcome
-        ? [number, undefined, plain(storeError(outcome.error, options.file))]
-        : [number, outcome.value];
-    }),
-  } satisfies FromWorker);
+/**
+ * Going to sleep and being woken costs a caller that makes one call after the other more than the call itself,
+ * and its next call comes within a moment or not at all.
+ */
+function soon(port: MessagePort): ToWorker | undefined {
+  const until = performance.now() + SPIN_MS;
+  for (;;) {
+    const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
+    if (message !== undefined || performance.now() > until) return message;
+  }
+}
+
+function end(port: MessagePort, worker: Serving, calls: readonly NumberedCall[]): void {
+  worker.run(calls);
+  worker.close();
+  port.postMessage({ closed: true } satisfies FromWorker);
+  port.close();
 }
 
 function serveWrites(port: MessagePort): Serving {
   const writer = startWriter(options);
   let poll: NodeJS.Timeout | undefined;
   return {
-    run: writer.run,
+    run(calls) {
+      if (calls.length === 0) return;
+      const outcomes = writer.run(calls.map(([, name, input]) => ({ name, input }) as Call));
+      post(
+        port,
+        outcomes.map((outcome, index) => numbered(calls[index]?.[0] ?? 0, outcome)),
+      );
+    },
     listen(on) {
       clearInterval(poll);
       if (!on) return;
@@ -115,20 +122,32 @@ function serveWrites(port: MessagePort): Serving {
   };
 }
 
-function serveReads(): Serving {
+function serveReads(port: MessagePort): Serving {
   const db = openReader(options.file);
+  const outcomeOf = (name: string, input: unknown): Outcome => {
+    try {
+      return { value: read(name as Parameters<typeof read>[0])(db, input) };
+    } catch (error) {
+      return { error };
+    }
+  };
   return {
-    run: (calls) =>
-      calls.map(({ name, input }) => {
-        try {
-          return { value: read(name)(db, input) };
-        } catch (error) {
-          return { error };
-        }
-      }),
+    // One by one: a short read does not wait for the long one behind it.
+    run(calls) {
+      for (const [number, name, input] of calls) post(port, [numbered(number, outcomeOf(name, input))]);
+    },
     listen() {},
     close: () => db.close(),
   };
+}
+
+function post(port: MessagePort, outcomes: readonly NumberedOutcome[]): void {
+  port.postMessage({ outcomes } satisfies FromWorker);
+}
+
+function numbered(number: number, outcome: Outcome): NumberedOutcome {
+  if (!("error" in outcome)) return [number, outcome.value];
+  return [number, undefined, plain(storeError(outcome.error, options.file))];
 }
 
 function plain(error: PostriderError): PlainError {

@@ -1,0 +1,68 @@
+// docs/coverage.md promises a file and a test for each row; a promise that points nowhere fails here.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const lines = readFileSync(`${root}docs/coverage.md`, "utf8").split("\n");
+const texts = new Map();
+const problems = [];
+let rows = 0;
+let tests = 0;
+
+function textOf(file) {
+  if (!texts.has(file))
+    texts.set(file, existsSync(`${root}${file}`) ? readFileSync(`${root}${file}`, "utf8") : undefined);
+  return texts.get(file);
+}
+
+/** A name made of a table's row is found by the pattern it was made from: `is $name` covers `is telegram dm`. */
+function holds(text, test) {
+  if (text.includes(JSON.stringify(test).slice(1, -1)) || text.includes(test)) return true;
+  const titles =
+    text.match(/(["'`])(?:(?!\1)[^\\\n]|\\.)*(?:\$[a-zA-Z{]|%[sdj])(?:(?!\1)[^\\\n]|\\.)*\1/g) ?? [];
+  return titles.some((title) => {
+    const parts = title.slice(1, -1).split(/\$\{[^}]*\}|\$[a-zA-Z.]+|%[sdj]/);
+    if (parts.join("").trim().length < 4) return false;
+    const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+");
+    return new RegExp(`^${pattern}$`).test(test);
+  });
+}
+
+for (const [index, line] of lines.entries()) {
+  if (!line.startsWith("|") || /^\|[\s:-]+\|/.test(line)) continue;
+  const cells = line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+  if (cells[0] === "what") continue;
+  rows += 1;
+  const at = `docs/coverage.md:${index + 1}`;
+  const files = [...(cells[2] ?? "").matchAll(/`([^`]+\.(?:ts|mjs|md))`/g)].map((match) => match[1]);
+  for (const file of files) if (textOf(file) === undefined) problems.push(`${at}: no file ${file}`);
+  const named = [
+    ...(cells[3] ?? "").matchAll(
+      /`([^`]+\.test\.ts|src\/testing\/[^`]+\.ts)`\s*:?\s*((?:"(?:[^"\\]|\\.)*"(?:,\s*)?)*)/g,
+    ),
+  ];
+  const changed = (cells[3] ?? "").startsWith("changed:");
+  if (named.length === 0 && !changed) problems.push(`${at}: neither a test nor "changed: why"`);
+  for (const [, file, list] of named) {
+    const text = textOf(file);
+    if (text === undefined) {
+      problems.push(`${at}: no file ${file}`);
+      continue;
+    }
+    const names = [...list.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((match) =>
+      match[1].replaceAll('\\"', '"').replaceAll("\\|", "|"),
+    );
+    if (names.length === 0) problems.push(`${at}: names no test of ${file}`);
+    for (const name of names) {
+      tests += 1;
+      if (!holds(text, name)) problems.push(`${at}: ${file} has no test "${name}"`);
+    }
+  }
+}
+if (rows < 50) problems.push(`docs/coverage.md has only ${rows} rows`);
+for (const problem of problems) console.error(problem);
+console.log(`${rows} rows, ${tests} tests named, ${problems.length} problems`);
+process.exit(problems.length === 0 ? 0 : 1);

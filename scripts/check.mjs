@@ -1,0 +1,37 @@
+// Everything that is checked beside the tests: types and layers, style, examples, coverage table, package.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const examples = readdirSync(`${root}examples`).filter((name) => /^\d\d-.*\.ts$/.test(name));
+
+const steps = [
+  ["types and layers", "tsc", ["-b"]],
+  ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
+  ["style", "biome", ["ci", "."]],
+  ["coverage table", "node", ["scripts/check-coverage.mjs"]],
+  ...examples.map((name) => [
+    `example ${name}`,
+    "node",
+    ["--import", "./examples/resolve.mjs", `examples/${name}`],
+  ]),
+  ["package", "node", ["scripts/check-package.mjs"]],
+];
+
+let failed = 0;
+for (const [name, command, args] of steps) {
+  const start = Date.now();
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: "utf8" });
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  if (status === 0) {
+    console.log(`ok      ${name} (${seconds} s)`);
+  } else {
+    failed += 1;
+    console.log(`FAILED  ${name} (${seconds} s)\n${stdout ?? ""}${stderr ?? ""}`);
+  }
+}
+console.log(
+  failed === 0 ? `all ${steps.length} checks passed` : `${failed} of ${steps.length} checks failed`,
+);
+process.exit(failed === 0 ? 0 : 1);

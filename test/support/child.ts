@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** A program of its own that speaks in lines of JSON. */
+export interface Child {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  /** Hands the child one line. */
+  tell(line: unknown): void;
+  /** The first line, said already or still to come, that fits. Rejects when the child ends without it. */
+  heard<Line>(fits: (line: Line) => boolean): Promise<Line>;
+  /** Everything it said, in order. Complete once `ended` has resolved. */
+  readonly lines: readonly unknown[];
+  /** After its last line was read: how it ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+/** Starts a TypeScript program with this very Node. `wrap` puts another command in front. */
+export function startChild(
+  file: URL,
+  args: readonly string[],
+  wrap: (command: readonly string[]) => readonly string[] = (command) => command,
+): Child {
+  const [command = "", ...rest] = wrap([process.execPath, fileURLToPath(file), ...args]);
+  const child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
+  const lines: unknown[] = [];
+  const waiting = new Set<(line: unknown) => void>();
+  const endings = new Set<() => void>();
+  createInterface({ input: child.stdout }).on("line", (text) => {
+    const line = JSON.parse(text) as unknown;
+    lines.push(line);
+    for (const look of [...waiting]) look(line);
+  });
+  // A child that was killed cannot be told anything; how it ended is what counts.
+  child.stdin.on("error", () => {});
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      for (const end of endings) end();
+      resolve({ code, signal });
+    });
+  });
+  return {
+    process: child,
+    get pid() {
+      if (child.pid === undefined) throw new Error("the child did not start");
+      return child.pid;
+    },
+    tell: (line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
+    heard: <Line>(fits: (line: Line) => boolean) =>
+      new Promise<Line>((resolve, reject) => {
+        const said = lines.find((line) => fits(line as Line));
+        if (said !== undefined) return resolve(said as Line);
+        const settle = (): void => {
+          waiting.delete(look);
+          endings.delete(end);
+        };
+        const look = (line: unknown): void => {
+          if (!fits(line as Line)) return;
+          settle();
+          resolve(line as Line);
+        };
+        const end = (): void => {
+          settle();
+          reject(new Error("the child ended without saying it"));
+        };
+        waiting.add(look);
+        endings.add(end);
+      }),
+    lines,
+    ended,
+  };
+}
+
+/** In a child: says one line. It is in the pipe when this returns, whatever happens to the process then. */
+export function say(line: unknown): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+/** In a child: what it is told, line by line. */
+export async function* told<Line>(): AsyncGenerator<Line> {
+  for await (const text of createInterface({ input: process.stdin })) yield JSON.parse(text) as Line;
+}
