@@ -3,28 +3,31 @@ import { assertSessionId } from "../core/ids.ts";
 import {
   asArray,
   asObject,
+  instantFromJson,
   type Json,
   messageFromJson,
   messageToJson,
   sessionToJson,
+  textFromJson,
   usageFromJson,
 } from "../core/json.ts";
-import { checkMessage, type Message } from "../core/message.ts";
+import { checkMessage, type Message, type NewMessage } from "../core/message.ts";
 import { type Asker, OWNER } from "../core/owner.ts";
 import { unrefused } from "../core/refusal.ts";
-import { type NewSession, SESSION_KINDS, type Session, type SessionKind } from "../core/session.ts";
+import { type EndReason, type NewSession, SESSION_KINDS, type Session } from "../core/session.ts";
 import { sourceFromJson } from "../core/source.ts";
 import { cleanTitle } from "../core/titles.ts";
-import { emptyUsage } from "../core/usage.ts";
+import type { Blob } from "../core/turn.ts";
 import type { SeqRange } from "../core/view.ts";
-import type { Store } from "../ports/store.ts";
-import { readyMessages } from "./message-input.ts";
+import type { Shape, Store } from "../ports/store.ts";
+import { blobOf } from "./message-input.ts";
 
 /** A session as plain JSON. `shows` and `hidden` are ranges of places in `messages`, counted from 1. */
 export interface SessionExport {
   readonly format: "postrider.session";
   readonly version: 1;
   readonly session: Json;
+  /** All that was said in it, in order, so that a place is a seq; then what it shows of other sessions. */
   readonly messages: readonly Json[];
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
@@ -40,25 +43,39 @@ export async function exportSession(
 ): Promise<SessionExport | undefined> {
   const [session] = await store.find({ asker, text: assertSessionId(id) });
   const shape = await store.shape({ asker, session: id });
-  const own = await store.messages({ asker, session: id });
+  const said = await store.messages({ asker, session: id });
   const shown = await store.history({ asker, session: id });
-  if (session?.id !== id || shape === undefined || own === undefined || shown === undefined) return undefined;
-  const borrowed = shown.filter((message) => message.session !== id);
-  const all = [...own, ...borrowed];
+  if (session?.id !== id || shape === undefined || said === undefined || shown === undefined)
+    return undefined;
+  const wanted = namesIn(shape);
+  // Reshaped between two reads: again. What was only added at the end stays out.
+  if (wanted.some((name, index) => name !== nameOf(shown[index]))) return exportSession(store, asker, id);
+  const own = said.slice(0, Math.max(session.messageCount, lastOwn(shape, id)));
+  const all = [...own, ...shown.slice(0, wanted.length).filter((message) => message.session !== id)];
   const places = new Map(all.map((message, index) => [nameOf(message), index + 1]));
   return {
     format: "postrider.session",
     version: 1,
-    session: sessionToJson(session),
+    session: sessionToJson({ ...session, messageCount: own.length }),
     messages: all.map(messageToJson),
-    shows: runs(shown.flatMap((message) => places.get(nameOf(message)) ?? [])),
+    shows: runs(wanted.flatMap((name) => places.get(name) ?? [])),
     hidden: shape.hidden,
     blobs: await blobsOf(store, asker, all),
   };
 }
 
-function nameOf(message: Message): string {
-  return `${message.session}/${message.seq}`;
+function nameOf(message: Pick<Message, "session" | "seq"> | undefined): string {
+  return `${message?.session}/${message?.seq}`;
+}
+
+function namesIn({ pieces }: Shape): string[] {
+  return pieces.flatMap(({ session, from, to }) =>
+    Array.from({ length: to - from + 1 }, (_, i) => nameOf({ session, seq: from + i })),
+  );
+}
+
+function lastOwn({ pieces, hidden }: Shape, id: string): number {
+  return Math.max(0, ...[...pieces.filter(({ session }) => session === id), ...hidden].map(({ to }) => to));
 }
 
 function runs(places: readonly number[]): SeqRange[] {
@@ -78,14 +95,24 @@ async function blobsOf(
   messages: readonly Message[],
 ): Promise<Record<string, string>> {
   const blobs: Record<string, string> = {};
-  for (const part of messages.flatMap((message) => message.parts)) {
-    if (!("blob" in part) || part.blob === undefined || part.blob in blobs) continue;
-    const bytes = await store.blob({ asker, hash: part.blob });
-    if (bytes !== undefined) blobs[part.blob] = Buffer.from(bytes).toString("base64");
+  for (const hash of hashesIn(messages)) {
+    const bytes = await store.blob({ asker, hash });
+    if (bytes === undefined) {
+      throw new PostriderError("corrupt", "The bytes of an attachment are missing: nothing was exported.", {
+        details: { hash },
+      });
+    }
+    blobs[hash] = Buffer.from(bytes).toString("base64");
   }
   return blobs;
 }
 
+function hashesIn(messages: readonly Pick<NewMessage, "parts">[]): ReadonlySet<string> {
+  const parts = messages.flatMap((message) => message.parts);
+  return new Set(parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : [])));
+}
+
+/** The same session in another store. Everything is checked before anything is stored, and stored in one commit. */
 export async function importSession(
   store: Store,
   json: unknown,
@@ -93,110 +120,92 @@ export async function importSession(
 ): Promise<Session> {
   const file = asObject(json, "export");
   if (file.format !== "postrider.session" || file.version !== 1) {
-    throw new PostriderError(
-      "invalid_input",
-      'That is not a session that Postrider exported (format "postrider.session", version 1).',
-      {
-        details: { field: "format" },
-      },
-    );
+    const sentence = 'That is not a session that Postrider exported (format "postrider.session", version 1).';
+    throw invalid("format", sentence);
   }
   const session = asObject(file.session, "session");
   const messages = asArray(file.messages, "messages").map((message, index) => {
     const checked = checkMessage(messageFromJson(message, `messages[${index}]`));
     return { ...checked, at: checked.at ?? options.now };
   });
-  const origin =
-    session.origin === null || session.origin === undefined ? undefined : sourceFromJson(session.origin);
-  const owner = options.owner ?? text(session.owner) ?? OWNER;
+  const shows = ranges(file.shows, "shows", messages.length);
+  const hidden = ranges(file.hidden, "hidden", messages.length);
+  assertApart([...shows, ...hidden]);
   const imported = await store.importSession({
-    session: { ...sessionOf(session), owner },
-    usage: { ...emptyUsage(), ...usageFromJson(session) },
-    createdAt: instant(session.created_at, "created_at") ?? options.now,
+    session: { ...sessionOf(session), owner: options.owner ?? textFromJson(session, "owner") ?? OWNER },
+    usage: usageFromJson(session),
+    createdAt: instantFromJson(session, "created_at") ?? options.now,
     messages,
-    blobs: Object.entries(asObject(file.blobs ?? {}, "blobs")).map(([hash, base64]) => bytesOf(hash, base64)),
-    shows: ranges(file.shows, "shows", messages.length),
-    hidden: ranges(file.hidden, "hidden", messages.length),
+    blobs: blobsFrom(asObject(file.blobs, "blobs"), messages),
+    shows,
+    hidden,
     profile: options.profile,
     now: options.now,
-    ...(origin !== undefined && { origin }),
-    ...optional("audience", text(session.audience)),
-    ...optional("displayName", text(session.display_name)),
-    ...optional("endedAt", instant(session.ended_at, "ended_at")),
-    ...optional("endReason", text(session.end_reason)),
-    ...optional("archivedAt", instant(session.archived_at, "archived_at")),
-    ...optional("parent", text(session.parent)),
+    ...(session.origin !== null &&
+      session.origin !== undefined && { origin: sourceFromJson(session.origin) }),
+    ...optional("audience", textFromJson(session, "audience")),
+    ...optional("displayName", textFromJson(session, "display_name")),
+    ...optional("endedAt", instantFromJson(session, "ended_at")),
+    ...optional("endReason", oneOf(END_REASONS, session, "end_reason")),
+    ...optional("archivedAt", instantFromJson(session, "archived_at")),
+    ...optional("parent", textFromJson(session, "parent_session_id")),
   });
   return unrefused(imported);
 }
 
+const END_REASONS: readonly EndReason[] = ["idle", "daily", "new", "switch", "merged", "closed"];
+
 function sessionOf(json: Json): NewSession {
-  const kind = SESSION_KINDS.find((known) => known === json.kind) ?? ("chat" satisfies SessionKind);
-  const title = text(json.title);
-  const clean = title === undefined ? undefined : cleanTitle(title);
+  const title = textFromJson(json, "title");
   return {
-    id: assertSessionId(text(json.id) ?? ""),
-    kind,
-    ...optional("title", clean),
-    ...optional("cwd", text(json.cwd)),
-    ...(json.config !== null &&
-      json.config !== undefined && { config: asObject(json.config, "session.config") }),
+    id: assertSessionId(textFromJson(json, "id") ?? ""),
+    kind: oneOf(SESSION_KINDS, json, "kind") ?? "chat",
+    ...optional("title", title === undefined ? undefined : cleanTitle(title)),
+    ...optional("cwd", textFromJson(json, "cwd")),
+    ...(json.config !== null && json.config !== undefined && { config: asObject(json.config, "config") }),
   };
 }
 
-/** The bytes under the hash they claim, or an error: an altered export must not pass as the original. */
-function bytesOf(hash: string, base64: unknown) {
-  const data = Buffer.from(text(base64) ?? "", "base64");
-  const [blob] = readyMessages({
-    role: "note",
-    parts: [{ type: "file", mimeType: "application/octet-stream", data }],
-  }).blobs;
-  if (blob === undefined || blob.hash !== hash) {
-    throw new PostriderError(
-      "invalid_input",
-      `The bytes under ${hash.slice(0, 12)}… do not have that hash.`,
-      {
-        details: { field: `blobs.${hash}` },
-      },
-    );
-  }
-  return blob;
+/** Only what the messages name; each under the hash it claims, or an altered export would pass as the original. */
+function blobsFrom(json: Json, messages: readonly NewMessage[]): Blob[] {
+  return [...hashesIn(messages)].map((hash) => {
+    const field = `blobs.${hash}`;
+    const blob = blobOf(Buffer.from(textFromJson(json, hash) ?? "", "base64"), field);
+    if (blob.hash === hash) return blob;
+    throw invalid(field, `The bytes under ${hash.slice(0, 12)}… are missing or do not have that hash.`);
+  });
 }
 
 function ranges(json: unknown, field: string, length: number): SeqRange[] {
   return asArray(json, field).map((range, index) => {
     const { from, to } = asObject(range, `${field}[${index}]`);
-    if (
-      Number.isSafeInteger(from) &&
-      Number.isSafeInteger(to) &&
-      1 <= Number(from) &&
-      Number(from) <= Number(to) &&
-      Number(to) <= length
-    ) {
-      return { from: Number(from), to: Number(to) };
+    if (Number.isSafeInteger(from) && Number.isSafeInteger(to)) {
+      const checked = { from: Number(from), to: Number(to) };
+      if (1 <= checked.from && checked.from <= checked.to && checked.to <= length) return checked;
     }
-    throw new PostriderError(
-      "invalid_input",
-      `${field}[${index}] is not a range of the ${length} messages.`,
-      {
-        details: { field: `${field}[${index}]` },
-      },
-    );
+    throw invalid(`${field}[${index}]`, `${field}[${index}] is not a range of the ${length} messages.`);
   });
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+/** A message is shown once or hidden, never both. */
+function assertApart(all: readonly SeqRange[]): void {
+  const sorted = all.toSorted((a, b) => a.from - b.from);
+  const twice = sorted.find((range, index) => range.from <= (sorted[index - 1]?.to ?? 0));
+  if (twice === undefined) return;
+  throw invalid("shows", `Message ${twice.from} is shown or hidden more than once.`);
 }
 
-function instant(value: unknown, field: string): number | undefined {
-  if (value === null || value === undefined) return undefined;
-  if (Number.isSafeInteger(value) && Number(value) >= 0) return Number(value);
-  throw new PostriderError("invalid_input", `${field} must be milliseconds since 1970.`, {
-    details: { field },
-  });
+function oneOf<T extends string>(known: readonly T[], json: Json, name: string): T | undefined {
+  const text = textFromJson(json, name);
+  const found = known.find((value) => value === text);
+  if (text === undefined || found !== undefined) return found;
+  throw invalid(name, `${name} must be one of ${known.join(", ")}.`);
 }
 
 function optional<Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } {
   return (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
+}
+
+function invalid(field: string, sentence: string): PostriderError {
+  return new PostriderError("invalid_input", sentence, { details: { field } });
 }

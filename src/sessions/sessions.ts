@@ -318,7 +318,9 @@ export function createSessions(options: SessionsOptions): Sessions {
 /** A length of time: a date in the future would prune what is in use. */
 function length(value: number, field: string): number {
   if (Number.isFinite(value) && value >= 0) return value;
-  throw new PostriderError("invalid_input", `${field} must be a number, zero or more.`, { details: { field } });
+  throw new PostriderError("invalid_input", `${field} must be a number, zero or more.`, {
+    details: { field },
+  });
 }
 
 type WithoutAsker<T> = T extends unknown ? Omit<T, "asker" | "session" | "now"> : never;
