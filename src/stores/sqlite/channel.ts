@@ -22,6 +22,7 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
   const waiting = new Map<number, Waiting>();
   let outgoing: NumberedCall[] = [];
   let numbers = 0;
+  let listening = false;
   let closing: Promise<void> | undefined;
   let dead: PostriderError | undefined;
   const { promise: opened, ...opening } = Promise.withResolvers<Channel>();
@@ -36,11 +37,15 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
         waiting.set(numbers, { resolve, reject });
         outgoing.push([numbers, name, input]);
         if (outgoing.length > 1) return;
-        worker.ref();
+        rest();
         process.nextTick(post);
       });
     },
-    listen: (on) => worker.postMessage({ listen: on } satisfies ToWorker),
+    listen(on) {
+      listening = on;
+      worker.postMessage({ listen: on } satisfies ToWorker);
+      rest();
+    },
     close() {
       if (dead !== undefined) return Promise.resolve();
       closing ??= ended;
@@ -81,9 +86,14 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
   function take(number: number): Waiting | undefined {
     const found = waiting.get(number);
     waiting.delete(number);
-    // An idle worker does not keep the process alive; a call under way does.
-    if (waiting.size === 0) worker.unref();
+    rest();
     return found;
+  }
+
+  /** An idle thread does not keep the process alive; a call under way or a listener does. */
+  function rest(): void {
+    if (waiting.size === 0 && !listening) worker.unref();
+    else worker.ref();
   }
 
   worker.on("message", (message: FromWorker) => {
@@ -95,7 +105,7 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
       }
     } else if ("changed" in message) onChanged();
     else if ("ready" in message) {
-      worker.unref();
+      rest();
       opening.resolve(channel);
     } else if ("failed" in message) die(revived(message.failed));
   });

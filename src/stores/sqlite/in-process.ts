@@ -63,7 +63,7 @@ export function inProcess(options: SqliteOptions): Transport {
           const now = writer.foreignCommits();
           if (now !== seen) changed();
           seen = now;
-        }, POLL_MS).unref();
+        }, POLL_MS);
       }
       return () => {
         if (!listeners.delete(listener) || listeners.size > 0) return;

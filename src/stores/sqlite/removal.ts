@@ -92,6 +92,7 @@ function sweep(db: Db, session: SessionRow, now: number): void {
     from = Math.max(from, (piece.to_seq ?? SEQ_BITS - 1) + 1);
   }
   removeMessages(db, session, { from, to: SEQ_BITS - 1 });
+  const blobs = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
   db.run("delete from blob_uses where session = ?", n);
   const heir = shown[0];
   if (heir === undefined) {
@@ -110,7 +111,7 @@ function sweep(db: Db, session: SessionRow, now: number): void {
       if (row[4] !== null) useBlobs(db, n, toMessage(row, session.id));
     }
   }
-  db.run("delete from blobs where not exists (select 1 from blob_uses u where u.hash = blobs.hash)");
+  for (const { hash } of blobs) db.run(sql.deleteUnusedBlob, hash);
 }
 
 function removeMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {

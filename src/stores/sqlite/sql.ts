@@ -117,6 +117,9 @@ export const insertBlob = "insert or ignore into blobs (hash, size, bytes) value
 export const blobSize = "select size from blobs where hash = ?";
 export const useBlob = "insert or ignore into blob_uses (hash, session) values (?, ?)";
 
+export const deleteUnusedBlob =
+  "delete from blobs where hash = ? and not exists (select 1 from blob_uses u where u.hash = blobs.hash)";
+
 export const unindexedSessions =
   "select n, indexed_seq, next_seq from sessions where indexed_seq < next_seq - 1 limit ?";
 export const setIndexed = "update sessions set indexed_seq = ? where n = ?";

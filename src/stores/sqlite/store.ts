@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Reads, Store } from "../../ports/store.ts";
-import { openChannel } from "./channel.ts";
+import { closed, openChannel } from "./channel.ts";
 import { type Db, openReader } from "./connection.ts";
 import { storeError } from "./failure.ts";
 import { inProcess } from "./in-process.ts";
@@ -86,9 +86,9 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
       return value;
     },
     async read(name, input) {
+      if (closing !== undefined) throw closed();
       try {
-        const there = closing !== undefined || LONG_READS.has(name);
-        return await (there ? readThere(name, input) : readHere(name, input));
+        return await (LONG_READS.has(name) ? readThere(name, input) : readHere(name, input));
       } catch (error) {
         throw storeError(error, file);
       }

@@ -1,3 +1,4 @@
+import { PostriderError } from "../../core/errors.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
@@ -36,6 +37,12 @@ const CLAIMED = 1;
 
 export function accept(db: Db, input: Accept): Accepted {
   const { source, messageId, now } = input;
+  if (messageId === "") {
+    // Without a name of its own every message would be a duplicate of the first.
+    throw new PostriderError("invalid_input", "A message needs the id its platform gave it.", {
+      details: { field: "messageId" },
+    });
+  }
   const seen = db.get<{ n: number }>(sql.inboxOnce, source.platform, source.chatId, messageId);
   if (input.cursor !== undefined) db.run(sql.setCursor, input.cursor.name, input.cursor.value, now);
   if (seen !== undefined) return { duplicate: true, inbox: seen.n };
