@@ -76,8 +76,9 @@ export function inProcess(options: SqliteOptions): Transport {
       drain();
       isClosed = true;
       clearInterval(poll);
-      writer.close();
+      // The last connection to go, if it may write, leaves one whole file behind.
       reader.close();
+      writer.close();
     },
   };
 }

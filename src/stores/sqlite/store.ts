@@ -81,6 +81,7 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
   };
   return {
     async write(name, input) {
+      if (closing !== undefined) throw closed();
       const value = await writer.call(name, input);
       changed();
       return value;
@@ -101,9 +102,11 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
       };
     },
     close() {
+      // The writer goes last: the last connection to go, if it may write, leaves one whole file behind.
       closing ??= (async () => {
-        await Promise.all([writer.close(), reader?.then((channel) => channel.close())]);
+        await reader?.then((channel) => channel.close());
         here.close();
+        await writer.close();
       })();
       return closing;
     },
