@@ -150,16 +150,17 @@ export function bare(file: string): {
   const scan = db.prepare(
     "select id, at, role, text, parts, meta from messages where id between ? and ? order by id",
   );
-  let waiting: [id: number, text: string, session: number][] = [];
+  const textOf = db.prepare("select text from messages where id = ?").pluck();
+  let waiting: [id: number, session: number][] = [];
   const say = (session: number, seq: number, now: number, role: number, said: string): void => {
     insertMessage.run(session * 16_777_216 + seq, now, role, said);
-    waiting.push([session * 16_777_216 + seq, said, session]);
+    waiting.push([session * 16_777_216 + seq, session]);
   };
   const index = (): void => {
     for (let at = 0; at < waiting.length; at += 64) {
       begin.run();
-      for (const [id, said, session] of waiting.slice(at, at + 64)) {
-        words.run(id, indexedText(said));
+      for (const [id, session] of waiting.slice(at, at + 64)) {
+        words.run(id, indexedText(textOf.get(id) as string));
         indexed.run(session);
       }
       commit.run();

@@ -36,7 +36,7 @@ export interface PlainError {
 
 /** Another process's commit is noticed within this and the time to read it. */
 const POLL_MS = 100;
-const SPIN_MS = 0.1;
+const SPIN_MS = 0.2;
 
 module.enableCompileCache?.();
 const { role, options } = workerData as WorkerStart;
