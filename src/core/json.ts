@@ -128,7 +128,7 @@ export function messageFromJson(json: unknown, field: string): NewMessage {
       ),
     }),
     ...(isPresent(origin) && { origin: fromJson(asObject(origin, `${field}.origin`), ORIGIN) }),
-  } as NewMessage;
+  } as unknown as NewMessage;
 }
 
 function partFromJson(json: unknown, field: string): Part {

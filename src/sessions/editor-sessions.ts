@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
 import { uuidFrom } from "../core/ids.ts";
 import type { Page } from "../core/listing.ts";
@@ -6,8 +5,8 @@ import type { Message } from "../core/message.ts";
 import { OWNER, type PersonId } from "../core/owner.ts";
 import type { Session, SessionChange } from "../core/session.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Shape } from "../ports/store.ts";
-import { type MessageInput, readyMessages } from "./message-input.ts";
+import type { MessageInput } from "./message-input.ts";
+import { savePoints } from "./save-points.ts";
 import type { Sessions } from "./sessions.ts";
 import { systemClock } from "./system-clock.ts";
 
@@ -81,7 +80,7 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
   const held = new Map<string, EditorSession<Agent>>();
   const making = new Map<string, Promise<EditorSession<Agent>>>();
   const made = new Set<string>();
-  const savings = new Map<string, Saving>();
+  const points = savePoints(sessions, who);
   const newId = (): string => uuidFrom(clock.random(16));
 
   /** The stored session, if it is an editor's. */
@@ -108,28 +107,6 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
     return (await stored(id)) === undefined ? undefined : sessions.change(who, id, change);
   }
 
-  /** How much of the conversation the session shows already; `undefined` where the two part ways. */
-  async function savedLength(id: string, conversation: readonly MessageInput[]): Promise<number | undefined> {
-    const last = savings.get(id)?.last;
-    const shape = await sessions.shape(who, id);
-    if (last !== undefined && isDeepStrictEqual(last.shape, shape) && goesOn(last, conversation))
-      return last.given.length;
-    const shown = (await sessions.history(who, id)) ?? [];
-    return shown.every((message, at) => isStored(message, conversation[at])) ? shown.length : undefined;
-  }
-
-  async function save(id: string, saving: Saving, conversation: readonly MessageInput[]): Promise<void> {
-    if ((await stored(id)) === undefined) throw new PostriderError("not_found", "There is no such session.");
-    const length = await savedLength(id, conversation);
-    delete saving.last;
-    if (length === undefined) await sessions.rewrite(who, id, conversation);
-    else if (length < conversation.length) await sessions.append(who, id, conversation.slice(length));
-    const shape = await sessions.shape(who, id);
-    // Somebody else wrote in between: the next save looks at all of it again.
-    if (shape === undefined || lengthOf(shape) !== conversation.length) return;
-    saving.last = { shape, given: [...conversation], newest: structuredClone(conversation.at(-1)) };
-  }
-
   const face: EditorSessions<Agent> = {
     async create(wanted) {
       const session = await sessions.create(who, { ...wanted, id: newId(), kind: "editor" });
@@ -138,20 +115,18 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
     },
     async get(id) {
       const here = held.get(id);
-      if (here?.agent !== undefined) return making.get(id) ?? here;
+      if (here !== undefined && here.agentError === undefined) return making.get(id) ?? here;
       const session = making.has(id) ? undefined : await stored(id);
       return making.get(id) ?? (session && hold(session));
     },
     async history(id) {
       return (await stored(id)) === undefined ? undefined : sessions.history(who, id);
     },
-    save(id, conversation) {
-      const saving: Saving = savings.get(id) ?? { done: Promise.resolve() };
-      savings.set(id, saving);
-      // One after the other: two at once would both add what is new.
-      const saved = saving.done.then(() => save(id, saving, conversation));
-      saving.done = saved.catch(() => {});
-      return saved;
+    async save(id, conversation) {
+      const now = [...conversation]; // the agent goes on adding to its own
+      if ((await stored(id)) === undefined)
+        throw new PostriderError("not_found", "There is no such session.");
+      await points.save(id, now);
     },
     async fork(id, wanted = {}) {
       if ((await stored(id)) === undefined) return undefined;
@@ -192,7 +167,8 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
     async remove(id) {
       if ((await stored(id)) === undefined) return false;
       const removed = await sessions.remove(who, id);
-      for (const kept of [held, making, made, savings]) kept.delete(id);
+      for (const kept of [held, making, made]) kept.delete(id);
+      points.forget(id);
       return removed;
     },
     async cleanup() {
@@ -219,42 +195,4 @@ async function withAgent<Agent>(
     const sentence = "The agent of this session could not be started.";
     return { ...base, agentError: new PostriderError("agent_failed", sentence, { cause }) };
   }
-}
-
-/** A session's save points: the one under way, and what the last one left. */
-interface Saving {
-  done: Promise<void>;
-  last?: Saved;
-}
-
-interface Saved {
-  /** What the session showed then. */
-  readonly shape: Shape;
-  readonly given: readonly MessageInput[];
-  /** A copy: an agent may go on writing into its newest message. */
-  readonly newest: MessageInput | undefined;
-}
-
-/** Whether the conversation begins with what was saved last. Nothing is read for it. */
-function goesOn({ given, newest }: Saved, conversation: readonly MessageInput[]): boolean {
-  if (conversation.length < given.length) return false;
-  const unchanged = given.every((message, at) => {
-    const now = conversation[at];
-    return message === now || isDeepStrictEqual(message, now);
-  });
-  return unchanged && isDeepStrictEqual(newest, conversation[given.length - 1]);
-}
-
-/** Whether a stored message is this one. Only what the caller gives is compared: time and place are the store's. */
-function isStored(stored: Message, given: MessageInput | undefined): boolean {
-  if (given === undefined) return false;
-  const [ready] = readyMessages(given).messages;
-  if (ready === undefined) return false;
-  const { session: _session, seq: _seq, at, ...rest } = stored;
-  const { at: givenAt = at, ...wanted } = ready;
-  return at === givenAt && isDeepStrictEqual(rest, wanted);
-}
-
-function lengthOf({ pieces }: Shape): number {
-  return pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
 }

@@ -16,6 +16,7 @@ import type { UsageDelta } from "../core/usage.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Shape, Store } from "../ports/store.ts";
+import { checked } from "./checked.ts";
 import { exportSession, importSession, type SessionExport } from "./export.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { type MessageInput, readyMessages } from "./message-input.ts";
@@ -169,7 +170,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const get = async (who: Asker, id: string): Promise<Session | undefined> =>
     (await store.find({ asker: who, text: id })).find((session) => session.id === id);
 
-  return {
+  return checked({
     async open(from, { fresh = false, ...rest } = {}) {
       return store.open({ ...routingOf(from, settings, rest), fresh });
     },
@@ -312,7 +313,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     export: (who, id) => exportSession(store, who, id),
     import: (json, { owner } = {}) =>
       importSession(store, json, { profile, now: clock.now(), ...(owner !== undefined && { owner }) }),
-  };
+  });
 }
 
 /** A length of time: a date in the future would prune what is in use. */

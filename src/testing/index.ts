@@ -1,1 +1,2 @@
-export {};
+export type { StoreHarness, TestApi } from "./scene.ts";
+export { storeContract } from "./store-contract.ts";

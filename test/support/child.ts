@@ -76,10 +76,25 @@ export function startChild(
 
 /** In a child: says one line. It is in the pipe when this returns, whatever happens to the process then. */
 export function say(line: unknown): void {
-  writeSync(1, `${JSON.stringify(line)}\n`);
+  let rest = Buffer.from(`${JSON.stringify(line)}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(asleep, 0, 0, 1); // the pipe is full: whoever reads it needs a moment
+    }
+  }
 }
+
+const asleep = new Int32Array(new SharedArrayBuffer(4));
 
 /** In a child: what it is told, line by line. */
 export async function* told<Line>(): AsyncGenerator<Line> {
   for await (const text of createInterface({ input: process.stdin })) yield JSON.parse(text) as Line;
+}
+
+/** In a child that is not told anything more: it ends when whoever started it is gone. */
+export function endWithParent(): void {
+  process.stdin.on("end", () => process.exit(1)).resume();
 }

@@ -35,22 +35,22 @@ export function resolveAccount(
 ): AccountRow {
   const { platform } = source;
   const { id = null, altId = null } = participant;
-  const found = id === null ? undefined : db.get<AccountRow>(byUser, platform, id);
   const foundAlt = altId === null ? undefined : db.get<AccountRow>(byAlt, platform, altId);
+  let found = id === null ? undefined : db.get<AccountRow>(byUser, platform, id);
+  if (found !== undefined && found.alt_id !== null && altId !== null && found.alt_id !== altId) {
+    // A phone number passes from one person to another; the alternative id does not, so it decides.
+    db.run("update accounts set user_id = null where n = ?", found.n);
+    found = undefined;
+  }
   if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
     return merge(db, found, foundAlt, now);
   const account = found ?? foundAlt;
   if (account === undefined) return createAccount(db, source, id, altId, named, now);
-  if ((id !== null && account.user_id === null) || (altId !== null && account.alt_id === null)) {
-    db.run(
-      "update accounts set user_id = coalesce(user_id, ?), alt_id = coalesce(alt_id, ?) where n = ?",
-      id,
-      altId,
-      account.n,
-    );
-    return { ...account, user_id: account.user_id ?? id, alt_id: account.alt_id ?? altId };
+  const [user_id, alt_id] = [id ?? account.user_id, altId ?? account.alt_id];
+  if (user_id !== account.user_id || alt_id !== account.alt_id) {
+    db.run("update accounts set user_id = ?, alt_id = ? where n = ?", user_id, alt_id, account.n);
   }
-  return account;
+  return { ...account, user_id, alt_id };
 }
 
 /** The person behind a direct chat without a named sender: the chat itself is the account. */
@@ -97,8 +97,8 @@ function createAccount(
  * Two accounts turn out to be one. The older stays and takes over the other's conversations and sessions. Where
  * both talked in one place, the later active conversation stays and the other's session remains resumable.
  */
-function merge(db: Db, one: AccountRow, other: AccountRow, now: number): AccountRow {
-  const [kept, gone] = one.n < other.n ? [one, other] : [other, one];
+function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): AccountRow {
+  const [kept, gone] = byId.n < byAltId.n ? [byId, byAltId] : [byAltId, byId];
   const person = gone.person === OWNER ? OWNER : kept.person;
   for (const theirs of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
     const mine = db.get<ConversationRow>(
@@ -115,7 +115,12 @@ function merge(db: Db, one: AccountRow, other: AccountRow, now: number): Account
       continue;
     }
     const [stays, leaves] = mine.active_at >= theirs.active_at ? [mine, theirs] : [theirs, mine];
-    db.run("update inbox set conversation = ? where conversation = ?", stays.n, leaves.n);
+    db.run("update inbox set conversation = ? where conversation = ? and state = 0", stays.n, leaves.n);
+    db.run(
+      "update turns set conversation = ? where conversation = ? and state = 'running'",
+      stays.n,
+      leaves.n,
+    );
     db.run("delete from conversations where n = ?", leaves.n);
     db.run("update conversations set account = ? where n = ?", kept.n, stays.n);
     db.run(sql.endIfLeft, now, "merged", leaves.session);
@@ -133,8 +138,7 @@ function merge(db: Db, one: AccountRow, other: AccountRow, now: number): Account
     );
   }
   db.run("delete from accounts where n = ?", gone.n);
-  const user_id = kept.user_id ?? gone.user_id;
-  const alt_id = kept.alt_id ?? gone.alt_id;
+  const [user_id, alt_id] = [byId.user_id, byAltId.alt_id];
   db.run(
     "update accounts set user_id = ?, alt_id = ?, person = ? where n = ?",
     user_id,

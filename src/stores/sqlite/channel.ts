@@ -18,7 +18,12 @@ interface Waiting {
 const WORKER_FILE = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
 export function openChannel(start: WorkerStart, onChanged: () => void): Promise<Channel> {
-  const worker = new Worker(WORKER_FILE, { workerData: start, name: `postrider-${start.role}` });
+  const worker = new Worker(WORKER_FILE, {
+    workerData: start,
+    name: `postrider-${start.role}`,
+    // Not the program's own flags: one of them, --input-type, would refuse a file.
+    execArgv: [],
+  });
   const waiting = new Map<number, Waiting>();
   let outgoing: NumberedCall[] = [];
   let numbers = 0;

@@ -6,6 +6,7 @@ import {
   existsSync,
   linkSync,
   openSync,
+  renameSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -43,13 +44,18 @@ export function openWriter({ file, maxBytes }: WriterOptions): Db {
   try {
     if (!existsSync(file)) create(file);
     else if (statSync(file).size === 0) throw empty(file);
-    const db = open(file, false);
-    migrate(db, MIGRATIONS);
-    if (maxBytes !== undefined) {
-      const pageSize = Number(db.pragma("page_size"));
-      db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+    const db = open(file, "write");
+    try {
+      migrate(db, MIGRATIONS);
+      if (maxBytes !== undefined) {
+        const pageSize = Number(db.pragma("page_size"));
+        db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+      }
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
     }
-    return db;
   } catch (error) {
     throw storeError(error, file);
   }
@@ -58,20 +64,23 @@ export function openWriter({ file, maxBytes }: WriterOptions): Db {
 /** A second connection that cannot write, for reads that must not wait for the writer. */
 export function openReader(file: string): Db {
   try {
-    return open(file, true);
+    return open(file, "read");
   } catch (error) {
     throw storeError(error, file);
   }
 }
 
-function open(file: string, readonly: boolean): Db {
-  const raw = new Database(file, { readonly, fileMustExist: true, timeout: 0 });
+function open(file: string, use: "read" | "write" | "create"): Db {
+  const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
   const db = wrap(raw, file);
   try {
     retryBusy(() => {
       db.pragma("foreign_keys = ON");
       db.pragma("temp_store = MEMORY");
-      if (readonly) return;
+      if (use === "read") return;
+      if (use === "create") db.pragma(`application_id = ${APPLICATION_ID}`);
+      // Looked at first: to set the journal mode is to write into the file.
+      assertOurs(db);
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");
       db.pragma("wal_autocheckpoint = 4000");
@@ -129,7 +138,9 @@ function wrap(raw: Database.Database, file: string): Db {
  * a broken one, and two processes that start at once get the same database.
  */
 function create(file: string): void {
-  if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  // Looked at again: between the two looks another process may have made the database and begun its log.
+  if (log !== undefined && log.size > 0 && !existsSync(file)) {
     throw new PostriderError(
       "corrupt",
       `${basename(file)} is missing but its write-ahead log is there. Put the database file back beside it, or move the log away to start afresh.`,
@@ -139,8 +150,7 @@ function create(file: string): void {
   const building = `${file}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
   try {
     closeSync(openSync(building, "wx", 0o600));
-    const db = open(building, false);
-    db.pragma(`application_id = ${APPLICATION_ID}`);
+    const db = open(building, "create");
     migrate(db, MIGRATIONS);
     db.close();
     try {
@@ -158,6 +168,15 @@ function create(file: string): void {
   }
 }
 
+function assertOurs(db: Db): void {
+  if (Number(db.pragma("application_id")) === APPLICATION_ID) return;
+  throw new PostriderError(
+    "corrupt",
+    `${basename(db.file)} is a database, but not Postrider's. Name another file; this one was not touched.`,
+    { details: { file: db.file } },
+  );
+}
+
 /** Brings the schema to the newest version in one transaction, after a copy of what was there. */
 export function migrate(db: Db, migrations: readonly string[]): void {
   const version = (): number => Number(retryBusy(() => db.pragma("user_version")));
@@ -170,19 +189,14 @@ export function migrate(db: Db, migrations: readonly string[]): void {
       { details: { file: db.file, found, newest } },
     );
   }
-  if (Number(db.pragma("application_id")) !== APPLICATION_ID) {
-    throw new PostriderError(
-      "corrupt",
-      `${basename(db.file)} is a database, but not Postrider's. Name another file; this one was not touched.`,
-      { details: { file: db.file } },
-    );
-  }
   if (found === newest) return;
   if (found > 0) backUp(db, found);
   retryBusy(() => db.exec("begin immediate"));
   try {
-    for (const migration of migrations.slice(version())) db.exec(migration);
-    db.pragma(`user_version = ${newest}`);
+    // Read again: another process may have been quicker, and newer.
+    const from = version();
+    for (const migration of migrations.slice(from)) db.exec(migration);
+    if (from < newest) db.pragma(`user_version = ${newest}`);
     db.exec("commit");
   } catch (error) {
     if (db.inTransaction) db.exec("rollback");
@@ -192,7 +206,16 @@ export function migrate(db: Db, migrations: readonly string[]): void {
 
 function backUp(db: Db, version: number): void {
   const copy = `${db.file}.schema-${version}.bak`;
-  if (!existsSync(copy)) db.run("vacuum into ?", copy);
+  if (existsSync(copy)) return;
+  const writing = `${copy}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
+  try {
+    // Made first, for its mode: a copy is as private as the original. It gets its name when it is whole.
+    closeSync(openSync(writing, "wx", 0o600));
+    db.run("vacuum into ?", writing);
+    renameSync(writing, copy);
+  } finally {
+    rmSync(writing, { force: true });
+  }
 }
 
 function empty(file: string): PostriderError {

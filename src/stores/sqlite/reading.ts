@@ -18,6 +18,7 @@ import {
   toMessage,
   toSession,
 } from "./rows.ts";
+import { alive } from "./runners.ts";
 import { knownConversation, speaksIn } from "./sessions.ts";
 import { shownAt, viewOf } from "./shapes.ts";
 import * as sql from "./sql.ts";
@@ -61,7 +62,7 @@ export function conversations(
   const rows =
     source !== undefined
       ? db.all<ConversationRow>(
-          "select * from conversations where platform = ? and chat_type = ? and chat_id = ? and thread_id = ? order by n",
+          sql.conversationsOf,
           source.platform,
           source.chatType,
           source.chatId,
@@ -226,14 +227,12 @@ export function hasOther(db: Db, input: Ask): boolean {
   );
 }
 
-export function work(db: Db, _input: { now: number }): string[] {
-  return db
-    .all<{ id: string }>(
-      `select id from sessions where n in (
-         select session from turns where state = 'running'
-         union select c.session from inbox i join conversations c on c.n = i.conversation where i.state = 0)`,
-    )
-    .map((row) => row.id);
+export function work(db: Db, { now }: { now: number }): string[] {
+  const waiting = db.all<{ id: string }>(sql.sessionsWithWaiting);
+  const fallen = db
+    .all<{ id: string; runner: string }>(sql.runningTurns)
+    .filter(({ runner }) => !alive(db, runner, now));
+  return [...new Set([...waiting, ...fallen].map(({ id }) => id))];
 }
 
 export function cursor(db: Db, input: { name: string }): string | undefined {

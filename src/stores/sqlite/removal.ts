@@ -1,4 +1,4 @@
-import { ROLES } from "../../core/message.ts";
+import { type NewMessage, ROLES } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { indexedText } from "../../core/search-terms.ts";
 import type { Session } from "../../core/session.ts";
@@ -59,8 +59,7 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
     n,
   )) {
     // The rows stay, without words: they are what makes a late duplicate a duplicate.
-    db.run("update inbox set state = 3, message = null where conversation = ? and state = 0", conversation);
-    db.run("update inbox set source = null where conversation = ?", conversation);
+    db.run(sql.cancelInboxOf, conversation);
     db.run("delete from decisions where conversation = ?", conversation);
     db.run("delete from conversations where n = ?", conversation);
   }
@@ -111,7 +110,15 @@ function sweep(db: Db, session: SessionRow, now: number): void {
       if (row[4] !== null) useBlobs(db, n, toMessage(row, session.id));
     }
   }
+  if (blobs.length > 0) keepForWaiting(db);
   for (const { hash } of blobs) db.run(sql.deleteUnusedBlob, hash);
+}
+
+/** The bytes of messages that still wait belong to the sessions in which they will run. */
+function keepForWaiting(db: Db): void {
+  for (const { session, message } of db.all<{ session: number; message: string }>(sql.waitingMessages)) {
+    useBlobs(db, session, JSON.parse(message) as NewMessage);
+  }
 }
 
 function removeMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {

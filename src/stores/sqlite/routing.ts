@@ -12,6 +12,9 @@ import type { Db } from "./connection.ts";
 import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
 
+/** In conversations.account: who speaks in a group without a name. Never the 0 of what everyone shares. */
+const NAMELESS = -1;
+
 export interface Routed {
   readonly conversation: ConversationRow;
   readonly session: SessionRow;
@@ -39,28 +42,34 @@ export function route(db: Db, input: Routing, fresh: boolean): Routed {
   const account =
     participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
   const inDirectChat = source.chatType === "dm";
-  const mine = inDirectChat ? 0 : (account?.n ?? 0);
-  const wanted = identity.participant === undefined ? 0 : mine;
+  const mine = inDirectChat ? 0 : (account?.n ?? NAMELESS);
+  const shared = isShared(source, input.scope);
+  const wanted = shared ? 0 : mine;
   const found = db.get<ConversationRow>(
     sql.conversationOf,
-    profile,
-    source.platform,
-    source.chatType,
-    source.chatId,
-    source.threadId ?? "",
-    mine,
+    identity.profile,
+    identity.platform,
+    identity.chatType,
+    identity.chatId,
+    identity.threadId ?? "",
     mine,
   );
   if (found === undefined) {
-    const person =
-      wanted !== 0 || inDirectChat ? personOf(db, source, account, input.person, now) : undefined;
+    const personal = !shared && (wanted !== NAMELESS || input.person !== undefined);
+    const person = personal ? personOf(db, source, account, input.person, now) : undefined;
     return begin(db, input, wanted, person);
   }
   const scopeKept = found.account !== wanted;
-  const reason = fresh ? "new" : dueReset(db, input, found);
   const session = sessionRow(db, found.session);
+  const reason = fresh || becamePrivate(session, source) ? "new" : dueReset(db, input, found);
   if (reason === undefined) return { conversation: found, session, created: false, scopeKept };
   return { ...renew(db, input, found, session, reason), scopeKept };
+}
+
+/** Its owner went on with it elsewhere, where this chat does not read along. */
+function becamePrivate(session: SessionRow, source: Source): boolean {
+  const chat = chatOf(source);
+  return chat !== undefined && session.audience !== chat;
 }
 
 function begin(db: Db, input: Routing, account: number, person: string | undefined): Routed {
@@ -82,7 +91,6 @@ function begin(db: Db, input: Routing, account: number, person: string | undefin
     person ?? null,
     scope.groupsPerUser ? 1 : 0,
     scope.threadsPerUser ? 1 : 0,
-    isShared(source, scope) ? 1 : 0,
     session.n,
     now,
     now,
@@ -250,7 +258,7 @@ export function freshOf(db: Db, row: ConversationRow): Fresh | undefined {
 }
 
 export function keyOf(db: Db, row: ConversationRow): string {
-  const account = row.account === 0 ? undefined : db.get<AccountRow>(accountByNumber, row.account);
+  const account = row.account <= 0 ? undefined : db.get<AccountRow>(accountByNumber, row.account);
   return sessionKey({
     profile: row.profile,
     platform: row.platform,

@@ -57,7 +57,6 @@ export interface ConversationRow {
   person: string | null;
   groups_per_user: number;
   threads_per_user: number;
-  shared: number;
   session: number;
   active_at: number;
   created_at: number;
@@ -130,7 +129,15 @@ export function toConversation(row: ConversationRow, key: string, session: strin
 export function messageColumns(
   message: NewMessage,
 ): [role: number, text: string | null, parts: string | null, meta: string | null] {
-  const { role, parts, at: _at, ...meta } = message;
+  // A message from a history may be said again; its place there is not part of it.
+  const {
+    role,
+    parts,
+    at: _at,
+    session: _session,
+    seq: _seq,
+    ...meta
+  } = message as Partial<Message> & NewMessage;
   const only = parts[0];
   const plain = parts.length === 0 || (parts.length === 1 && only?.type === "text");
   const text = parts.length === 0 ? null : plain && only?.type === "text" ? only.text : textOf(message);

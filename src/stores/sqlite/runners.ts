@@ -114,7 +114,9 @@ function bootId(): string {
 /** When a process started, in the kernel's ticks; the name in the stat line may hold spaces and brackets. */
 function startOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // A zombie is dead: only its parent has not asked how it ended.
+  return fields?.[0] === "Z" ? "ended" : fields?.[19];
 }
 
 function readText(file: string): string | undefined {

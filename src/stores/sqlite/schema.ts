@@ -93,7 +93,6 @@ create table conversations (
   person text,
   groups_per_user integer not null,
   threads_per_user integer not null,
-  shared integer not null,
   session integer not null references sessions(n),
   active_at integer not null,
   created_at integer not null,
@@ -106,6 +105,7 @@ create table conversations (
 create unique index conversations_by_identity
   on conversations(profile, platform, chat_type, chat_id, thread_id, account);
 create index conversations_by_session on conversations(session);
+create index conversations_fresh on conversations(fresh_previous) where fresh_previous is not null;
 
 create table messages (
   id integer primary key,
@@ -178,6 +178,7 @@ create table turns (
   ended_at integer
 );
 create index turns_running on turns(session) where state = 'running';
+create index turns_by_session on turns(session);
 
 create table deliveries (
   n integer primary key autoincrement,

@@ -6,7 +6,7 @@ import { neighbourText, snippet } from "../../core/snippet.ts";
 import type { Db } from "./connection.ts";
 import { messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { visibleSql } from "./visible.ts";
+import { visible, visibleSql } from "./visible.ts";
 
 /** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest count. */
 const RANKED_HITS = 2000;
@@ -132,14 +132,7 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
   if (input.roles !== undefined && !input.roles.includes(role)) return undefined;
   const n = Math.floor(id / SEQ_BITS);
   const seq = id % SEQ_BITS;
-  if (input.undone !== true && db.get(isHidden, n, seq, seq) !== undefined) return undefined;
-  const own = db.get<SessionRow>(sql.sessionByNumber, n);
-  // A message that outlived its session belongs to the fork that shows it.
-  const heirs =
-    own !== undefined && own.removed_at === null && own.id === (input.session ?? own.id)
-      ? [own]
-      : db.all<SessionRow>(shownBy, n, seq, seq);
-  const session = heirs.find((row) => input.session === undefined || row.id === input.session);
+  const session = findIn(db, n, seq, input);
   if (session === undefined) return undefined;
   const before = neighbour(db, id - 1, n);
   const after = neighbour(db, id + 1, n);
@@ -157,6 +150,16 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
   };
 }
 
+/** The session in which a message is found: its own, or a fork that shows it when its own took it back or is gone. */
+function findIn(db: Db, n: number, seq: number, input: SearchRequest): SessionRow | undefined {
+  const asked = (row: SessionRow): boolean =>
+    (input.session === undefined || row.id === input.session) && visible(input.asker, row);
+  const own = db.get<SessionRow>(sql.sessionByNumber, n);
+  const found = own !== undefined && own.removed_at === null && asked(own);
+  if (found && (input.undone === true || db.get(isHidden, n, seq, seq) === undefined)) return own;
+  return db.all<SessionRow>(shownBy, n, seq, seq).find(asked);
+}
+
 function neighbour(db: Db, id: number, session: number): Neighbour | undefined {
   if (Math.floor(id / SEQ_BITS) !== session) return undefined;
   const row = db.get<HitRow>(messageById, id);
@@ -167,12 +170,16 @@ function neighbour(db: Db, id: number, session: number): Neighbour | undefined {
 /** Puts up to `limit` waiting messages into the index. Returns how many it looked at: less than `limit` = all done. */
 export function indexMessages(db: Db, limit: number): number {
   let done = 0;
-  for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq">>(sql.unindexedSessions, limit)) {
+  for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq" | "next_seq">>(
+    sql.unindexedSessions,
+    limit,
+  )) {
+    const room = limit - done;
     const rows = db.rows(
       sql.messagesBetweenLimited,
       messageId(session.n, session.indexed_seq + 1),
       messageId(session.n, SEQ_BITS - 1),
-      limit - done,
+      room,
     );
     for (const row of rows) {
       const terms = isIndexedRole(ROLES[row[2] as number])
@@ -180,7 +187,10 @@ export function indexMessages(db: Db, limit: number): number {
         : "";
       if (terms !== "") db.run(sql.insertWords, row[0], terms);
     }
-    db.run(sql.setIndexed, session.indexed_seq + rows.length, session.n);
+    // Not counted by rows: a removed session of which a fork shows a part has gaps.
+    const last = rows.length < room ? undefined : rows.at(-1);
+    const upTo = last === undefined ? session.next_seq - 1 : (last[0] as number) % SEQ_BITS;
+    db.run(sql.setIndexed, upTo, session.n);
     done += rows.length;
     if (done >= limit) break;
   }

@@ -58,8 +58,6 @@ export function switchTo(db: Db, input: Ask & { conversation: number; now: numbe
   if (conversation === undefined) return noConversation;
   const target = db.get<SessionRow>(sql.sessionById, input.session);
   if (target === undefined || target.removed_at !== null) return noSession;
-  if (target.n === conversation.session)
-    return opened(db, conversation.n, { created: false, scopeKept: false });
   const chat = chatOf(sourceOf(conversation));
   const readers: Asker = { person: conversation.person ?? chat ?? "", ...(chat !== undefined && { chat }) };
   if (!visible(readers, target)) {
@@ -73,6 +71,8 @@ export function switchTo(db: Db, input: Ask & { conversation: number; now: numbe
         )
       : refuse("not_allowed", "That session belongs to someone else.");
   }
+  if (target.n === conversation.session)
+    return opened(db, conversation.n, { created: false, scopeKept: false });
   const from = sessionRow(db, conversation.session);
   point(db, conversation, target, "switch", now);
   // What is said here from now on, the old chat will not have seen.
@@ -86,12 +86,10 @@ export function switchTo(db: Db, input: Ask & { conversation: number; now: numbe
 export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boolean }): Session | Refused {
   const session = ownedSession(db, input.asker, input.session);
   if (session === undefined) return noSession;
-  const title =
-    input.title === undefined
-      ? undefined
-      : input.numbered
-        ? numberedTitle(db, session, input.title)
-        : input.title;
+  const numbered = input.numbered === true && input.title !== undefined;
+  const title = numbered ? numberedTitle(db, session, input.title ?? "", session.n) : input.title;
+  // No number is left for it: what the session is called stays.
+  if (numbered && title === undefined) return toSession(session);
   if (title !== undefined) {
     const holder = ownerOfTitle(db, session.owner, title);
     if (holder !== undefined && holder !== session.n) return taken(title);
@@ -100,11 +98,17 @@ export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boole
   return toSession(sessionRow(db, session.n));
 }
 
-/** The title itself, or the next free number of its lineage among the same owner's titles. */
-export function numberedTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
+/** The next of the title's lineage among the same owner's titles; a session's own is not in its own way. */
+export function numberedTitle(
+  db: Db,
+  { owner }: Pick<SessionRow, "owner">,
+  title: string,
+  except = 0,
+): string | undefined {
   const titles = db.all<{ title: string }>(
-    "select title from sessions where owner = ? and title is not null",
-    session.owner,
+    "select title from sessions where owner = ? and title is not null and n <> ?",
+    owner,
+    except,
   );
   return nextInLineage(
     title,
@@ -196,7 +200,10 @@ export function knownConversation(db: Db, asker: Asker, n: number): Conversation
 
 export function speaksIn(asker: Asker, row: ConversationRow): boolean {
   if ("everyone" in asker) return true;
-  return row.person === null ? asker.chat === chatOf(sourceOf(row)) : row.person === asker.person;
+  const chat = chatOf(sourceOf(row));
+  if (row.person === null) return asker.chat === chat;
+  // Asked in a chat, the answer is read by all there: it must be that chat's conversation.
+  return row.person === asker.person && (asker.chat === undefined || asker.chat === chat);
 }
 
 function sourceOf(row: ConversationRow) {
@@ -208,7 +215,7 @@ function sourceOf(row: ConversationRow) {
   };
 }
 
-function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
+export function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
   return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
 }
 

@@ -58,15 +58,22 @@ export function viewOf(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "ver
 /** What an earlier version showed when it was left. */
 export function shownAt(db: Db, session: SessionRow, version: number): readonly ClosedPiece[] | undefined {
   if (version === session.version) return shownPieces(viewOf(db, session));
-  const left = db.get<{ next_seq: number }>(
-    "select next_seq from views where session = ? and version > ? order by version limit 1",
+  const left = seqWhenLeft(db, session, version);
+  if (left === undefined || versionRow(db, session, version) === undefined) return undefined;
+  return shownPieces(viewOf(db, { n: session.n, next_seq: left, version }));
+}
+
+function versionRow(db: Db, session: SessionRow, version: number): VersionRow | undefined {
+  return db.get<VersionRow>("select * from views where session = ? and version = ?", session.n, version);
+}
+
+/** A version is left by the operation after it, which noted how far the session had grown by then. */
+function seqWhenLeft(db: Db, session: SessionRow, version: number): number | undefined {
+  return db.get<VersionRow>(
+    "select * from views where session = ? and version > ? order by version limit 1",
     session.n,
     version,
-  );
-  const kept = db.get("select 1 from views where session = ? and version = ?", session.n, version);
-  if (left === undefined || kept === undefined) return undefined;
-  // A version is left by the operation after it, which noted how far the session had grown by then.
-  return shownPieces(viewOf(db, { n: session.n, next_seq: left.next_seq, version }));
+  )?.next_seq;
 }
 
 export function reshape(db: Db, input: Reshape): Reshaped | Refused {
@@ -185,20 +192,14 @@ function cutTo(db: Db, session: SessionRow, state: ViewState, keep: number, inpu
 /** Goes back to what the last cut replaced. Saying something after it makes that the new course. */
 function redo(db: Db, session: SessionRow, state: ViewState, input: Reshape): Reshaped | Refused {
   const nothing = refuse("nothing_to_redo", "There is nothing to redo.");
-  const current = db.get<VersionRow>(
-    "select * from views where session = ? and version = ?",
-    session.n,
-    session.version,
-  );
+  const current = versionRow(db, session, session.version);
   if (current === undefined || current.redo === null || current.next_seq !== session.next_seq) return nothing;
   const pieces = shownAt(db, session, current.redo);
   if (pieces === undefined) return nothing;
-  const target = db.get<VersionRow>(
-    "select * from views where session = ? and version = ?",
-    session.n,
-    current.redo,
-  );
-  return save(db, session, state, restored(state, pieces), input, target?.redo ?? undefined);
+  const target = versionRow(db, session, current.redo);
+  // Something said after that cut has made its own redo void.
+  const further = target?.next_seq === seqWhenLeft(db, session, current.redo) ? target?.redo : null;
+  return save(db, session, state, restored(state, pieces), input, further ?? undefined);
 }
 
 function grow(db: Db, session: SessionRow, messages: readonly NewMessage[], input: Reshape): void {
@@ -222,11 +223,13 @@ function save(
     writeVersion(db, session.n, 0, "begin", initialView(session.n), null, 1, session.created_at);
   writeVersion(db, session.n, version, input.kind, after, redoTo ?? null, session.next_seq, now);
   writeHidden(db, session.n, after.hidden);
+  // A version's age is counted from when it was left, which is when the one after it began.
   db.run(
-    "delete from views where session = ? and version < ? and (version <= ? or at < ?)",
+    `delete from views where session = ? and (version <= ?
+       or version < (select max(version) from views where session = ? and at < ?))`,
     session.n,
-    version,
     version - KEPT_VERSIONS,
+    session.n,
     now - KEPT_VERSIONS_MS,
   );
   return { version, length: viewLength(after), before: viewLength(before) };

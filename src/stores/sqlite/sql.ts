@@ -46,12 +46,17 @@ export const conversationByNumber = "select * from conversations where n = ?";
 export const conversationOf = `
 select * from conversations
 where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
-  and account in (0, ?) and (account = ? or shared = 1)
+  and account in (0, ?)
 order by n limit 1`;
+/** Every profile's: an index that begins with the profile serves this too. */
+export const conversationsOf = `
+select * from conversations
+where profile in (select name from profiles) and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
+order by n`;
 export const insertConversation = `
 insert into conversations (profile, platform, chat_type, chat_id, thread_id, account, person,
-  groups_per_user, threads_per_user, shared, session, active_at, created_at)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  groups_per_user, threads_per_user, session, active_at, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
 export const pointConversation = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
@@ -73,12 +78,22 @@ export const waitingInSession = `
 select i.n, i.conversation, i.at, i.message, i.source from conversations c
 join inbox i on i.conversation = c.n and i.state = 0
 where c.session = ? order by i.n`;
-export const claimInbox = "update inbox set state = 1, turn = ?, seq = ?, message = null where n = ?";
+export const waitingMessages = `
+select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0`;
+export const sessionsWithWaiting = `
+select distinct s.id from inbox i join conversations c on c.n = i.conversation join sessions s on s.n = c.session
+where i.state = 0`;
+/** Once claimed, the words are in the session and the target in the turn. */
+export const claimInbox = `
+update inbox set state = 1, turn = ?, seq = ?, message = null, source = null where n = ?`;
 export const inboxDone = "update inbox set state = 2 where turn = ? and state = 1";
 export const inputsOfTurn = "select seq from inbox where turn = ? and state = 1 order by seq";
 export const waitingInConversation =
   "select n, message from inbox where conversation = ? and state = 0 order by n";
-export const cancelInbox = "update inbox set state = 3, message = null where n = ? and state = 0";
+export const cancelInbox = `
+update inbox set state = 3, message = null, source = null where n = ? and state = 0`;
+export const cancelInboxOf = `
+update inbox set state = 3, message = null, source = null where conversation = ? and state = 0`;
 export const setCursor = `
 insert into cursors (name, value, at) values (?, ?, ?)
 on conflict (name) do update set value = excluded.value, at = excluded.at`;
@@ -87,8 +102,11 @@ export const cursorByName = "select value from cursors where name = ?";
 export const insertTurn = `
 insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at)
 values (?, ?, ?, ?, 1, 'running', ?, ?, ?)`;
-export const turnByNumber = "select * from turns where n = ?";
+export const turnToFinish =
+  "select t.*, s.next_seq from turns t join sessions s on s.n = t.session where t.n = ?";
 export const runningTurn = "select * from turns where session = ? and state = 'running'";
+export const runningTurns = `
+select s.id, t.runner from turns t join sessions s on s.n = t.session where t.state = 'running'`;
 export const takeUpTurn = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 export const endTurn = "update turns set state = ?, ended_at = ? where n = ?";
@@ -101,9 +119,10 @@ select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.sess
 export const settleDelivery = `
 update deliveries set state = ?, next_at = ?, platform_message_id = ?, last_error = ?, settled_at = ?
 where n = ?`;
+/** The plus keeps SQLite from walking through all deliveries in the order asked for, sent ones too. */
 export const deliveriesDue = `
 select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session
-where d.state = 'waiting' and d.next_at <= ? order by d.n limit ?`;
+where d.state = 'waiting' and d.next_at <= ? order by +d.n limit ?`;
 
 export const piecesOf = `
 select piece_session, from_seq, to_seq from pieces where session = ? and version = ? order by position`;

@@ -118,7 +118,7 @@ function claimAtOnce(
     now,
     CLAIMED,
     null,
-    target,
+    null,
     turn,
     session.next_seq,
   ).lastInsertRowid;
@@ -234,26 +234,25 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
 
 export function finish(db: Db, input: Finish): Finished | Refused {
   const { now } = input;
-  const turn = db.get<TurnRow>(sql.turnByNumber, input.turn);
+  const turn = db.get<TurnRow & { next_seq: number }>(sql.turnToFinish, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
       "This turn was finished or taken over by another runner; nothing of this was stored.",
     );
   }
-  const session = sessionRow(db, turn.session);
-  const grown = insertMessages(db, session, input.messages, input.blobs, now);
-  db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
-  if (input.usage !== undefined) addUsageTo(db, session, input.usage);
+  const { session } = turn;
+  const grown = insertMessages(db, { n: session, next_seq: turn.next_seq }, input.messages, input.blobs, now);
+  db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
+  if (input.usage !== undefined) addUsageTo(db, sessionRow(db, session), input.usage);
   const deliveries = (input.deliveries ?? []).map((delivery) =>
-    insertDelivery(db, session.n, turn.n, turn.runner, delivery, now),
+    insertDelivery(db, session, turn.n, turn.runner, delivery, now),
   );
   db.run(sql.inboxDone, turn.n);
   db.run(sql.endTurn, input.outcome, now, turn.n);
   db.run(sql.touchConversation, now, turn.conversation);
   if (input.shown !== undefined) markShown(db, { conversation: turn.conversation, shown: input.shown });
-  const next =
-    input.next === undefined ? undefined : takeNext(db, sessionRow(db, session.n), input.next, now);
+  const next = input.next === undefined ? undefined : takeNext(db, sessionRow(db, session), input.next, now);
   return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };
 }
 

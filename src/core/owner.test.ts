@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { chatOf, maySee, OWNER } from "./owner.ts";
+
+const group = { platform: "telegram", chatType: "group", chatId: "-100" };
+const chat = "chat:telegram:-100";
+const elsewhere = "chat:telegram:-200";
+
+describe("a chat with several people", () => {
+  it("has a name, and a direct chat has none", () => {
+    expect(chatOf(group)).toBe(chat);
+    expect(chatOf({ ...group, chatType: "thread" })).toBe(chat);
+    expect(chatOf({ ...group, chatType: "dm" })).toBeUndefined();
+  });
+
+  it("is one chat on one platform", () => {
+    expect(chatOf({ ...group, platform: "discord" })).not.toBe(chatOf(group));
+  });
+});
+
+describe("who may see a session", () => {
+  const mine = { owner: "p_1" };
+  const mineInChat = { owner: "p_1", audience: chat };
+  const theirsInChat = { owner: "p_2", audience: chat };
+  const shared = { owner: chat, audience: chat };
+  const all = [mine, mineInChat, theirsInChat, shared];
+  const seenBy = (asker: Parameters<typeof maySee>[0]) => all.filter((session) => maySee(asker, session));
+
+  it("is its owner, where nobody else reads along", () => {
+    expect(seenBy({ person: "p_1" })).toEqual([mine, mineInChat]);
+    expect(seenBy({ person: "p_2" })).toEqual([theirsInChat]);
+    expect(seenBy({ person: OWNER })).toEqual([]);
+  });
+
+  it("is, in a chat, whoever it belongs to there, and of it only what that chat saw", () => {
+    expect(seenBy({ person: "p_1", chat })).toEqual([mineInChat, shared]);
+    expect(seenBy({ person: "p_2", chat })).toEqual([theirsInChat, shared]);
+    expect(seenBy({ person: "p_3", chat })).toEqual([shared]);
+    expect(seenBy({ person: "p_1", chat: elsewhere })).toEqual([]);
+  });
+
+  it("is not the chat's own sessions for someone who asks outside of it", () => {
+    expect(maySee({ person: "p_1" }, shared)).toBe(false);
+  });
+
+  it("is anyone who runs the operator's own tools", () => {
+    expect(seenBy({ everyone: true })).toEqual(all);
+  });
+
+  it("cannot be widened by calling oneself a chat", () => {
+    expect(maySee({ person: chat, chat: elsewhere }, shared)).toBe(false);
+  });
+});

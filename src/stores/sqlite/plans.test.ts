@@ -1,0 +1,354 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Routing } from "../../core/conversation.ts";
+import type { NewMessage } from "../../core/message.ts";
+import type { Asker } from "../../core/owner.ts";
+import { unrefused } from "../../core/refusal.ts";
+import type { Source } from "../../core/source.ts";
+import { emptyUsage } from "../../core/usage.ts";
+import { type Db, openWriter } from "./connection.ts";
+import { READS, WRITES } from "./operations.ts";
+import { indexMessages } from "./search.ts";
+import * as sql from "./sql.ts";
+
+/** Tables that grow with use. Whoever walks through one of them makes everyone wait, sooner or later. */
+const GROWING = [
+  "accounts",
+  "blobs",
+  "blob_uses",
+  "conversations",
+  "decisions",
+  "deliveries",
+  "inbox",
+  "messages",
+  "people",
+  "pieces",
+  "sessions",
+  "turns",
+  "views",
+];
+
+/** Partial indexes of what waits, runs or was left over: few rows at any time, so walking them is fine. */
+const FEW = [
+  "deliveries_due",
+  "deliveries_sending",
+  "inbox_waiting",
+  "sessions_removed",
+  "sessions_unindexed",
+  "turns_running",
+];
+
+/** What may walk through a whole table, and why. */
+const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] = [
+  {
+    statement: /from conversations where account = \?/,
+    why: "two accounts turn out to be one: once in an account's life",
+  },
+  { statement: /from accounts where person = \?/, why: "the same" },
+  { statement: /update conversations set person = \? where person = \?/, why: "the same" },
+  {
+    statement: /^select s\.\* from sessions s where 1 and .*order by s\.last_at desc/,
+    why: "everyone's list, for the operator, in the thread of long reads",
+  },
+  {
+    statement: /^select (count|s\.platform|s\.kind).* from sessions s where 1 and/,
+    why: "everyone's numbers, for the operator, in the thread of long reads",
+  },
+  {
+    statement: /^select s\.\* from sessions s where s\.title is not null and s\.removed_at is null and 1$/,
+    why: "everyone's titles, for the operator",
+  },
+  {
+    statement: /^select 1 from sessions s where 1 and s\.removed_at is null and s\.id <> \? limit 1$/,
+    why: "everyone's: the first or the second row is the answer",
+  },
+  {
+    statement:
+      /^select rowid from words where words match \? and \(rowid >> 24\) in \(select s\.n from sessions s where 1/,
+    why: "the words are found by the index; every session is allowed to the operator",
+  },
+];
+
+const T0 = Date.UTC(2026, 2, 15);
+const ANN: Source = { platform: "telegram", chatType: "dm", chatId: "ann", userId: "ann" };
+const ann: Asker = { person: "p_ann" };
+const inChat: Asker = { person: "p_ann", chat: "chat:telegram:-100" };
+const everyone: Asker = { everyone: true };
+const hello: NewMessage = { role: "user", parts: [{ type: "text", text: "hello" }] };
+const bytes = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
+const picture: NewMessage = {
+  role: "user",
+  parts: [{ type: "image", blob: bytes.hash, mimeType: "image/png", size: 1 }],
+};
+
+describe("query plans", () => {
+  let folder: string;
+  let db: Db;
+  const run = new Set<string>();
+  const called = new Set<string>();
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "postrider-plans-"));
+    db = openWriter({ file: join(folder, "postrider.db") });
+    everyStep(recording(db, run), called);
+  });
+  afterAll(async () => {
+    db.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it("are taken from every step and every read there is", () => {
+    expect([...called].toSorted()).toEqual([...Object.keys(WRITES), ...Object.keys(READS)].toSorted());
+    expect(run.size).toBeGreaterThan(100);
+  });
+
+  it("walk through no table that grows, in any statement that a step or read has run", () => {
+    expect([...run].flatMap((statement) => walks(db, statement))).toEqual([]);
+  });
+
+  for (const [name, statement] of Object.entries(sql)) {
+    if (!/^\s*(select|update|delete|with)\b/.test(statement)) continue;
+    it(`walk through no table that grows, in ${name}`, () => {
+      expect(walks(db, statement)).toEqual([]);
+    });
+  }
+
+  it("have no exception that nothing needs", () => {
+    const unused = ALLOWED.filter(
+      ({ statement }) => ![...run].some((text) => statement.test(text.trim()) && scans(db, text).length > 0),
+    );
+    expect(unused.map(({ statement }) => String(statement))).toEqual([]);
+  });
+
+  it("would show a walk", () => {
+    expect(walks(db, "select * from messages m where m.text = ?")).toHaveLength(1);
+    expect(walks(db, "select * from messages where id = ?")).toEqual([]);
+    expect(walks(db, "update inbox set state = 2 where chat_id = ?")).toHaveLength(1);
+  });
+});
+
+/** The table walks of a statement that are not allowed. */
+function walks(db: Db, statement: string): string[] {
+  if (ALLOWED.some((exception) => exception.statement.test(statement.trim()))) return [];
+  return scans(db, statement).map((detail) => `${detail}: ${statement.trim().replaceAll(/\s+/g, " ")}`);
+}
+
+function scans(db: Db, statement: string): string[] {
+  if (!/^\s*(select|update|delete|insert|with)\b/.test(statement)) return [];
+  const values = Array.from(statement.matchAll(/\?/g), () => null);
+  const plan = db.all<{ detail: string }>(`explain query plan ${statement}`, ...values);
+  const names = new Map(
+    Array.from(
+      statement.matchAll(/\b(?:from|join|update|into)\s+(\w+)(?:\s+(?:as\s+)?(\w+))?/g),
+      ([, table, alias]) => [alias ?? table, table],
+    ),
+  );
+  return plan.flatMap(({ detail }) => {
+    const [, name = "", index] = /^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/.exec(detail) ?? [];
+    const table = names.get(name) ?? name;
+    return GROWING.includes(table) && !FEW.includes(index ?? "") ? [`${detail} (${table})`] : [];
+  });
+}
+
+/** The same connection, with every statement written down. */
+function recording(db: Db, statements: Set<string>): Db {
+  const noted = <Args extends readonly unknown[], Result>(
+    method: (statement: string, ...values: Args) => Result,
+  ) => {
+    return (statement: string, ...values: Args): Result => {
+      statements.add(statement);
+      return method(statement, ...values);
+    };
+  };
+  return {
+    ...db,
+    get: noted(db.get) as Db["get"],
+    all: noted(db.all) as Db["all"],
+    rows: noted(db.rows),
+    run: noted(db.run),
+  };
+}
+
+/** Goes through all that a store can do, so that each of its statements has been run. */
+function everyStep(db: Db, called: Set<string>): void {
+  const noting = <Table extends object>(table: Table): Table =>
+    new Proxy(table, {
+      get(target, name, receiver) {
+        called.add(String(name));
+        return Reflect.get(target, name, receiver);
+      },
+    });
+  const [write, read] = [noting(WRITES), noting(READS)];
+  let ids = 0;
+  const newSession = () => {
+    ids += 1;
+    return { id: `s${ids}`, kind: "chat" as const };
+  };
+  const routing = (source: Source, more: Partial<Routing> = {}): Routing => ({
+    source,
+    profile: "main",
+    scope: { groupsPerUser: true, threadsPerUser: true },
+    person: "p_ann",
+    reset: {},
+    newSession: newSession(),
+    now: T0,
+    ...more,
+  });
+  const group: Source = { ...ANN, chatType: "group", chatId: "-100" };
+  const claim = { runner: "r1", take: "one" as const };
+
+  write.beat(db, { runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" }, now: T0 });
+  write.lease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
+  write.lease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
+  write.unlease(db, { name: "expiry", runner: "r1" });
+
+  // Routing: first contact, a reset, one kept by a hold, a joining of accounts.
+  const opened = write.open(db, routing(ANN));
+  write.open(db, routing({ ...ANN, userName: "Ann", chatName: "Ann" }));
+  const id = opened.session.id;
+  const conversation = opened.conversation.number;
+  write.hold(db, { asker: ann, session: id, name: "job", until: T0 + 9 });
+  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 } }));
+  write.release(db, { asker: ann, session: id, name: "job" });
+  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 }, now: T0 + 2 }));
+  write.markShown(db, { conversation, shown: { note: true, notice: true } });
+  for (const chatId of ["g1", "g2"]) {
+    write.open(
+      db,
+      routing({ platform: "signal", chatType: "group", chatId, userId: "+49" }, { person: "p_old" }),
+    );
+  }
+  write.open(
+    db,
+    routing({ platform: "signal", chatType: "group", chatId: "g1", userIdAlt: "u" }, { person: "p_new" }),
+  );
+  write.open(
+    db,
+    routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+49", userIdAlt: "u" }),
+  );
+  write.open(
+    db,
+    routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+50", userIdAlt: "u" }),
+  );
+  write.open(
+    db,
+    routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+50", userIdAlt: "v" }),
+  );
+
+  // Turns: at once, waiting, taken up again, finished with a next one.
+  const accepted = (source: Source, message = hello, more: object = {}) => {
+    const input = { ...routing(source), messageId: `m${ids}`, message, ...more };
+    return write.accept(db, input);
+  };
+  const cursor = { name: "telegram", value: "7" };
+  const first = accepted(ANN, picture, { claim, cursor, blobs: [bytes] });
+  if (first.duplicate || first.turn === undefined) throw new Error("the turn did not begin");
+  const { turn } = first;
+  accepted(ANN, picture, { claim });
+  accepted(ANN, hello, { claim });
+  write.append(db, { asker: ann, session: turn.session, messages: [hello], fence: turn.fence, now: T0 });
+  write.retire(db, { runner: "r1" });
+  const again = write.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
+  const finished = unrefused(
+    write.finish(db, {
+      turn: turn.number,
+      fence: again?.fence ?? 0,
+      outcome: "done",
+      messages: [hello],
+      usage: { inputTokens: 1 },
+      deliveries: [{ target: ANN, parts: hello.parts }],
+      shown: { note: true },
+      next: { runner: "r1", take: "all" },
+      now: T0,
+    }),
+  );
+  write.settle(db, { delivery: finished.deliveries[0] ?? 0, outcome: { state: "sent" }, now: T0 });
+  accepted(ANN);
+  write.cancelWaiting(db, { conversation, now: T0 });
+  accepted(group, picture);
+
+  // Shapes.
+  const made = unrefused(
+    write.create(db, {
+      session: { ...newSession(), owner: "p_ann", title: "Plan" },
+      profile: "main",
+      now: T0,
+    }),
+  );
+  const ask = { asker: ann, session: made.id, now: T0 };
+  write.append(db, { ...ask, messages: [hello, hello, picture], blobs: [bytes] });
+  write.reshape(db, { ...ask, kind: "undo" });
+  write.reshape(db, { ...ask, kind: "redo" });
+  write.reshape(db, { ...ask, kind: "rewind", to: { session: made.id, seq: 2 } });
+  write.reshape(db, { ...ask, kind: "restore", version: 0 });
+  write.reshape(db, { ...ask, kind: "compress", summary: hello, keepLast: 1 });
+  write.reshape(db, { ...ask, kind: "rewrite", messages: [hello, picture] });
+  const copy = unrefused(write.fork(db, { ...ask, newSession: newSession() }));
+  write.setTitle(db, { ...ask, title: "Other" });
+  write.setTitle(db, { ...ask, title: "Other", numbered: true });
+  write.change(db, { ...ask, change: { model: "m", archived: true, ended: true } });
+  write.change(db, { ...ask, change: { archived: false, ended: false } });
+  write.recordUsage(db, { ...ask, usage: { inputTokens: 1 } });
+  write.switchTo(db, { ...ask, conversation });
+  write.reset(db, { asker: ann, conversation, newSession: newSession(), now: T0 });
+  write.importSession(db, {
+    profile: "main",
+    session: { ...newSession(), owner: "p_ann", title: "Plan" },
+    usage: emptyUsage(),
+    createdAt: T0,
+    endedAt: T0,
+    messages: [
+      { ...hello, at: T0 },
+      { ...hello, at: T0 },
+    ],
+    blobs: [],
+    shows: [{ from: 1, to: 1 }],
+    hidden: [{ from: 2, to: 2 }],
+    now: T0,
+  });
+  indexMessages(db, 9);
+  write.append(db, { ...ask, messages: [hello] });
+
+  // Reads, as each sort of asker.
+  for (const asker of [ann, inChat, everyone]) {
+    read.find(db, { asker, text: made.id });
+    read.find(db, { asker, text: made.handle });
+    read.find(db, { asker, text: "s" });
+    read.findByTitle(db, { asker, title: "Plan" });
+    read.conversations(db, { asker, source: ANN });
+    read.conversations(db, { asker, session: id });
+    read.history(db, { asker, session: copy.id });
+    read.messages(db, { asker, session: made.id });
+    read.shape(db, { asker, session: copy.id });
+    read.versions(db, { asker, session: made.id });
+    read.decisions(db, { asker, conversation });
+    read.blob(db, { asker, hash: bytes.hash });
+    read.hasOther(db, { asker, session: made.id });
+    read.stats(db, { asker });
+    read.search(db, { asker, text: "hello" });
+    read.search(db, { asker, text: "hello", session: copy.id, platforms: ["telegram"], kinds: ["chat"] });
+    read.list(db, { asker });
+    read.list(db, {
+      asker,
+      activeSince: T0,
+      platform: "telegram",
+      owner: "p_ann",
+      kinds: ["chat"],
+      archived: true,
+      titled: true,
+      cwd: "/",
+      cursor: "1.1",
+    });
+    write.prune(db, { asker, before: T0, platform: "telegram", kinds: ["chat"], dryRun: true, now: T0 });
+  }
+  read.work(db, { now: T0 });
+  read.deliveries(db, { dueAt: T0, limit: 9 });
+  read.cursor(db, { name: "telegram" });
+
+  // Removal: with a fork that shows a part, then the fork, then what has ended.
+  write.remove(db, ask);
+  write.remove(db, { ...ask, session: copy.id });
+  write.prune(db, { asker: ann, before: T0 + 99, dryRun: false, now: T0 });
+}

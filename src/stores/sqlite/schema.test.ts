@@ -1,0 +1,351 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { NewMessage } from "../../core/message.ts";
+import { unrefused } from "../../core/refusal.ts";
+import type { Store } from "../../ports/store.ts";
+import { type Db, migrate, openReader, openWriter } from "./connection.ts";
+import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+import { indexMessages } from "./search.ts";
+import { sqliteStore } from "./store.ts";
+
+const T0 = Date.UTC(2026, 2, 15);
+const ann = { person: "p_ann" };
+
+let folder: string;
+let file: string;
+let open: { close(): unknown }[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "postrider-schema-"));
+  file = join(folder, "postrider.db");
+  open = [];
+});
+afterEach(async () => {
+  for (const it of open) await it.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function writer(): Db {
+  const db = openWriter({ file });
+  open.push(db);
+  return db;
+}
+
+async function store(mode: "in-process" | "workers" = "in-process"): Promise<Store> {
+  const opened = await sqliteStore({ file, mode });
+  open.push(opened);
+  return opened;
+}
+
+/** Another program's view of the file, closed again at once. */
+function directly<T>(use: (raw: Database.Database) => T, path = file): T {
+  const raw = new Database(path);
+  try {
+    return use(raw);
+  } finally {
+    raw.close();
+  }
+}
+
+describe("the connection that writes", () => {
+  it("waits for the disk at every commit, and overwrites what was removed", () => {
+    const db = writer();
+    expect(db.pragma("journal_mode")).toBe("wal");
+    expect(db.pragma("synchronous")).toBe(2);
+    expect(db.pragma("foreign_keys")).toBe(1);
+    expect(db.pragma("secure_delete")).toBe(1);
+    expect(db.pragma("wal_autocheckpoint")).toBe(4000);
+    expect(db.pragma("busy_timeout")).toBe(0);
+    expect(db.pragma("application_id")).toBe(APPLICATION_ID);
+    expect(db.pragma("user_version")).toBe(MIGRATIONS.length);
+  });
+
+  it("uses an SQLite in which a checkpoint cannot lose a commit", () => {
+    const version = writer().get<{ version: string }>("select sqlite_version() as version")?.version ?? "";
+    const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+    expect(major * 1_000_000 + minor * 1000 + patch).toBeGreaterThanOrEqual(3_051_003);
+  });
+
+  it("keeps words in the index that removes them at once, cut as the core cut them", () => {
+    const db = writer();
+    const settings = db.all<{ k: string; v: unknown }>("select k, v from words_config");
+    expect(Object.fromEntries(settings.map(({ k, v }) => [k, v]))).toMatchObject({
+      "secure-delete": 1,
+      automerge: 16,
+    });
+    const made = db.get<{ sql: string }>("select sql from sqlite_schema where name = 'words'")?.sql;
+    expect(made).toMatch(/tokenize = "ascii"/);
+    expect(made).toMatch(/content = ''/);
+  });
+
+  it("cannot be used to write through the one that reads", () => {
+    writer();
+    const reader = openReader(file);
+    open.push(reader);
+    expect(reader.pragma("foreign_keys")).toBe(1);
+    expect(() => reader.run("delete from sessions")).toThrow(/readonly/);
+  });
+
+  it("gives the disk back whole: one file, which only its owner may read", async () => {
+    for (const mode of ["in-process", "workers"] as const) {
+      const opened = await store(mode);
+      await opened.create({ session: { id: mode, kind: "chat", owner: "p_ann" }, profile: "main", now: T0 });
+      await opened.list({ asker: ann });
+      for (const name of readdirSync(folder)) {
+        expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+      }
+      await opened.close();
+      expect(readdirSync(folder)).toEqual(["postrider.db"]);
+    }
+  });
+});
+
+describe("migrations", () => {
+  const second = "create table extra (a text); insert into extra select id from sessions;";
+
+  function withSession(): Db {
+    const db = writer();
+    db.run("insert into profiles (name, created_at) values ('main', 1)");
+    db.run(
+      "insert into sessions (id, kind, profile, owner, created_at, last_at) values ('s1', 'chat', 'main', 'p_ann', 1, 1)",
+    );
+    return db;
+  }
+
+  it("bring an older database to the newest schema, after a private copy of what was there", () => {
+    const db = withSession();
+    const from = MIGRATIONS.length;
+    migrate(db, [...MIGRATIONS, second]);
+    expect(db.pragma("user_version")).toBe(from + 1);
+    expect(db.all("select a from extra")).toEqual([{ a: "s1" }]);
+    const copy = `${file}.schema-${from}.bak`;
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    directly((raw) => {
+      expect(raw.pragma("user_version", { simple: true })).toBe(from);
+      expect(raw.pragma("application_id", { simple: true })).toBe(APPLICATION_ID);
+      expect(raw.prepare("select id from sessions").all()).toEqual([{ id: "s1" }]);
+      expect(raw.prepare("select name from sqlite_schema where name = 'extra'").all()).toEqual([]);
+    }, copy);
+    expect(readdirSync(folder).filter((name) => name.includes(".new-"))).toEqual([]);
+  });
+
+  it("do nothing twice", () => {
+    const db = withSession();
+    const migrations = [...MIGRATIONS, second];
+    migrate(db, migrations);
+    migrate(db, migrations);
+    expect(db.all("select a from extra")).toEqual([{ a: "s1" }]);
+  });
+
+  it("that fail change nothing", () => {
+    const db = withSession();
+    const from = MIGRATIONS.length;
+    const before = db.all("select name, sql from sqlite_schema order by name");
+    const broken = [...MIGRATIONS, second, "create table more (a); insert into nowhere values (1);"];
+    expect(() => migrate(db, broken)).toThrow(/nowhere/);
+    expect(db.inTransaction).toBe(false);
+    expect(db.pragma("user_version")).toBe(from);
+    expect(db.all("select name, sql from sqlite_schema order by name")).toEqual(before);
+    expect(db.all("select id from sessions")).toEqual([{ id: "s1" }]);
+    expect(existsSync(`${file}.schema-${from}.bak`)).toBe(true);
+  });
+
+  it("are not run again by a process that comes second", () => {
+    const db = withSession();
+    const other = openWriter({ file });
+    open.push(other);
+    migrate(other, [...MIGRATIONS, second, "create table third (a);"]);
+    // What the first has looked at is old by now; it must not set the version back.
+    const stale: Db = {
+      ...db,
+      get inTransaction() {
+        return db.inTransaction;
+      },
+      pragma: staleOnce(db),
+    };
+    migrate(stale, [...MIGRATIONS, second]);
+    expect(db.pragma("user_version")).toBe(MIGRATIONS.length + 2);
+    expect(db.all("select a from extra")).toEqual([{ a: "s1" }]);
+  });
+});
+
+/** Says once what the version was before another process changed it. */
+function staleOnce(db: Db): Db["pragma"] {
+  let asked = false;
+  return (text) => {
+    if (text !== "user_version" || asked) return db.pragma(text);
+    asked = true;
+    return MIGRATIONS.length;
+  };
+}
+
+describe("a file that is not ours to change", () => {
+  it("with a newer schema is refused with a sentence", async () => {
+    const db = writer();
+    db.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    db.close();
+    open = [];
+    for (const mode of ["in-process", "workers"] as const) {
+      await expect(sqliteStore({ file, mode })).rejects.toMatchObject({
+        code: "newer_schema",
+        message: expect.stringMatching(/Update Postrider/),
+      });
+    }
+    expect(directly((raw) => raw.pragma("user_version", { simple: true }))).toBe(MIGRATIONS.length + 1);
+    expect(readdirSync(folder)).toEqual(["postrider.db"]);
+  });
+
+  it("is refused when another program made it, whatever its version, and not touched", async () => {
+    for (const version of [0, 1, 99]) {
+      directly((raw) => {
+        raw.exec("create table if not exists theirs (a)");
+        raw.pragma(`user_version = ${version}`);
+      });
+      const before = readFileSync(file);
+      for (const mode of ["in-process", "workers"] as const) {
+        await expect(sqliteStore({ file, mode })).rejects.toMatchObject({
+          code: "corrupt",
+          message: expect.stringMatching(/not Postrider's/),
+        });
+      }
+      expect(readFileSync(file).equals(before)).toBe(true);
+      expect(readdirSync(folder)).toEqual(["postrider.db"]);
+    }
+  });
+
+  it("is refused when it is empty, damaged or a folder, and stays as it is", async () => {
+    for (const contents of ["", "x".repeat(5000)]) {
+      writeFileSync(file, contents);
+      await expect(sqliteStore({ file, mode: "in-process" })).rejects.toMatchObject({ code: "corrupt" });
+      expect(readFileSync(file, "utf8")).toBe(contents);
+    }
+    const nowhere = join(folder, "none", "postrider.db");
+    await expect(sqliteStore({ file: nowhere })).rejects.toMatchObject({ code: "read_only" });
+    await expect(sqliteStore({ file: folder, mode: "in-process" })).rejects.toMatchObject({
+      code: "read_only",
+    });
+  });
+
+  it("is refused when only its log is left", async () => {
+    writeFileSync(`${file}-wal`, "something");
+    await expect(sqliteStore({ file })).rejects.toMatchObject({ code: "corrupt" });
+    expect(readdirSync(folder)).toEqual(["postrider.db-wal"]);
+  });
+
+  it("is made once by two who start at the same time", async () => {
+    const both = await Promise.all([store("workers"), store("workers"), store("in-process")]);
+    const [one, two] = both;
+    await one?.create({ session: { id: "s1", kind: "chat", owner: "p_ann" }, profile: "main", now: T0 });
+    expect(await two?.find({ asker: ann, text: "s1" })).toHaveLength(1);
+    expect(readdirSync(folder).filter((name) => name.includes(".new-"))).toEqual([]);
+  });
+});
+
+describe("removed words", () => {
+  const secret = "xylographically";
+  const said: NewMessage = {
+    role: "user",
+    parts: [{ type: "text", text: `My secret is ${secret}, and Zwiebelturm too.` }],
+  };
+  const picture = { hash: "cd".repeat(32), bytes: new TextEncoder().encode("A picture of it.".repeat(999)) };
+  const image = {
+    type: "image" as const,
+    blob: picture.hash,
+    mimeType: "image/png",
+    size: picture.bytes.length,
+  };
+  const shown: NewMessage = { role: "user", parts: [image] };
+  const traces = (): string[] =>
+    readdirSync(folder).flatMap((name) => {
+      const bytes = readFileSync(join(folder, name));
+      return [secret, "zwiebelturm", "Zwiebelturm", "Hidden title", "picture of it"].flatMap((word) =>
+        bytes.includes(word) ? [`${word} in ${name}`] : [],
+      );
+    });
+
+  /** So many writes that the words of before are in the index. */
+  async function indexed(opened: Store): Promise<void> {
+    const release = { asker: ann, session: "s1", name: "none" };
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 256 }, () => opened.release(release)));
+    }
+  }
+
+  for (const mode of ["in-process", "workers"] as const) {
+    it(`are in no file any more right after the removal, nor after closing (${mode})`, async () => {
+      const opened = await store(mode);
+      for (const id of ["s1", "s2"]) {
+        const session = {
+          id,
+          kind: "chat" as const,
+          owner: "p_ann",
+          ...(id === "s1" && { title: "Hidden title" }),
+        };
+        unrefused(await opened.create({ session, profile: "main", now: T0 }));
+        const other: NewMessage = { role: "user", parts: [{ type: "text", text: "other" }] };
+        const messages = id === "s1" ? [said, said, shown] : [other];
+        unrefused(await opened.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }));
+      }
+      await indexed(opened);
+      expect(await opened.search({ asker: ann, text: secret })).toHaveLength(2);
+      expect(traces()).not.toEqual([]);
+      expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
+      expect(traces()).toEqual([]);
+      expect(await opened.search({ asker: ann, text: "other" })).toHaveLength(1);
+      await opened.close();
+      expect(traces()).toEqual([]);
+    });
+  }
+
+  it("of a waiting message, a delivery and a platform's names go with the session", async () => {
+    const opened = await store();
+    const source = {
+      platform: "telegram",
+      chatType: "dm",
+      chatId: "7",
+      userId: "7",
+      userName: "Zwiebelturm",
+    };
+    const routing = {
+      source,
+      profile: "main",
+      scope: { groupsPerUser: true, threadsPerUser: true },
+      reset: {},
+      person: "p_ann",
+      newSession: { id: "s1", kind: "chat" as const },
+      now: T0,
+    };
+    await opened.beat({ runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" }, now: T0 });
+    const claim = { runner: "r1", take: "one" as const };
+    const first = await opened.accept({ ...routing, messageId: "1", message: said, claim });
+    const turn = first.duplicate ? undefined : first.turn;
+    await opened.accept({ ...routing, messageId: "2", message: said });
+    const deliveries = [{ target: source, parts: said.parts }];
+    const finish = { turn: turn?.number ?? 0, fence: turn?.fence ?? 0, outcome: "done" as const };
+    unrefused(await opened.finish({ ...finish, messages: [said], deliveries, now: T0 }));
+    expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
+    // The account keeps the name it was first known by: it is whom the next message will belong to.
+    expect(traces().filter((trace) => !trace.startsWith("Zwiebelturm"))).toEqual([]);
+  });
+
+  it("are put into the index once, also where a removed session has gaps", () => {
+    const db = writer();
+    db.run("insert into profiles (name, created_at) values ('main', 1)");
+    // A fork shows only the fifth of ten messages; none was indexed before the others went.
+    db.run(
+      `insert into sessions (id, kind, profile, owner, created_at, last_at, next_seq, removed_at)
+       values ('s1', 'chat', 'main', 'p_ann', 1, 1, 11, 1)`,
+    );
+    db.run("insert into messages (id, at, role, text) values (?, 1, 0, ?)", 2 ** 24 + 5, secret);
+    expect(indexMessages(db, 64)).toBe(1);
+    expect(indexMessages(db, 64)).toBe(0);
+    expect(db.all("select rowid from words where words match ?", `"${secret}"`)).toEqual([
+      { rowid: 2 ** 24 + 5 },
+    ]);
+    expect(db.get("select n from sessions where indexed_seq < next_seq - 1")).toBeUndefined();
+  });
+});

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import {
+  ANN,
+  assertRefused,
+  assertRejects,
+  assistant,
+  EVERYONE,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  textsOf,
+  user,
+} from "./scene.ts";
+
+const FOUR = ["q1", "a1", "q2", "a2"];
+
+/** Copies that cost nothing, and removal that leaves nothing but what a copy shows. */
+export function forkRules({ describe }: TestApi, rule: Rule): void {
+  describe("forking", () => {
+    rule("shows the same, and each goes its own way", async (scene) => {
+      const { create, fork, say, shows } = scene;
+      const { id } = await create("p_ann", FOUR, { model: "m1", cwd: "/home", config: { mood: "calm" } });
+      const copy = await fork(id);
+      assert.deepEqual(await shows(copy.id), FOUR);
+      assert.deepEqual(
+        [copy.parent, copy.owner, copy.usage.model, copy.cwd, copy.config],
+        [id, "p_ann", "m1", "/home", { mood: "calm" }],
+      );
+      await say(id, user("here"));
+      await say(copy.id, user("there"));
+      await scene.reopen();
+      assert.deepEqual(await shows(id), [...FOUR, "here"]);
+      assert.deepEqual(await shows(copy.id), [...FOUR, "there"]);
+      const [first, , , , last] = present(await scene.store.history({ asker: EVERYONE, session: copy.id }));
+      assert.deepEqual([first?.session, last?.session, last?.seq], [id, copy.id, 1]);
+    });
+
+    rule("can keep only the beginning", async ({ create, fork, shows }) => {
+      const { id } = await create("p_ann", FOUR);
+      assert.deepEqual(await shows((await fork(id, { keep: 2 })).id), ["q1", "a1"]);
+      assert.deepEqual(await shows((await fork(id, { keep: 0 })).id), []);
+      assert.deepEqual(await shows((await fork(id, { keep: 99 })).id), FOUR);
+      await assertRejects(fork(id, { keep: -1 }), "invalid_input");
+    });
+
+    rule("of a fork shows both their words", async ({ create, fork, say, shows, reshape }) => {
+      const one = await create("p_ann", FOUR);
+      const two = await fork(one.id, { keep: 2 });
+      await say(two.id, user("q3"), assistant("a3"));
+      const three = await fork(two.id);
+      await say(three.id, user("q4"));
+      assert.deepEqual(await shows(three.id), ["q1", "a1", "q3", "a3", "q4"]);
+      assert.deepEqual(await shows(two.id), ["q1", "a1", "q3", "a3"]);
+      assert.deepEqual(await shows(one.id), FOUR);
+      await reshape(three.id, { kind: "undo" });
+      await reshape(three.id, { kind: "undo" });
+      assert.deepEqual(await shows(three.id), ["q1", "a1"]);
+    });
+
+    rule("of a reshaped session shows what it shows", async ({ create, fork, say, shows, reshape }) => {
+      const { id } = await create("p_ann", FOUR);
+      await reshape(id, { kind: "compress", summary: assistant("short"), keepLast: 1 });
+      await say(id, user("q3"));
+      const copy = await fork(id);
+      assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
+      await reshape(id, { kind: "rewrite", messages: [] });
+      assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
+    });
+
+    rule("takes the next number of a title", async ({ create, fork }) => {
+      const { id } = await create("p_ann", FOUR, { title: "Plan" });
+      const two = await fork(id);
+      assert.equal(two.title, "Plan #2");
+      assert.equal((await fork(two.id)).title, "Plan #3");
+      assert.equal((await fork(id, { title: "Other" })).title, "Other");
+      assert.equal((await fork((await create("p_ann")).id)).title, undefined);
+    });
+
+    rule("is not for strangers, and never takes an id twice", async ({ create, store }) => {
+      const { id } = await create("p_ann", FOUR);
+      const newSession = { id: "copy", kind: "chat" as const };
+      const ask = { session: id, newSession, now: T0 };
+      assertRefused(await store.fork({ ...ask, asker: { person: "p_bob" } }), "not_found");
+      assertRefused(
+        await store.fork({ ...ask, asker: EVERYONE, newSession: { ...newSession, id } }),
+        "invalid_input",
+      );
+    });
+  });
+
+  describe("removing", () => {
+    const remove = ({ store }: Scene, session: string) => store.remove({ asker: EVERYONE, session, now: T0 });
+
+    rule("is true once, then false", async (scene) => {
+      const { id } = await scene.create("p_ann", FOUR, { title: "Plan" });
+      assert.equal(await remove(scene, id), true);
+      assert.equal(await remove(scene, id), false);
+      await scene.reopen();
+      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
+      assert.equal(await scene.store.history({ asker: EVERYONE, session: id }), undefined);
+      assert.equal(await scene.store.findByTitle({ asker: EVERYONE, title: "Plan" }), undefined);
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "q1" }), []);
+      const stats = await scene.store.stats({ asker: EVERYONE });
+      assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
+    });
+
+    rule("is not for strangers", async ({ create, store, shows }) => {
+      const { id } = await create("p_ann", FOUR);
+      assert.equal(await store.remove({ asker: { person: "p_bob" }, session: id, now: T0 }), false);
+      assert.deepEqual(await shows(id), FOUR);
+    });
+
+    rule("waits for a turn that runs", async (scene) => {
+      const turn = await scene.begin(ANN, "hello");
+      assertRefused(await remove(scene, turn.session), "session_busy");
+      await scene.finish(turn, "hi");
+      assert.equal(await remove(scene, turn.session), true);
+    });
+
+    rule("frees its conversation, so that the next message begins anew", async (scene) => {
+      const { take, accept, open } = scene;
+      const { session } = await take(ANN, "one", { messageId: "7" });
+      assert.equal(await remove(scene, session.id), true);
+      assert.deepEqual(await scene.store.work({ now: T0 }), []);
+      assert.equal((await accept(ANN, "one", { messageId: "7" })).duplicate, true);
+      const opened = await open(ANN);
+      assert.equal(opened.created, true);
+      assert.equal(opened.session.owner, session.owner);
+    });
+
+    rule("is no longer told about as the session before", async (scene) => {
+      const old = await scene.talk(ANN, "hello", "hi");
+      const stale = { now: T0 + 9, reset: { idleBefore: T0 + 1 } };
+      assert.equal((await scene.open(ANN, stale)).fresh?.previous.session, old.id);
+      assert.equal(await remove(scene, old.id), true);
+      assert.equal((await scene.open(ANN, { now: T0 + 9 })).fresh, undefined);
+    });
+
+    rule("keeps what a fork shows of it, and nothing else", async (scene) => {
+      const { create, fork, say, shows, reshape } = scene;
+      const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"], { title: "Fruit" });
+      const copy = await fork(id, { keep: 2 });
+      await say(copy.id, user("grape"));
+      assert.equal(await remove(scene, id), true);
+      await scene.reopen();
+      const search = async (text: string) =>
+        (await scene.store.search({ asker: { person: "p_ann" }, text })).map((hit) => hit.session);
+      assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
+      assert.deepEqual(await search("apple"), [copy.id]);
+      assert.deepEqual(await search("plum"), []);
+      assert.deepEqual(await search("cherry"), []);
+      assert.equal((await scene.store.list({ asker: EVERYONE })).items.length, 1);
+      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
+      assert.equal(await scene.store.history({ asker: EVERYONE, session: id }), undefined);
+      await reshape(copy.id, { kind: "undo" });
+      await reshape(copy.id, { kind: "redo" });
+      assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
+      assert.deepEqual(await shows((await fork(copy.id)).id), ["apple", "pear", "grape"]);
+    });
+
+    rule("sweeps the rest when the last fork goes", async (scene) => {
+      const { create, fork, say } = scene;
+      const one = await create("p_ann", ["apple", "pear"]);
+      const two = await fork(one.id);
+      await say(two.id, user("plum"));
+      const three = await fork(two.id);
+      await say(three.id, user("cherry"));
+      const seen = async () => {
+        const words = ["apple", "plum", "cherry"];
+        const hits = words.map((text) => scene.store.search({ asker: EVERYONE, text, undone: true }));
+        return (await Promise.all(hits)).map((found) => found.map((hit) => hit.session));
+      };
+      assert.equal(await remove(scene, one.id), true);
+      assert.equal(await remove(scene, two.id), true);
+      assert.deepEqual(await seen(), [[three.id], [three.id], [three.id]]);
+      assert.deepEqual(await scene.shows(three.id), ["apple", "pear", "plum", "cherry"]);
+      assert.equal(await remove(scene, three.id), true);
+      assert.deepEqual(await seen(), [[], [], []]);
+      const stats = await scene.store.stats({ asker: EVERYONE });
+      assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
+      assert.equal((await scene.create("p_ann", [], { id: one.id })).id, one.id, "even the id is free again");
+    });
+
+    rule("works in any order of parents and children", async (scene) => {
+      const { create, fork, shows } = scene;
+      const one = await create("p_ann", FOUR);
+      const two = await fork(one.id);
+      const three = await fork(two.id);
+      assert.equal(await remove(scene, two.id), true);
+      assert.deepEqual([await shows(one.id), await shows(three.id)], [FOUR, FOUR]);
+      assert.equal(await remove(scene, one.id), true);
+      assert.deepEqual(await shows(three.id), FOUR);
+      assert.equal(textsOf(await scene.store.messages({ asker: EVERYONE, session: three.id })).length, 0);
+    });
+
+    rule("leaves what was said before it was indexed neither behind nor twice", async (scene) => {
+      const { create, fork, shows } = scene;
+      const words = ["apple", "pear", "plum", "cherry"];
+      // In one go, before anything has time to be indexed.
+      const { id } = await create("p_ann", words);
+      const copy = await fork(id, { keep: 3 });
+      await scene.reshape(copy.id, { kind: "rewind", to: { session: id, seq: 1 } });
+      assert.equal(await remove(scene, id), true);
+      for (let times = 0; times < 2; times++) {
+        await scene.reopen();
+        const found = await scene.store.search({ asker: EVERYONE, text: "apple" });
+        assert.deepEqual(
+          found.map((hit) => hit.session),
+          [copy.id],
+        );
+      }
+      assert.deepEqual(await shows(copy.id), ["apple"]);
+      assert.equal(await remove(scene, copy.id), true);
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "apple", undone: true }), []);
+    });
+  });
+}

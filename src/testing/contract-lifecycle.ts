@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { text } from "../core/message.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { ImportedSession } from "../core/transfer.ts";
+import { emptyUsage } from "../core/usage.ts";
+import {
+  ANN,
+  assertRefused,
+  assertRejects,
+  assistant,
+  DAY,
+  EVERYONE,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  textsOf,
+  user,
+} from "./scene.ts";
+
+const ann = { person: "p_ann" };
+
+/** Pruning, importing, leases, and the life of the store itself. */
+export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
+  describe("pruning", () => {
+    rule("removes only what has ended and was last used before", async (scene) => {
+      const [old, open, recent] = [
+        await aged(scene, 100),
+        await aged(scene, 100, { ended: false }),
+        await aged(scene, 10),
+      ];
+      const prune = { asker: EVERYONE, before: T0 - 90 * DAY, now: T0 };
+      const told = await scene.store.prune({ ...prune, dryRun: true });
+      assert.deepEqual(
+        told.map((session) => session.id),
+        [old],
+      );
+      assert.equal((await scene.store.list({ asker: EVERYONE })).items.length, 3);
+      const gone = await scene.store.prune({ ...prune, dryRun: false });
+      assert.deepEqual(
+        gone.map((session) => session.id),
+        [old],
+      );
+      const left = (await scene.store.list({ asker: EVERYONE })).items.map((session) => session.id);
+      assert.deepEqual(left.toSorted(), [open, recent].toSorted());
+      assert.deepEqual(await scene.store.prune({ ...prune, dryRun: false }), []);
+    });
+
+    rule("honours platform, kinds, owner and number, oldest first", async (scene) => {
+      const telegram = await aged(scene, 100, { platform: "telegram" });
+      const job = await aged(scene, 120, { kind: "job" });
+      const bobs = await aged(scene, 110, { owner: "p_bob" });
+      const pruned = async (more: Partial<Parameters<typeof scene.store.prune>[0]>) => {
+        const input = { asker: EVERYONE, before: T0, dryRun: true, now: T0, ...more };
+        return (await scene.store.prune(input)).map((session) => session.id);
+      };
+      assert.deepEqual(await pruned({}), [job, bobs, telegram]);
+      assert.deepEqual(await pruned({ limit: 2 }), [job, bobs]);
+      assert.deepEqual(await pruned({ platform: "telegram" }), [telegram]);
+      assert.deepEqual(await pruned({ kinds: ["job", "webhook"] }), [job]);
+      assert.deepEqual(await pruned({ kinds: [] }), []);
+      assert.deepEqual(await pruned({ asker: { person: "p_bob" } }), [bobs]);
+    });
+
+    rule("takes parents and forks alike", async (scene) => {
+      const parent = await aged(scene, 100);
+      const fork = await scene.fork(parent);
+      const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 };
+      assert.equal((await scene.store.prune(prune)).length, 1);
+      assert.deepEqual(await scene.shows(fork.id), ["old"]);
+      unrefused(await scene.store.change({ asker: ann, session: fork.id, change: { ended: true }, now: T0 }));
+      assert.equal((await scene.store.prune(prune)).length, 1);
+      assert.equal((await scene.store.stats({ asker: EVERYONE })).sessions, 0);
+    });
+  });
+
+  describe("importing", () => {
+    const whole: ImportedSession & { profile: string } = {
+      profile: "main",
+      session: { id: "imported", kind: "chat", owner: "p_ann", title: "Plan", model: "m", config: { a: 1 } },
+      audience: "chat:telegram:-100",
+      origin: ANN,
+      displayName: "Riders",
+      usage: { ...emptyUsage(), inputTokens: 5, totalTokens: 5, costUsd: 0.5, model: "m" },
+      createdAt: T0 - 10 * DAY,
+      endedAt: T0 - DAY,
+      endReason: "idle",
+      archivedAt: T0,
+      parent: "elsewhere",
+      messages: [
+        { ...user("q1"), at: T0 - 9 * DAY },
+        { ...assistant("a1", { reasoning: "r" }), at: T0 - 8 * DAY },
+        { ...user("q2"), at: T0 - 7 * DAY },
+        { ...assistant("a2"), at: T0 - 6 * DAY },
+      ],
+      blobs: [],
+      shows: [
+        { from: 4, to: 4 },
+        { from: 1, to: 2 },
+      ],
+      hidden: [{ from: 3, to: 3 }],
+      now: T0,
+    };
+
+    rule("brings a whole session, what it shows and what it hides", async (scene) => {
+      const session = unrefused(await scene.store.importSession(whole));
+      assert.deepEqual(session, {
+        id: "imported",
+        handle: session.handle,
+        kind: "chat",
+        profile: "main",
+        owner: "p_ann",
+        audience: "chat:telegram:-100",
+        title: "Plan",
+        origin: ANN,
+        displayName: "Riders",
+        config: { a: 1 },
+        usage: whole.usage,
+        messageCount: 4,
+        humanCount: 2,
+        toolCallCount: 0,
+        createdAt: T0 - 10 * DAY,
+        lastAt: T0 - 6 * DAY,
+        endedAt: T0 - DAY,
+        endReason: "idle",
+        archivedAt: T0,
+        parent: "elsewhere",
+      });
+      await scene.reopen();
+      const ask = { asker: ann, session: "imported" };
+      assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1"]);
+      assert.deepEqual(
+        (await scene.store.messages(ask))?.map(({ at }) => at),
+        whole.messages.map(({ at }) => at),
+      );
+      assert.deepEqual((await scene.store.shape(ask))?.hidden, whole.hidden);
+      assert.deepEqual(await scene.store.search({ asker: ann, text: "q2" }), []);
+      await scene.say("imported", user("q3"));
+      assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1", "q3"]);
+    });
+
+    rule("of a plain session shows all of it", async ({ store, shows }) => {
+      const plain = { ...whole, shows: [{ from: 1, to: 4 }], hidden: [] };
+      unrefused(await store.importSession(plain));
+      assert.deepEqual(await shows("imported"), ["q1", "a1", "q2", "a2"]);
+      assert.deepEqual(await store.versions({ asker: ann, session: "imported" }), []);
+    });
+
+    rule("refuses an id that is there, and numbers a title that is", async ({ store, create, get }) => {
+      await create("p_ann", [], { title: "Plan" });
+      assert.equal(unrefused(await store.importSession(whole)).title, "Plan #2");
+      assertRefused(await store.importSession(whole), "invalid_input");
+      assert.equal((await get("imported")).messageCount, 4);
+    });
+
+    rule("refuses a view of what was not said, and stores nothing of it", async ({ store }) => {
+      await assertRejects(store.importSession({ ...whole, shows: [{ from: 1, to: 5 }] }), "invalid_input");
+      const image = { type: "image" as const, blob: "ab".repeat(32), mimeType: "image/png", size: 1 };
+      const messages = [{ role: "user" as const, parts: [text("see"), image], at: T0 }];
+      await assertRejects(
+        store.importSession({ ...whole, messages, shows: [{ from: 1, to: 1 }], hidden: [] }),
+        "invalid_input",
+      );
+      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 0);
+    });
+  });
+
+  describe("the store itself", () => {
+    rule(
+      "tells its listeners after something was stored, until they stop",
+      async ({ store, create, shows }) => {
+        const { id } = await create("p_ann");
+        const seen: Promise<string[]>[] = [];
+        const stop = store.onChange(() => seen.push(shows(id)));
+        const stopOther = store.onChange(() => {});
+        unrefused(await store.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }));
+        assert.deepEqual(await seen[0], ["hello"], "what was told of can be read");
+        stop();
+        const before = seen.length;
+        unrefused(await store.append({ asker: ann, session: id, messages: [user("more")], now: T0 }));
+        assert.equal(seen.length, before);
+        stopOther();
+        stop();
+      },
+    );
+
+    rule("answers reads while writes are under way", async ({ create, store, say }) => {
+      const { id } = await create("p_ann", ["hello"]);
+      const writes = Array.from({ length: 100 }, (_, index) => say(id, user(`needle ${index}`)));
+      const lengths: number[] = [];
+      for (let times = 0; times < 10; times++) {
+        lengths.push(textsOf(await store.history({ asker: ann, session: id })).length);
+        const hits = await store.search({ asker: ann, text: "needle", limit: 200 });
+        const { items } = await store.list({ asker: ann });
+        assert.ok(hits.length <= 100);
+        assert.equal(items.length, 1);
+      }
+      assert.deepEqual(
+        lengths,
+        lengths.toSorted((a, b) => a - b),
+      );
+      await Promise.all(writes);
+      assert.equal(textsOf(await store.history({ asker: ann, session: id })).length, 101);
+    });
+
+    rule("stores what is under way before it closes, and refuses everything after", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      const { store } = scene;
+      const input = { asker: ann, session: id, messages: [user("last words")], now: T0 };
+      const under = store.append(input);
+      const reading = store.history({ asker: ann, session: id });
+      await store.close();
+      assert.deepEqual(unrefused(await under).seqs, [1]);
+      assert.ok((await reading) !== undefined);
+      await assertRejects(store.append(input), "closed");
+      await assertRejects(store.history({ asker: ann, session: id }), "closed");
+      await assertRejects(store.list({ asker: ann }), "closed");
+      await assertRejects(store.search({ asker: ann, text: "words" }), "closed");
+      await assertRejects(
+        store.beat({ runner: { id: "r", host: "", boot: "", pid: 1, started: "" }, now: T0 }),
+        "closed",
+      );
+      await store.close();
+      await scene.reopen();
+      assert.deepEqual(await scene.shows(id), ["last words"]);
+    });
+  });
+}
+
+/** A session that was last used so many days ago. */
+async function aged(
+  { store, newId }: Scene,
+  days: number,
+  more: { ended?: boolean; kind?: "chat" | "job"; owner?: string; platform?: string } = {},
+): Promise<string> {
+  const { ended = true, kind = "chat", owner = "p_ann", platform } = more;
+  const at = T0 - days * DAY;
+  const session = await store.importSession({
+    profile: "main",
+    session: { id: newId(), kind, owner },
+    ...(platform !== undefined && { origin: { ...ANN, platform } }),
+    usage: emptyUsage(),
+    createdAt: at,
+    ...(ended && { endedAt: at, endReason: "new" }),
+    messages: [{ ...user("old"), at }],
+    blobs: [],
+    shows: [{ from: 1, to: 1 }],
+    hidden: [],
+    now: T0,
+  });
+  return unrefused(session).id;
+}

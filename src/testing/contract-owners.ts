@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import type { Asker } from "../core/owner.ts";
+import { isRefused, unrefused } from "../core/refusal.ts";
+import {
+  ANN,
+  assertRefused,
+  BOB,
+  EVERYONE,
+  GROUP,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  TOGETHER,
+  textsOf,
+  user,
+} from "./scene.ts";
+
+const ann: Asker = { person: "p_ann" };
+const annInGroup: Asker = { person: "p_ann", chat: GROUP };
+const bob: Asker = { person: "p_bob" };
+
+/** Everything belongs to someone, and a chat is shown only what all in it may see. */
+export function ownerRules({ describe }: TestApi, rule: Rule): void {
+  describe("who may see what", () => {
+    rule("shows people their own sessions, wherever those were spoken", async (scene) => {
+      const { private: own, group } = await annHasTwo(scene);
+      const seen = async (asker: Asker, session: string) =>
+        (await scene.store.history({ asker, session })) !== undefined;
+      assert.deepEqual([await seen(ann, own), await seen(ann, group)], [true, true]);
+      assert.deepEqual([await seen(annInGroup, own), await seen(annInGroup, group)], [false, true]);
+      assert.deepEqual([await seen(bob, own), await seen(bob, group)], [false, false]);
+      const bobThere = { person: "p_bob", chat: GROUP };
+      assert.equal(await seen(bobThere, group), false, "it is Ann's, though he read along");
+      assert.deepEqual([await seen(EVERYONE, own), await seen(EVERYONE, group)], [true, true]);
+    });
+
+    rule("shows what a chat shares to everyone there, and only there", async ({ talk, store }) => {
+      const { id } = await talk(inGroup("ann"), "hello all", "hi all", { scope: TOGETHER, person: "p_ann" });
+      const seen = async (asker: Asker) =>
+        textsOf((await store.history({ asker, session: id })) ?? []).length;
+      assert.equal(await seen(annInGroup), 2);
+      assert.equal(await seen({ person: "p_bob", chat: GROUP }), 2);
+      assert.equal(await seen(ann), 0);
+      assert.equal(await seen({ person: "p_ann", chat: "chat:telegram:-200" }), 0);
+    });
+
+    rule("hides from strangers that there is anything to change", async ({ create, store, get }) => {
+      const { id } = await create("p_ann", ["hello"], { title: "Plan" });
+      const ask = { asker: bob, session: id };
+      const messages = [user("mine now")];
+      const newSession = { id: "copy", kind: "chat" as const };
+      for (const refused of [
+        await store.append({ ...ask, messages, now: T0 }),
+        await store.setTitle({ ...ask, title: "Mine" }),
+        await store.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
+        await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }),
+        await store.hold({ ...ask, name: "x", until: T0 }),
+        await store.fork({ ...ask, newSession, now: T0 }),
+        await store.reshape({ ...ask, kind: "undo", now: T0 }),
+      ]) {
+        assert.deepEqual(refused, await store.setTitle({ asker: bob, session: "nobody" }));
+      }
+      assert.equal(await store.release({ ...ask, name: "x" }), false);
+      assert.equal(await store.remove({ ...ask, now: T0 }), false);
+      assert.deepEqual(await store.versions(ask), []);
+      const session = await get(id);
+      assert.deepEqual([session.title, session.messageCount, session.endedAt], ["Plan", 1, undefined]);
+    });
+
+    rule("shows conversations and their decisions to those who speak there", async ({ open, store }) => {
+      const opened = await open(ANN, { person: "p_ann" });
+      const { number } = opened.conversation;
+      const seen = async (asker: Asker) => [
+        (await store.conversations({ asker, source: ANN })).length,
+        (await store.conversations({ asker, session: opened.session.id })).length,
+        (await store.decisions({ asker, conversation: number })).length,
+      ];
+      assert.deepEqual(await seen(ann), [1, 1, 1]);
+      assert.deepEqual(await seen(EVERYONE), [1, 1, 1]);
+      assert.deepEqual(await seen(bob), [0, 0, 0]);
+      assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not learn of a direct chat");
+      const shared = await open(inGroup("ann"), { scope: TOGETHER });
+      const there = { asker: { person: "p_bob", chat: GROUP }, conversation: shared.conversation.number };
+      assert.equal((await store.decisions(there)).length, 1);
+      assert.equal((await store.decisions({ ...there, asker: ann })).length, 0);
+    });
+  });
+
+  describe("resuming a session", () => {
+    rule("points the conversation at it and says so", async ({ open, create, store, get }) => {
+      const { conversation, session } = await open(ANN, { person: "p_ann" });
+      const old = await create("p_ann", ["long ago"]);
+      const ask = { asker: ann, session: old.id, conversation: conversation.number };
+      const switched = unrefused(await store.switchTo({ ...ask, now: T0 + 1 }));
+      assert.deepEqual([switched.session.id, switched.created], [old.id, false]);
+      assert.deepEqual([switched.conversation.session, switched.conversation.activeAt], [old.id, T0 + 1]);
+      assert.equal((await open(ANN, { now: T0 + 2 })).session.id, old.id);
+      assert.equal((await get(session.id)).endReason, "switch");
+      const [decision] = await store.decisions({ asker: ann, conversation: conversation.number });
+      assert.deepEqual([decision?.decision, decision?.from, decision?.to], ["switched", session.id, old.id]);
+      const again = unrefused(await store.switchTo({ ...ask, now: T0 + 3 }));
+      assert.equal(again.session.id, old.id);
+      assert.equal((await get(old.id)).endedAt, undefined);
+    });
+
+    rule(
+      "is refused for what belongs to someone else, and for what is not there",
+      async ({ open, create, store }) => {
+        const { conversation } = await open(ANN, { person: "p_ann" });
+        const theirs = await create("p_bob", ["secret"]);
+        const to = (asker: Asker, session: string, number = conversation.number) =>
+          store.switchTo({ asker, session, conversation: number, now: T0 });
+        const refusal = assertRefused(await to(ann, theirs.id), "not_allowed");
+        assert.ok(!refusal.reason.includes("secret"));
+        assertRefused(await to(ann, "nobody"), "not_found");
+        assertRefused(await to(ann, theirs.id, 999), "not_found");
+        assertRefused(await to(bob, theirs.id), "not_found");
+        await store.remove({ asker: bob, session: theirs.id, now: T0 });
+        assertRefused(await to(ann, theirs.id), "not_found");
+      },
+    );
+
+    rule("that is private is refused in a group, with the way to do it", async (scene) => {
+      const { private: own, conversation } = await annHasTwo(scene);
+      const refusal = assertRefused(
+        await scene.store.switchTo({ asker: annInGroup, session: own, conversation, now: T0 }),
+        "not_allowed",
+      );
+      assert.match(refusal.reason, /direct chat/);
+      assertRefused(
+        await scene.store.switchTo({ asker: EVERYONE, session: own, conversation, now: T0 }),
+        "not_allowed",
+      );
+    });
+
+    rule("of one's own from a group is possible in the group and in a direct chat", async (scene) => {
+      const { open, store, talk, begin } = scene;
+      const { group, conversation } = await annHasTwo(scene);
+      const other = await open(inGroup("ann"), { person: "p_ann", fresh: true });
+      const back = await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 });
+      assert.ok(!isRefused(back));
+      assert.equal(back.session.audience, GROUP);
+      const direct = await open(ANN, { person: "p_ann" });
+      const taken = unrefused(
+        await store.switchTo({
+          asker: ann,
+          session: group,
+          conversation: direct.conversation.number,
+          now: T0,
+        }),
+      );
+      assert.equal(taken.session.audience, undefined, "the group does not read what is said from now on");
+      await talk(ANN, "just between us", "of course");
+      assert.equal(await store.history({ asker: annInGroup, session: group }), undefined);
+      assert.deepEqual(await store.search({ asker: annInGroup, text: "between" }), []);
+      assertRefused(
+        await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
+        "not_allowed",
+      );
+      // The group's own conversation still pointed there; it goes on in a new session.
+      const turn = await begin(inGroup("ann"), "and here?");
+      assert.notEqual(turn.session, group);
+      assert.notEqual(turn.session, other.session.id);
+    });
+
+    rule("by its fork never shows a chat what only its origin's owner may see", async (scene) => {
+      const { fork, store, say } = scene;
+      const { group, conversation } = await annHasTwo(scene);
+      await say(group, user("between us now"));
+      const [early, late] = [await fork(group, { keep: 2 }), await fork(group)];
+      const direct = await scene.open(ANN, { person: "p_ann" });
+      const number = direct.conversation.number;
+      unrefused(await store.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }));
+      unrefused(await store.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }));
+      assert.equal(await store.remove({ asker: ann, session: group, now: T0 }), true);
+      const inChat = await store.search({ asker: annInGroup, text: "between", undone: true });
+      assert.deepEqual(inChat, []);
+      const alone = await store.search({ asker: ann, text: "between" });
+      assert.deepEqual(
+        alone.map((hit) => hit.session),
+        [late.id],
+      );
+    });
+  });
+
+  describe("a session's own facts", () => {
+    rule("are set by its owner and cleared with null", async ({ create, store }) => {
+      const { id } = await create("p_ann", [], { cwd: "/a", model: "m", config: { a: 1 } });
+      const ask = { asker: ann, session: id, now: T0 + 1 };
+      const changed = unrefused(
+        await store.change({
+          ...ask,
+          change: { cwd: "/b", provider: "p", baseUrl: "http://x", config: { b: [2] } },
+        }),
+      );
+      assert.deepEqual([changed.cwd, changed.usage.model, changed.config], ["/b", "m", { b: [2] }]);
+      assert.deepEqual([changed.usage.provider, changed.usage.baseUrl], ["p", "http://x"]);
+      const cleared = unrefused(
+        await store.change({
+          ...ask,
+          change: { cwd: null, model: null, provider: null, baseUrl: null, config: null },
+        }),
+      );
+      assert.deepEqual(
+        [cleared.cwd, cleared.usage.model, cleared.usage.provider, cleared.usage.baseUrl, cleared.config],
+        [undefined, undefined, undefined, undefined, undefined],
+      );
+      const ended = unrefused(await store.change({ ...ask, change: { ended: true } }));
+      assert.deepEqual([ended.endedAt, ended.endReason], [T0 + 1, "closed"]);
+      const open = unrefused(await store.change({ ...ask, change: { ended: false } }));
+      assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
+    });
+
+    rule("count tokens and cost as they come", async ({ create, store }) => {
+      const { id, usage } = await create("p_ann");
+      assert.deepEqual([usage.totalTokens, usage.lastPromptTokens, usage.costStatus], [0, 0, "unknown"]);
+      const record = async (delta: Parameters<typeof store.recordUsage>[0]["usage"]) =>
+        unrefused(await store.recordUsage({ asker: ann, session: id, usage: delta })).usage;
+      await record({
+        inputTokens: 200,
+        outputTokens: 100,
+        lastPromptTokens: 85_000,
+        model: "m1",
+        costUsd: 0.5,
+      });
+      const two = await record({
+        inputTokens: 100,
+        outputTokens: 50,
+        cacheReadTokens: 7,
+        cacheWriteTokens: 3,
+        reasoningTokens: 9,
+        costUsd: 0.25,
+        costStatus: "estimated",
+        costSource: "table",
+        model: "m2",
+        provider: "p",
+        baseUrl: "http://x",
+      });
+      assert.deepEqual(two, {
+        inputTokens: 300,
+        outputTokens: 150,
+        cacheReadTokens: 7,
+        cacheWriteTokens: 3,
+        reasoningTokens: 9,
+        totalTokens: 460,
+        lastPromptTokens: 85_000,
+        costUsd: 0.75,
+        costStatus: "estimated",
+        costSource: "table",
+        model: "m1",
+        provider: "p",
+        baseUrl: "http://x",
+      });
+      const three = await record({ lastPromptTokens: 0, costStatus: "" });
+      assert.deepEqual([three.lastPromptTokens, three.totalTokens, three.costStatus], [0, 460, "estimated"]);
+      await assert.rejects(record({ inputTokens: -1 }), { code: "invalid_input" });
+      assert.deepEqual(await record({}), three);
+    });
+
+    rule("add up when many report at once", async ({ create, store, get }) => {
+      const { id } = await create("p_ann");
+      await Promise.all(
+        Array.from({ length: 50 }, () =>
+          store.recordUsage({ asker: ann, session: id, usage: { inputTokens: 2, outputTokens: 1 } }),
+        ),
+      );
+      assert.equal((await get(id)).usage.totalTokens, 150);
+    });
+
+    rule("say who it belongs to in every answer", async ({ talk, store, get }) => {
+      const session = await talk(BOB, "hello", "hi", { person: "p_bob" });
+      const [listed] = (await store.list({ asker: bob })).items;
+      const { preview, ...facts } = present(listed);
+      assert.equal(preview, "hello");
+      assert.deepEqual(facts, session);
+      assert.deepEqual(await get(session.handle), session);
+      assert.equal(session.owner, "p_bob");
+    });
+  });
+}
+
+/** Ann's private session, and her own one in a group with its conversation. */
+async function annHasTwo({ create, talk, store }: Scene) {
+  const own = await create("p_ann", ["private words"]);
+  const said = await talk(inGroup("ann"), "public words", "answered", { person: "p_ann" });
+  const [conversation] = await store.conversations({ asker: EVERYONE, session: said.id });
+  assert.equal(said.audience, GROUP);
+  return { private: own.id, group: said.id, conversation: present(conversation).number };
+}

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { unrefused } from "../core/refusal.ts";
+import {
+  ANN,
+  assistant,
+  DAY,
+  EVERYONE,
+  HOUR,
+  inGroup,
+  MINUTE,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  user,
+} from "./scene.ts";
+
+const STALE = { idleBefore: T0 + 1 };
+
+/** When a conversation starts afresh, and what is told about it. */
+export function resetRules({ describe }: TestApi, rule: Rule): void {
+  describe("starting afresh by policy", () => {
+    rule(
+      "starts a new session after a silence, and says which one it was",
+      async ({ talk, open, get, store }) => {
+        const old = await talk(ANN, "hello", "hi");
+        const opened = await open(ANN, { now: T0 + HOUR, reset: STALE });
+        assert.notEqual(opened.session.id, old.id);
+        assert.equal(opened.created, true);
+        assert.deepEqual(opened.fresh, {
+          reason: "idle",
+          hadActivity: true,
+          previous: { session: old.id, handle: old.handle },
+          noteDue: true,
+          noticeDue: true,
+        });
+        assert.equal(opened.conversation.activeAt, T0 + HOUR);
+        const left = await get(old.id);
+        assert.equal(left.endReason, "idle");
+        assert.equal(left.endedAt, T0 + HOUR);
+        const [decision] = await store.decisions({
+          asker: EVERYONE,
+          conversation: opened.conversation.number,
+        });
+        assert.deepEqual(decision, {
+          at: T0 + HOUR,
+          decision: "reset",
+          reason: "idle",
+          activeAt: T0,
+          idleBefore: T0 + 1,
+          from: old.id,
+          to: opened.session.id,
+        });
+      },
+    );
+
+    rule("says that nothing had been said when nobody had spoken", async ({ open }) => {
+      await open(ANN);
+      const opened = await open(ANN, { now: T0 + HOUR, reset: STALE });
+      assert.equal(opened.fresh?.hadActivity, false);
+    });
+
+    rule("starts a new session at the daily hour", async ({ talk, open, get }) => {
+      const old = await talk(ANN, "hello", "hi");
+      const opened = await open(ANN, { now: T0 + HOUR, reset: { dailyBefore: T0 + 1 } });
+      assert.equal(opened.fresh?.reason, "daily");
+      assert.equal((await get(old.id)).endReason, "daily");
+    });
+
+    rule("gives the silence as the reason when both are due", async ({ talk, open }) => {
+      await talk(ANN, "hello", "hi");
+      const reset = { idleBefore: T0 + 1, dailyBefore: T0 + 2 };
+      assert.equal((await open(ANN, { now: T0 + HOUR, reset })).fresh?.reason, "idle");
+    });
+
+    rule("counts activity exactly at the instant as activity", async ({ talk, open }) => {
+      const old = await talk(ANN, "hello", "hi");
+      const reset = { idleBefore: T0, dailyBefore: T0 };
+      const opened = await open(ANN, { now: T0 + HOUR, reset });
+      assert.equal(opened.session.id, old.id);
+      assert.equal(opened.fresh, undefined);
+    });
+
+    rule("never starts afresh without a policy", async ({ talk, open }) => {
+      const old = await talk(ANN, "hello", "hi");
+      assert.equal((await open(ANN, { now: T0 + 3000 * DAY })).session.id, old.id);
+    });
+
+    rule("also starts afresh for a message that is accepted", async ({ talk, take, shows }) => {
+      const old = await talk(ANN, "hello", "hi");
+      const claim = { runner: "r1", take: "one" as const };
+      const taken = await take(ANN, "again", { now: T0 + HOUR, reset: STALE, claim });
+      assert.notEqual(taken.session.id, old.id);
+      assert.equal(taken.fresh?.reason, "idle");
+      assert.deepEqual(await shows(taken.session.id), ["again"]);
+    });
+
+    rule("keeps a conversation whose work is not done, and writes down why", async (scene) => {
+      const { open, store } = scene;
+      for (const [why, source, busy] of busyWays(scene)) {
+        const session = await busy();
+        const opened = await open(source, { now: T0 + HOUR, reset: STALE });
+        assert.equal(opened.session.id, session);
+        const [decision] = await store.decisions({
+          asker: EVERYONE,
+          conversation: opened.conversation.number,
+        });
+        assert.equal(decision?.decision, "kept_busy");
+        assert.match(decision?.reason ?? "", why);
+      }
+    });
+
+    rule("does not keep it for a hold that has run out or was released", async ({ talk, open, store }) => {
+      const one = await talk(ANN, "hello", "hi");
+      const ask = { asker: EVERYONE, session: one.id };
+      unrefused(await store.hold({ ...ask, name: "job", until: T0 + HOUR }));
+      const two = await open(ANN, { now: T0 + HOUR, reset: STALE });
+      assert.notEqual(two.session.id, one.id);
+      const held = { asker: EVERYONE, session: two.session.id, name: "job" };
+      unrefused(await store.hold({ ...held, until: T0 + 9 * DAY }));
+      assert.equal(await store.release(held), true);
+      assert.equal(await store.release(held), false);
+      const three = await open(ANN, { now: T0 + DAY, reset: { idleBefore: T0 + 2 * HOUR } });
+      assert.notEqual(three.session.id, two.session.id);
+    });
+
+    rule("tells the model and the person once each, even across a restart", async (scene) => {
+      const { talk, open } = scene;
+      await talk(ANN, "hello", "hi");
+      const { fresh, conversation } = await open(ANN, { now: T0 + HOUR, reset: STALE });
+      await scene.reopen();
+      assert.deepEqual((await open(ANN, { now: T0 + HOUR })).fresh, fresh);
+      await scene.store.markShown({ conversation: conversation.number, shown: { note: true } });
+      await scene.reopen();
+      const half = (await open(ANN, { now: T0 + HOUR })).fresh;
+      assert.deepEqual(half, { ...present(fresh), noteDue: false });
+      await scene.store.markShown({ conversation: conversation.number, shown: { notice: true } });
+      assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
+    });
+
+    rule("can be told in the same step that finishes the turn", async ({ talk, begin, finish, open }) => {
+      await talk(ANN, "hello", "hi");
+      const turn = await begin(ANN, "again", { now: T0 + HOUR, reset: STALE });
+      await finish(turn, "good morning", { now: T0 + HOUR, shown: { note: true, notice: true } });
+      assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
+    });
+  });
+
+  describe("starting afresh by wish", () => {
+    rule(
+      "starts a new session when asked, without a reason to tell",
+      async ({ talk, open, get, shows, store }) => {
+        const old = await talk(ANN, "hello", "hi");
+        const opened = await open(ANN, { now: T0 + 1, fresh: true });
+        assert.notEqual(opened.session.id, old.id);
+        assert.equal(opened.fresh, undefined);
+        assert.equal((await get(old.id)).endReason, "new");
+        assert.deepEqual(await shows(old.id), ["hello", "hi"]);
+        const asker = { person: opened.session.owner };
+        const conversation = opened.conversation.number;
+        const newSession = { id: "wished", kind: "chat" as const };
+        const reset = unrefused(await store.reset({ asker, conversation, newSession, now: T0 + 2 }));
+        assert.equal(reset.session.id, "wished");
+        assert.deepEqual(reset.session.origin, opened.session.origin);
+        assert.equal(reset.conversation.activeAt, T0 + 2);
+        assert.equal((await get(opened.session.id)).endReason, "new");
+      },
+    );
+
+    rule("drops what was still to be told about an older fresh start", async ({ talk, open }) => {
+      await talk(ANN, "hello", "hi");
+      await open(ANN, { now: T0 + HOUR, reset: STALE });
+      const opened = await open(ANN, { now: T0 + HOUR + 1, fresh: true });
+      assert.equal(opened.fresh, undefined);
+    });
+
+    rule(
+      "ends a session only when the last conversation leaves it, and opens it again on return",
+      async ({ open, get, store }) => {
+        const here = await open(ANN, { person: "p_ann" });
+        const there = await open({ ...ANN, platform: "signal" }, { person: "p_ann" });
+        const asker = { person: "p_ann" };
+        const session = here.session.id;
+        unrefused(
+          await store.switchTo({ asker, session, conversation: there.conversation.number, now: T0 + 1 }),
+        );
+        const left = await get(there.session.id);
+        assert.equal(left.endReason, "switch");
+        assert.equal(left.endedAt, T0 + 1);
+        await open(ANN, { now: T0 + 2, fresh: true, person: "p_ann" });
+        assert.equal((await get(session)).endedAt, undefined);
+        await open({ ...ANN, platform: "signal" }, { now: T0 + 3, fresh: true, person: "p_ann" });
+        assert.equal((await get(session)).endReason, "new");
+        const back = unrefused(
+          await store.switchTo({ asker, session, conversation: here.conversation.number, now: T0 + 4 }),
+        );
+        assert.equal(back.session.endedAt, undefined);
+        assert.equal(back.session.endReason, undefined);
+      },
+    );
+  });
+
+  describe("the instant that decides", () => {
+    rule("is moved by people only", async (scene) => {
+      const { open, talk, say, store } = scene;
+      const later = T0 + HOUR;
+      const session = await talk(ANN, "hello there", "hi");
+      const [conversation] = await store.conversations({ asker: EVERYONE, session: session.id });
+      const number = present(conversation).number;
+      const asker = { person: session.owner };
+      const ask = { asker, session: session.id };
+      const newSession = { id: "fork", kind: "chat" as const };
+      await store.find({ asker, text: session.id });
+      await store.findByTitle({ asker, title: "x" });
+      await store.conversations({ asker, source: ANN });
+      await store.history(ask);
+      await store.messages(ask);
+      await store.shape(ask);
+      await store.versions(ask);
+      await store.decisions({ asker, conversation: number });
+      await store.list({ asker });
+      await store.search({ asker, text: "hello" });
+      await store.hasOther(ask);
+      await store.stats({ asker });
+      unrefused(await store.setTitle({ ...ask, title: "Greetings" }));
+      unrefused(await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }));
+      unrefused(await store.hold({ ...ask, name: "x", until: later }));
+      unrefused(await store.change({ ...ask, change: { model: "m", archived: true }, now: later }));
+      unrefused(await store.append({ ...ask, messages: [assistant("by the way")], now: later }));
+      unrefused(await store.fork({ ...ask, newSession, now: later }));
+      unrefused(await store.reshape({ ...ask, kind: "undo", now: later }));
+      await say(session.id, assistant("later", { at: later }));
+      const [same] = await store.conversations({ asker, source: ANN });
+      assert.equal(same?.activeAt, T0);
+      assert.equal((await open(ANN, { now: later })).conversation.activeAt, later);
+    });
+
+    rule(
+      "moves when a message is accepted, when its turn is finished and when someone switches",
+      async (scene) => {
+        const { begin, finish, create, store } = scene;
+        const activeAt = async (): Promise<number | undefined> =>
+          (await store.conversations({ asker: EVERYONE, source: ANN }))[0]?.activeAt;
+        const turn = await begin(ANN, "hello", { now: T0 + 1 });
+        assert.equal(await activeAt(), T0 + 1);
+        await finish(turn, "hi", { now: T0 + 2 });
+        assert.equal(await activeAt(), T0 + 2);
+        const owner = (await scene.get(turn.session)).owner;
+        const other = await create(owner, ["old"]);
+        const asker = { person: owner };
+        unrefused(
+          await store.switchTo({
+            asker,
+            session: other.id,
+            conversation: turn.conversation,
+            now: T0 + MINUTE,
+          }),
+        );
+        assert.equal(await activeAt(), T0 + MINUTE);
+      },
+    );
+
+    rule("never moves backwards", async ({ open }) => {
+      await open(ANN, { now: T0 + HOUR });
+      assert.equal((await open(ANN, { now: T0 })).conversation.activeAt, T0 + HOUR);
+    });
+  });
+}
+
+/** Each way in which work is not done, with the word that names it. */
+function busyWays({
+  begin,
+  take,
+  talk,
+  store,
+}: Scene): [RegExp, ReturnType<typeof inGroup>, () => Promise<string>][] {
+  const [runs, waits, held] = [inGroup("runs"), inGroup("waits"), inGroup("held")];
+  return [
+    [/a turn runs/, runs, async () => (await begin(runs, "one")).session],
+    [/input waits/, waits, async () => (await take(waits, "one", { message: user("one") })).session.id],
+    [
+      /a hold/,
+      held,
+      async () => {
+        const { id } = await talk(held, "hello", "hi");
+        unrefused(await store.hold({ asker: EVERYONE, session: id, name: "job", until: T0 + DAY }));
+        return id;
+      },
+    ],
+  ];
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { ANN, DAY, MINUTE, present, type Rule, T0, type TestApi } from "./scene.ts";
+
+const ONE = { runner: "r1", take: "one" } as const;
+
+/** Processes fall; their work does not, and what may exist once exists once. */
+export function runnerRules({ describe }: TestApi, rule: Rule): void {
+  describe("a runner that falls", () => {
+    rule("is not disturbed while it lives", async ({ begin, claim, store }) => {
+      const turn = await begin(ANN, "hello");
+      assert.equal(await claim(turn.session, "r2"), undefined);
+      assert.deepEqual(await store.work({ now: T0 }), []);
+    });
+
+    rule("leaves its turn to another, with the same input and a new number", async (scene) => {
+      const { begin, claim, take } = scene;
+      const turn = await begin(ANN, "hello");
+      await take(ANN, "more");
+      await scene.store.retire({ runner: "r1" });
+      await scene.reopen();
+      assert.deepEqual(await scene.store.work({ now: T0 }), [turn.session]);
+      const again = present(await claim(turn.session, "r2"));
+      assert.deepEqual(again, { ...turn, attempt: 2, fence: again.fence });
+      assert.ok(again.fence > turn.fence);
+      await scene.store.retire({ runner: "r2" });
+      const third = present(await claim(turn.session, "r3"));
+      assert.equal(third.attempt, 3);
+      const next = present((await scene.finish(third, "answer", { next: ONE })).next);
+      assert.deepEqual([next.attempt, next.inputs], [1, [3]]);
+      assert.deepEqual(await scene.shows(turn.session), ["hello", "answer", "more"]);
+    });
+
+    rule(
+      "counts as fallen on another machine after half a minute of silence",
+      async ({ begin, claim, beat, store }) => {
+        const turn = await begin(ANN, "hello");
+        assert.equal(await claim(turn.session, "r2", T0 + 30_000), undefined);
+        assert.deepEqual(await store.work({ now: T0 + 30_000 }), []);
+        await beat("r1", T0 + 20_000);
+        assert.equal(await claim(turn.session, "r2", T0 + 50_000), undefined);
+        assert.deepEqual(await store.work({ now: T0 + 50_001 }), [turn.session]);
+        assert.equal(present(await claim(turn.session, "r2", T0 + 50_001)).attempt, 2);
+      },
+    );
+
+    rule(
+      "counts as fallen at once when its process on this machine is gone",
+      async ({ store, take, claim, deadRunner }) => {
+        // A store that cannot see processes knows them by their heartbeat, which the rule above tests.
+        const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
+        if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+        const { turn } = await take(ANN, "hello", { claim: { runner: gone.id, take: "one" } });
+        assert.equal(present(await claim(present(turn).session, "r2")).attempt, 2);
+      },
+    );
+
+    rule(
+      "leaves a message that comes meanwhile behind the turn that fell",
+      async ({ begin, take, claim, store, shows }) => {
+        const turn = await begin(ANN, "one");
+        await store.retire({ runner: "r1" });
+        assert.equal((await take(ANN, "two", { claim: { runner: "r2", take: "one" } })).turn, undefined);
+        assert.equal(present(await claim(turn.session, "r2")).attempt, 2);
+        assert.deepEqual(await shows(turn.session), ["one"]);
+      },
+    );
+  });
+
+  describe("what may exist once", () => {
+    rule("has one holder, with a number that rises with each new one", async (scene) => {
+      const lease = (runner: string, now: number) =>
+        scene.store.lease({ name: "telegram", runner, ttlMs: MINUTE, now });
+      for (const id of ["r1", "r2"]) await scene.beat(id);
+      const first = present(await lease("r1", T0));
+      assert.equal(await lease("r2", T0 + 1), undefined);
+      assert.equal(await lease("r1", T0 + 2), first, "renewing keeps the number");
+      assert.equal(await scene.store.unlease({ name: "telegram", runner: "r2" }), false);
+      assert.equal(await scene.store.unlease({ name: "telegram", runner: "r1" }), true);
+      const second = present(await lease("r2", T0 + 3));
+      assert.ok(second > first);
+      await scene.reopen();
+      assert.equal(await lease("r1", T0 + 4), undefined);
+      const other = { name: "discord", runner: "r1", ttlMs: MINUTE, now: T0 };
+      assert.notEqual(await scene.store.lease(other), undefined, "another name is another lease");
+    });
+
+    rule("is free again when its time has run out", async ({ store, beat }) => {
+      const lease = (runner: string, now: number) =>
+        store.lease({ name: "expiry", runner, ttlMs: 20_000, now });
+      for (const id of ["r1", "r2"]) await beat(id);
+      const first = present(await lease("r1", T0));
+      assert.equal(await lease("r1", T0 + 10_000), first);
+      assert.equal(await lease("r2", T0 + 29_999), undefined);
+      await beat("r2", T0 + 30_000);
+      assert.ok(present(await lease("r2", T0 + 30_000)) > first);
+      assert.equal(await lease("r1", T0 + 30_001), undefined);
+    });
+
+    rule("is free again when its holder has gone", async ({ store, beat, deadRunner }) => {
+      const lease = (runner: string, now: number) =>
+        store.lease({ name: "schedule", runner, ttlMs: DAY, now });
+      for (const id of ["r1", "r2", "r3"]) await beat(id);
+      const first = present(await lease("r1", T0));
+      await store.retire({ runner: "r1" });
+      const second = present(await lease("r2", T0 + 1));
+      assert.ok(second > first);
+      await beat("r3", T0 + 40_000);
+      const third = present(await lease("r3", T0 + 40_000));
+      assert.ok(third > second, "r2 was silent for too long");
+      if (deadRunner === undefined) return;
+      await store.unlease({ name: "schedule", runner: "r3" });
+      await store.beat({ runner: deadRunner, now: T0 });
+      const dead = present(await lease(deadRunner.id, T0));
+      assert.ok(present(await lease("r3", T0)) > dead);
+    });
+
+    rule("goes to one of many who want it at once", async ({ store, beat }) => {
+      const runners = ["r1", "r2", "r3", "r4"];
+      for (const id of runners) await beat(id);
+      const numbers = await Promise.all(
+        runners.map((runner) => store.lease({ name: "x", runner, ttlMs: MINUTE, now: T0 })),
+      );
+      assert.equal(numbers.filter((number) => number !== undefined).length, 1);
+    });
+  });
+}

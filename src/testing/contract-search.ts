@@ -1,0 +1,315 @@
+import assert from "node:assert/strict";
+import type { Hit, SearchRequest } from "../core/listing.ts";
+import { text } from "../core/message.ts";
+import {
+  ANN,
+  assistant,
+  EVERYONE,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  user,
+} from "./scene.ts";
+
+/** Everything that people wrote or read is found again, by those who may. */
+export function searchRules({ describe }: TestApi, rule: Rule): void {
+  describe("search", () => {
+    rule(
+      "finds words, phrases, beginnings, alternatives, and leaves out what is not wanted",
+      async (scene) => {
+        const { id } = await scene.create("p_ann");
+        await scene.say(
+          id,
+          user("The quick brown fox jumps"),
+          assistant("A lazy dog sleeps, quickly it wakes"),
+          user("brown quick is another order"),
+          assistant("Déjà vu in the CAFÉ with C++ and chat-send"),
+        );
+        const expected: Record<string, number[]> = {
+          quick: [1, 3],
+          "quick brown": [1, 3],
+          '"quick brown"': [1],
+          "quick*": [1, 2, 3],
+          "fox OR dog": [1, 2],
+          "brown -order": [1],
+          "brown NOT order": [1],
+          "deja cafe": [4],
+          CAFÉ: [4],
+          "c++": [4],
+          "chat-send": [4],
+          "hello AND": [],
+          "fox AND": [1],
+          "OR fox": [1],
+          zebra: [],
+        };
+        await bothWays(scene, async (seqs) => {
+          for (const [query, wanted] of Object.entries(expected)) {
+            assert.deepEqual(await seqs({ text: query }), wanted, query);
+          }
+        });
+      },
+    );
+
+    rule("finds any part of a text in a script without spaces", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      await scene.say(
+        id,
+        user("昨日東京都庁に行きました"),
+        assistant("ภาษาไทยไม่มีช่องว่าง"),
+        user("한국어 검색"),
+      );
+      // 𱍐 and 𞤀 came into Unicode later than most tables of letters.
+      await scene.say(id, user("古い字𱍐です"), user("𞤀𞤣𞤤𞤢𞤥 word"));
+      await bothWays(scene, async (seqs) => {
+        assert.deepEqual(await seqs({ text: "京都" }), [1]);
+        assert.deepEqual(await seqs({ text: "京東" }), []);
+        assert.deepEqual(await seqs({ text: "ไทยไม่" }), [2]);
+        assert.deepEqual(await seqs({ text: "검색" }), [3]);
+        assert.deepEqual(await seqs({ text: "𱍐" }), [4]);
+        assert.deepEqual(await seqs({ text: "𞤀𞤣𞤤𞤢𞤥" }), [5]);
+      });
+    });
+
+    rule("filters by role, platform, kind and session", async (scene) => {
+      const { talk, create, store } = scene;
+      const chat = await talk(ANN, "needle here", "needle there");
+      const signal = await talk({ ...ANN, platform: "signal" }, "needle", "nothing");
+      const job = await create("p_ann", ["needle"], { kind: "job" });
+      const found = async (filter: Partial<SearchRequest>) =>
+        placesOf(await store.search({ asker: EVERYONE, text: "needle", ...filter }));
+      const [q, a, s, j] = [`${chat.id} 1`, `${chat.id} 2`, `${signal.id} 1`, `${job.id} 1`];
+      await nudge(scene);
+      assert.deepEqual(await found({}), [q, a, s, j].toSorted());
+      assert.deepEqual(await found({ roles: ["assistant"] }), [a]);
+      assert.deepEqual(await found({ roles: [] }), []);
+      assert.deepEqual(await found({ platforms: ["telegram"] }), [q, a]);
+      assert.deepEqual(await found({ platforms: ["telegram", "signal"] }), [q, a, s].toSorted());
+      assert.deepEqual(await found({ platforms: [] }), []);
+      assert.deepEqual(await found({ kinds: ["job"] }), [j]);
+      assert.deepEqual(await found({ kinds: [] }), []);
+      assert.deepEqual(await found({ session: signal.id }), [s]);
+      assert.deepEqual(await found({ session: "nobody" }), []);
+    });
+
+    rule("shows the place of a hit, marked, with what was said before and after it", async (scene) => {
+      const { create, say, store } = scene;
+      const one = await create("p_ann", [], { title: "Plan" });
+      const two = await create("p_ann");
+      // Said by turns in two sessions: neighbours are those of the same one.
+      for (const [mine, theirs] of [
+        ["before it", "x1"],
+        ["a Needle in hay", "x2"],
+        [`${"y".repeat(199)}🐎🐎`, "x3"],
+      ] as const) {
+        await say(one.id, user(mine, { at: T0 + 1 }));
+        await say(two.id, user(theirs));
+      }
+      const check = async () => {
+        const [hit, ...more] = await store.search({ asker: { person: "p_ann" }, text: "needle" });
+        assert.deepEqual(more, []);
+        assert.deepEqual(hit, {
+          session: one.id,
+          handle: one.handle,
+          title: "Plan",
+          seq: 2,
+          at: T0 + 1,
+          role: "user",
+          snippet: "a >>>Needle<<< in hay",
+          before: { role: "user", text: "before it" },
+          after: { role: "user", text: "y".repeat(199) },
+        });
+      };
+      await check();
+      await nudge(scene);
+      await check();
+      const [first] = await store.search({ asker: EVERYONE, text: "before" });
+      assert.equal(first?.before, undefined);
+    });
+
+    rule("does not find what was undone, unless asked to", async (scene) => {
+      const { create, reshape } = scene;
+      const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
+      await reshape(id, { kind: "undo" });
+      await bothWays(scene, async (seqs) => {
+        assert.deepEqual(await seqs({ text: "plum" }), []);
+        assert.deepEqual(await seqs({ text: "plum", undone: true }), [3]);
+        assert.deepEqual(await seqs({ text: "apple" }), [1]);
+      });
+      await reshape(id, { kind: "redo" });
+      assert.deepEqual(placesOf(await scene.store.search({ asker: EVERYONE, text: "plum" })), [`${id} 3`]);
+    });
+
+    rule("still finds what was compressed away", async (scene) => {
+      const { create, reshape } = scene;
+      const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
+      await reshape(id, { kind: "compress", summary: assistant("fruit"), keepLast: 0 });
+      await bothWays(scene, async (seqs) => {
+        assert.deepEqual(await seqs({ text: "apple" }), [1]);
+        assert.deepEqual(await seqs({ text: "fruit" }), [5]);
+      });
+    });
+
+    rule("finds in a fork what it shows, also when its origin took that back", async (scene) => {
+      const { create, fork, say, reshape, store } = scene;
+      const { id } = await create("p_ann", ["apple", "pear"]);
+      const copy = await fork(id);
+      await say(copy.id, user("plum"));
+      const found = async (words: string, session?: string) =>
+        placesOf(
+          await store.search({ asker: EVERYONE, text: words, ...(session !== undefined && { session }) }),
+        );
+      assert.deepEqual(await found("apple"), [`${id} 1`]);
+      assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
+      assert.deepEqual(await found("plum", id), []);
+      await reshape(id, { kind: "undo" });
+      await nudge(scene);
+      assert.deepEqual(await found("apple"), [`${copy.id} 1`]);
+      assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
+      assert.deepEqual(await found("apple", id), []);
+    });
+
+    rule("never finds what others said, or what a chat may not read", async (scene) => {
+      const { create, talk, store } = scene;
+      await create("p_bob", ["secret bob"]);
+      const own = await create("p_ann", ["secret private"]);
+      const said = await talk(inGroup("ann"), "secret public", "ok", { person: "p_ann" });
+      const found = async (asker: SearchRequest["asker"], more: Partial<SearchRequest> = {}) =>
+        placesOf(await store.search({ asker, text: "secret", ...more }));
+      for (const when of [() => Promise.resolve(), () => nudge(scene)]) {
+        await when();
+        assert.deepEqual(await found({ person: "p_ann" }), [`${own.id} 1`, `${said.id} 1`].toSorted());
+        assert.deepEqual(await found({ person: "p_ann", chat: "chat:telegram:-100" }), [`${said.id} 1`]);
+        assert.deepEqual(await found({ person: "p_carl", chat: "chat:telegram:-100" }), []);
+        assert.deepEqual(await found({ person: "p_carl" }), []);
+        assert.deepEqual(await found({ person: "p_bob" }, { session: own.id }), []);
+        assert.equal((await found(EVERYONE)).length, 3);
+      }
+    });
+
+    rule("leaves out what tools wrote", async (scene) => {
+      const { id } = await scene.create("p_ann", ["needle"]);
+      await scene.say(id, { role: "tool", parts: [text("needle in the log")], toolCallId: "c1" });
+      await scene.say(id, { role: "note", parts: [text("needle noted")] });
+      await bothWays(scene, async (seqs) => {
+        assert.deepEqual(await seqs({ text: "needle" }), [1]);
+      });
+    });
+
+    rule("finds nothing for nothing, and throws at nothing", async (scene) => {
+      await scene.create("p_ann", ["hello world", "a AND OR b {test} (problem"]);
+      await nudge(scene);
+      const hostile = [
+        "",
+        "   ",
+        '"',
+        '""',
+        '"unterminated',
+        "(problem",
+        "{test}",
+        "***",
+        "*",
+        "-",
+        "-hello",
+        "NOT hello",
+        "OR",
+        "AND OR NOT",
+        "hello OR",
+        "a AND OR b",
+        "NEAR(a b)",
+        "col:hello",
+        "words:hello",
+        "hello^2",
+        "'; drop table words; --",
+        "\u0000",
+        "\ud800",
+        "🐎",
+        "%_\\",
+        "x".repeat(100_000),
+        "word ".repeat(10_000),
+        '"'.repeat(999),
+        "(".repeat(999),
+      ];
+      for (const query of hostile) {
+        const hits = await scene.store.search({ asker: EVERYONE, text: query });
+        assert.ok(Array.isArray(hits), query.slice(0, 40));
+        if (query.trim() === "" || /^[^\p{L}\p{N}]*$/u.test(query)) assert.deepEqual(hits, []);
+      }
+      assert.equal((await scene.store.search({ asker: EVERYONE, text: "(problem" })).length, 1);
+    });
+
+    rule("gives as many as wanted, and the next ones after them", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      await scene.say(id, ...Array.from({ length: 30 }, (_, index) => user(`needle ${index}`)));
+      await nudge(scene);
+      const found = async (range: { limit?: number; offset?: number }) =>
+        (await scene.store.search({ asker: EVERYONE, text: "needle", ...range })).map((hit) => hit.seq);
+      assert.equal((await found({})).length, 20);
+      const [first, second] = [await found({ limit: 12 }), await found({ limit: 99, offset: 12 })];
+      assert.deepEqual([first.length, second.length], [12, 18]);
+      assert.equal(new Set([...first, ...second]).size, 30);
+    });
+
+    rule("finds a word at once, and the same when it is long indexed", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      const lines = Array.from({ length: 200 }, (_, index) =>
+        user(index % 3 === 0 ? `needle ${index}` : "hay"),
+      );
+      await scene.say(id, ...lines);
+      const found = async () =>
+        placesOf(await scene.store.search({ asker: EVERYONE, text: "needle", limit: 200 }));
+      const fresh = await found();
+      assert.equal(fresh.length, 67);
+      await nudge(scene);
+      await scene.say(id, user("needle at last"));
+      assert.deepEqual(await found(), [...fresh, `${id} 201`].toSorted());
+      await scene.reopen();
+      assert.deepEqual(await found(), [...fresh, `${id} 201`].toSorted());
+    });
+
+    rule("forgets removed sessions, indexed or not", async (scene) => {
+      const early = await scene.create("p_ann", ["needle early"]);
+      await nudge(scene);
+      const late = await scene.create("p_ann", ["needle late"]);
+      assert.equal((await scene.store.search({ asker: EVERYONE, text: "needle" })).length, 2);
+      for (const session of [early.id, late.id]) {
+        assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
+      }
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "needle", undone: true }), []);
+    });
+  });
+}
+
+function placesOf(hits: readonly Hit[]): string[] {
+  return hits.map(({ session, seq }) => `${session} ${seq}`).toSorted();
+}
+
+/** The same answers right after the words were said and after an index had its time. */
+async function bothWays(
+  scene: Scene,
+  check: (seqs: (request: Omit<SearchRequest, "asker">) => Promise<number[]>) => Promise<void>,
+): Promise<void> {
+  const seqs = async (request: Omit<SearchRequest, "asker">): Promise<number[]> =>
+    (await scene.store.search({ asker: EVERYONE, ...request }))
+      .map((hit) => hit.seq)
+      .toSorted((a, b) => a - b);
+  await check(seqs);
+  await nudge(scene);
+  await check(seqs);
+  await scene.reopen();
+  await check(seqs);
+}
+
+/** Enough writes that a store which indexes between them has done so. They change nothing. */
+export async function nudge({ store, create }: Scene): Promise<void> {
+  const { id } = await create("p_nudge");
+  for (let round = 0; round < 4; round++) {
+    const writes = Array.from({ length: 256 }, () =>
+      store.release({ asker: EVERYONE, session: id, name: "none" }),
+    );
+    present((await Promise.all(writes)).at(-1));
+  }
+  await store.remove({ asker: EVERYONE, session: id, now: T0 });
+}

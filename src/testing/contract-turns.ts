@@ -1,0 +1,342 @@
+import assert from "node:assert/strict";
+import { isRefused, unrefused } from "../core/refusal.ts";
+import type { Turn } from "../core/turn.ts";
+import {
+  ANN,
+  assertRefused,
+  assistant,
+  BOB,
+  EVERYONE,
+  HOUR,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  TOGETHER,
+  textsOf,
+  user,
+} from "./scene.ts";
+
+const ONE = { runner: "r1", take: "one" } as const;
+const ALL = { runner: "r1", take: "all" } as const;
+
+/** Messages come in once, in order, and run one turn at a time. */
+export function turnRules({ describe }: TestApi, rule: Rule): void {
+  describe("accepting a message", () => {
+    rule("takes a message once, however often it arrives", async (scene) => {
+      const { accept, take, store } = scene;
+      const first = await take(ANN, "hello", { messageId: "7" });
+      const again = await accept(ANN, "hello", { messageId: "7", now: T0 + HOUR });
+      assert.deepEqual(again, { duplicate: true, inbox: first.inbox });
+      await scene.reopen();
+      const late = await scene.accept(ANN, "hello", { messageId: "7", now: T0 + 2 * HOUR, claim: ONE });
+      assert.deepEqual(late, { duplicate: true, inbox: first.inbox });
+      const [conversation] = await scene.store.conversations({ asker: EVERYONE, source: ANN });
+      assert.equal(conversation?.activeAt, T0, "a duplicate is no activity");
+      const turn = present(await scene.claim(first.session.id));
+      assert.equal(turn.inputs.length, 1);
+      await scene.finish(turn, "hi");
+      const done = await scene.accept(ANN, "hello", { messageId: "7", claim: ONE });
+      assert.equal(done.duplicate, true);
+      assert.deepEqual(await scene.shows(turn.session), ["hello", "hi"]);
+      assert.ok(store !== scene.store);
+    });
+
+    rule(
+      "takes it once when two gateways see it in the same moment",
+      async ({ accept, store, shows, beat }) => {
+        await beat("r1");
+        const both = await Promise.all(
+          [1, 2, 3, 4].map(() => accept(ANN, "hello", { messageId: "7", claim: ONE })),
+        );
+        const taken = both.flatMap((it) => (it.duplicate ? [] : [it]));
+        assert.equal(taken.length, 1);
+        assert.deepEqual(await shows(present(taken[0]).session.id), ["hello"]);
+        assert.equal((await store.stats({ asker: EVERYONE })).messages, 1);
+      },
+    );
+
+    rule("does not take the same number in another chat or platform for a duplicate", async ({ accept }) => {
+      for (const source of [ANN, BOB, { ...ANN, platform: "signal" }, inGroup("ann")]) {
+        assert.equal((await accept(source, "hello", { messageId: "7" })).duplicate, false);
+      }
+    });
+
+    rule("stores the platform's cursor in the same step, also for a duplicate", async (scene) => {
+      const { accept } = scene;
+      const at = (value: string) => ({ cursor: { name: "telegram", value } });
+      assert.equal(await scene.store.cursor({ name: "telegram" }), undefined);
+      await accept(ANN, "hello", { messageId: "7", ...at("100") });
+      assert.equal(await scene.store.cursor({ name: "telegram" }), "100");
+      await accept(ANN, "hello", { messageId: "7", ...at("101") });
+      await scene.reopen();
+      assert.equal(await scene.store.cursor({ name: "telegram" }), "101");
+      assert.equal(await scene.store.cursor({ name: "discord" }), undefined);
+    });
+
+    rule("begins the turn at once when the session is free", async ({ beat, take, shows, get }) => {
+      await beat("r1");
+      const taken = await take(ANN, "hello", { claim: { ...ONE, deadline: T0 + HOUR } });
+      const turn = present(taken.turn);
+      assert.equal(turn.session, taken.session.id);
+      assert.equal(turn.conversation, taken.conversation.number);
+      assert.equal(turn.attempt, 1);
+      assert.deepEqual(turn.target, ANN);
+      assert.deepEqual(turn.inputs, [1]);
+      assert.deepEqual(await shows(turn.session), ["hello"]);
+      assert.deepEqual(await get(turn.session), taken.session);
+      assert.equal(taken.session.messageCount, 1);
+      assert.equal(taken.session.humanCount, 1);
+      assert.equal(taken.conversation.activeAt, T0);
+    });
+
+    rule(
+      "lets a message wait without entering the session until its turn",
+      async ({ take, shows, claim, store }) => {
+        const { session } = await take(ANN, "hello", { now: T0 + 5 });
+        assert.deepEqual(await shows(session.id), []);
+        assert.deepEqual(await store.work({ now: T0 }), [session.id]);
+        const turn = present(await claim(session.id, "r1", T0 + 10));
+        const [message] = present(await store.history({ asker: EVERYONE, session: session.id }));
+        assert.equal(message?.at, T0 + 5, "it was said when it came");
+        assert.deepEqual(turn.inputs, [1]);
+      },
+    );
+
+    rule("refuses bytes that are named but not given, at once", async ({ accept, store }) => {
+      const message = user("see", {
+        parts: [{ type: "image", blob: "ab".repeat(32), mimeType: "image/png", size: 3 }],
+      });
+      await assert.rejects(accept(ANN, "", { message, messageId: "7" }), { code: "invalid_input" });
+      await assert.rejects(accept(ANN, "", { message, messageId: "7", claim: ONE }), {
+        code: "invalid_input",
+      });
+      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await accept(ANN, "well", { messageId: "7" })).duplicate, false);
+    });
+  });
+
+  describe("one turn per session at a time", () => {
+    rule(
+      "lets what comes meanwhile wait, in order, and takes it up when the turn is finished",
+      async (scene) => {
+        const { begin, take, finish, shows } = scene;
+        const turn = await begin(ANN, "one");
+        for (const words of ["two", "three"]) {
+          assert.equal((await take(ANN, words, { claim: ONE })).turn, undefined);
+        }
+        assert.deepEqual(await shows(turn.session), ["one"]);
+        const second = present((await finish(turn, "first answer", { next: ONE })).next);
+        assert.deepEqual(await shows(turn.session), ["one", "first answer", "two"]);
+        assert.deepEqual(second.inputs, [3]);
+        assert.ok(second.fence > turn.fence);
+        const third = present((await finish(second, "second answer", { next: ONE })).next);
+        assert.deepEqual(await shows(turn.session), ["one", "first answer", "two", "second answer", "three"]);
+        assert.equal((await finish(third, "third answer", { next: ONE })).next, undefined);
+      },
+    );
+
+    rule(
+      "can take all that waits in the conversation into one turn",
+      async ({ begin, take, finish, shows }) => {
+        const turn = await begin(ANN, "one");
+        for (const words of ["two", "three", "four"]) await take(ANN, words, { claim: ONE });
+        const next = present((await finish(turn, "", { next: ALL })).next);
+        assert.equal(next.inputs.length, 3);
+        assert.deepEqual(await shows(turn.session), ["one", "two", "three", "four"]);
+      },
+    );
+
+    rule("answers the last of those it took, where that one came from", async ({ begin, take, finish }) => {
+      const turn = await begin(inGroup("ann"), "one", { scope: TOGETHER });
+      await take(inGroup("ann"), "two", { scope: TOGETHER });
+      await take(inGroup("bob"), "three", { scope: TOGETHER });
+      const next = present((await finish(turn, "", { next: ALL })).next);
+      assert.deepEqual(next.target, inGroup("bob"));
+    });
+
+    rule(
+      "never mixes two conversations of one session in a turn",
+      async ({ begin, open, take, finish, store, get }) => {
+        const turn = await begin(ANN, "one", { person: "p_ann" });
+        const signal = { ...ANN, platform: "signal" };
+        const { conversation } = await open(signal, { person: "p_ann" });
+        const asker = { person: (await get(turn.session)).owner };
+        unrefused(
+          await store.switchTo({ asker, session: turn.session, conversation: conversation.number, now: T0 }),
+        );
+        await take(ANN, "two", { claim: ONE });
+        await take(signal, "three", { claim: ONE });
+        await take(ANN, "four", { claim: ONE });
+        const next = present((await finish(turn, "", { next: ALL })).next);
+        assert.deepEqual([next.inputs.length, next.target.platform], [2, "telegram"]);
+        const last = present((await finish(next, "", { next: ALL })).next);
+        assert.deepEqual([last.inputs.length, last.target.platform], [1, "signal"]);
+      },
+    );
+
+    rule(
+      "keeps the order when the session is free but something waits",
+      async ({ take, beat, claim, shows }) => {
+        await take(ANN, "one");
+        await beat("r1");
+        const second = await take(ANN, "two", { claim: ONE });
+        assert.equal(second.turn, undefined);
+        await claim(second.session.id);
+        assert.deepEqual(await shows(second.session.id), ["one"]);
+      },
+    );
+
+    rule("leaves the next message to whoever claims it, when finishing takes up none", async (scene) => {
+      const { begin, take, finish, claim, store } = scene;
+      const turn = await begin(ANN, "one");
+      await take(ANN, "two", { claim: ONE });
+      assert.equal((await finish(turn, "answer")).next, undefined);
+      assert.deepEqual(await store.work({ now: T0 }), [turn.session]);
+      assert.deepEqual(present(await claim(turn.session, "r2")).inputs, [3]);
+      assert.equal(await claim(turn.session, "r3"), undefined);
+    });
+
+    rule("gives nothing to claim where nothing waits", async ({ claim, talk, store }) => {
+      const { id } = await talk(ANN, "hello", "hi");
+      assert.equal(await claim(id), undefined);
+      assert.equal(await claim("nobody"), undefined);
+      assert.deepEqual(await store.work({ now: T0 }), []);
+    });
+
+    rule("gives the turn to one of many who claim it at once", async ({ take, beat, store }) => {
+      const { session } = await take(ANN, "hello");
+      const runners = ["r1", "r2", "r3", "r4", "r5"];
+      for (const id of runners) await beat(id);
+      const turns = await Promise.all(
+        runners.map((id) => store.claim({ session: session.id, runner: id, take: "one", now: T0 })),
+      );
+      assert.equal(turns.filter((turn) => turn !== undefined).length, 1);
+    });
+
+    rule("sends waiting input to the session that the conversation points to by then", async (scene) => {
+      const { take, claim, shows, store } = scene;
+      const { session, conversation } = await take(ANN, "hello");
+      const newSession = { id: "next", kind: "chat" as const };
+      const asker = { person: session.owner };
+      unrefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
+      assert.equal(await claim(session.id), undefined);
+      assert.equal(present(await claim("next")).session, "next");
+      assert.deepEqual(await shows("next"), ["hello"]);
+      assert.deepEqual(await shows(session.id), []);
+    });
+
+    rule("answers where the message came from, wherever the conversation points meanwhile", async (scene) => {
+      const { begin, finish, store, get, claim } = scene;
+      const turn = await begin(ANN, "hello");
+      const asker = { person: (await get(turn.session)).owner };
+      const newSession = { id: "next", kind: "chat" as const };
+      unrefused(await store.reset({ asker, conversation: turn.conversation, newSession, now: T0 }));
+      await store.retire({ runner: "r1" });
+      const again = present(await claim(turn.session, "r2"));
+      assert.deepEqual(again.target, ANN);
+      assert.equal(again.session, turn.session);
+      await finish(again, "hi");
+      assert.deepEqual(await scene.shows(turn.session), ["hello", "hi"]);
+      assert.deepEqual(await scene.shows("next"), []);
+    });
+
+    rule("cancels what waits in a conversation, gives it back and never runs it", async (scene) => {
+      const { begin, take, finish, accept, store } = scene;
+      const turn = await begin(ANN, "one");
+      await take(ANN, "two", { messageId: "7" });
+      await take(ANN, "three");
+      await take(BOB, "other");
+      const cancelled = await store.cancelWaiting({ conversation: turn.conversation, now: T0 });
+      assert.deepEqual(cancelled, [user("two"), user("three")]);
+      assert.deepEqual(await store.cancelWaiting({ conversation: turn.conversation, now: T0 }), []);
+      assert.equal((await finish(turn, "answer", { next: ONE })).next, undefined);
+      assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
+      assert.equal((await store.work({ now: T0 })).length, 1);
+    });
+  });
+
+  describe("a turn that is written by its holder only", () => {
+    rule(
+      "keeps what is said during the turn and at its end, in order",
+      async ({ begin, finish, store, get }) => {
+        const turn = await begin(ANN, "hello");
+        const ask = { asker: EVERYONE, session: turn.session, fence: turn.fence };
+        const call = assistant("", {
+          parts: [],
+          toolCalls: [{ id: "c1", name: "look", arguments: { at: "map" } }],
+        });
+        const middle = unrefused(await store.append({ ...ask, messages: [call], now: T0 + 1 }));
+        assert.deepEqual(middle.seqs, [2]);
+        const result = {
+          role: "tool" as const,
+          parts: [{ type: "text" as const, text: "north" }],
+          toolCallId: "c1",
+        };
+        const finished = await finish(turn, "", {
+          messages: [result, assistant("Go north.")],
+          usage: { inputTokens: 10, outputTokens: 5, lastPromptTokens: 10, model: "m1" },
+          now: T0 + 2,
+        });
+        assert.deepEqual(finished.seqs, [3, 4]);
+        const session = await get(turn.session);
+        assert.equal(session.usage.totalTokens, 15);
+        assert.equal(session.usage.model, "m1");
+        assert.equal(session.lastAt, T0 + 2);
+        assert.deepEqual([session.messageCount, session.humanCount, session.toolCallCount], [4, 1, 1]);
+      },
+    );
+
+    rule("refuses every write with an old number, and stores nothing of it", async (scene) => {
+      const { begin, claim, finish } = scene;
+      const old = await begin(ANN, "hello");
+      await scene.store.retire({ runner: "r1" });
+      const current = present(await claim(old.session, "r2"));
+      await assertFenced(scene, old);
+      await finish(current, "answer");
+      await assertFenced(scene, current);
+      assert.deepEqual(await scene.shows(old.session), ["hello", "answer"]);
+      assert.equal((await scene.get(old.session)).usage.totalTokens, 0);
+      assert.deepEqual(await scene.store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+    });
+
+    rule(
+      "lets the holder reshape its session while others must wait",
+      async ({ begin, tryReshape, shows }) => {
+        const turn = await begin(ANN, "hello");
+        assertRefused(await tryReshape(turn.session, { kind: "undo" }), "session_busy");
+        const summary = assistant("In short: hello.");
+        const done = await tryReshape(turn.session, {
+          kind: "compress",
+          summary,
+          keepLast: 0,
+          fence: turn.fence,
+        });
+        assert.ok(!isRefused(done));
+        assert.deepEqual(await shows(turn.session), ["In short: hello."]);
+      },
+    );
+  });
+}
+
+/** Whoever holds an old number can change nothing. */
+async function assertFenced({ store }: Scene, { session, number, fence }: Turn): Promise<void> {
+  const ask = { asker: EVERYONE, session, fence };
+  const messages = [assistant("too late")];
+  assertRefused(await store.append({ ...ask, messages, now: T0 }), "stale_fence");
+  assertRefused(await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }), "stale_fence");
+  assertRefused(await store.reshape({ ...ask, kind: "undo", now: T0 }), "stale_fence");
+  const finish = await store.finish({
+    turn: number,
+    fence,
+    outcome: "done",
+    messages,
+    usage: { inputTokens: 1 },
+    deliveries: [{ target: ANN, parts: [{ type: "text", text: "too late" }] }],
+    now: T0,
+  });
+  assertRefused(finish, "stale_fence");
+  assert.ok(!textsOf(await store.messages({ asker: EVERYONE, session })).includes("too late"));
+}

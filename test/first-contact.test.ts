@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { driveCreations, driveFirstContacts } from "./first-contact/drive.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 7;
+const CONTACTS = 1000;
+
+it("makes one conversation and one session of a first contact that two processes see at once", async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const file = join(folder.path, "postrider.db");
+  const report = await driveFirstContacts({ file, seed: SEED, contacts: CONTACTS, everyMs: 4 });
+  console.log(`seed ${SEED}: first contacts ${report.contacts}, at once ${report.atOnce}`);
+  expect(report.errors).toEqual([]);
+  expect(report.doubled).toEqual([]);
+  expect(report.lost).toEqual([]);
+  expect(report.conversations).toBe(CONTACTS);
+  expect(report.sessions).toBe(CONTACTS);
+  expect(report.atOnce).toBeGreaterThan(CONTACTS / 2);
+}, 60_000);
+
+it("makes one database when two processes make it at once", async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  expect(await driveCreations(folder.path, 20)).toEqual([]);
+});

@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { localRunner, sqliteStore } from "../src/index.ts";
+import { check } from "./kill/checker.ts";
+import { driveKills, type KillReport } from "./kill/drive.ts";
+import type { Holding } from "./kill/holder.ts";
+import { startChild } from "./support/child.ts";
+import { look } from "./support/database.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 20_260_301;
+const KILLS = 50;
+
+describe("a process that is killed again and again while it works", () => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, "postrider.db");
+  let report: KillReport;
+
+  beforeAll(async () => {
+    report = await driveKills({ file, seed: SEED, kills: KILLS });
+    const { kills, inFlight, operations } = report;
+    console.log(`seed ${SEED}: kills ${kills}, in flight ${inFlight}, operations ${operations}`);
+  }, 120_000);
+  afterAll(() => folder.remove());
+
+  it("is killed in the middle of something at least every other time", () => {
+    expect(report.kills).toBe(KILLS);
+    expect(report.inFlight).toBeGreaterThanOrEqual(KILLS / 2);
+    expect(report.operations).toBeGreaterThan(1000);
+    expect(report.errors).toEqual([]);
+  });
+
+  it("keeps every acknowledged operation whole, once, and no part of any other", () => {
+    expect(report.lost).toEqual([]);
+    expect(report.doubled).toEqual([]);
+    expect(report.broken).toEqual([]);
+  });
+
+  it("waits for the disk before it acknowledges: synchronous is FULL", () => {
+    expect(report.synchronous.length).toBeGreaterThan(KILLS / 2);
+    expect(new Set(report.synchronous)).toEqual(new Set([2]));
+  });
+
+  // A check that cannot fail proves nothing: each of these harms must be found.
+  const textOf = (name: string): string => {
+    const live = new Set(
+      look(file, (db) => db.prepare("select id from sessions where removed_at is null").pluck().all()),
+    );
+    const one = report.journal.find(
+      (operation) => operation.name === name && operation.result !== undefined && live.has(operation.session),
+    );
+    return `[${one?.key}] 1/${one?.count}%`;
+  };
+  it.each([
+    ["lost", "an append", () => `delete from messages where text like '${textOf("append")}'`],
+    ["lost", "an accepted message", () => `delete from messages where text like '${textOf("accept")}'`],
+    ["lost", "an undo", () => "update views set kind = 'rewind' where kind = 'undo'"],
+    ["lost", "a whole session", () => "pragma foreign_keys = off; delete from sessions where id like 'w%'"],
+    ["lost", "a conversation", () => "delete from conversations"],
+    ["lost", "a hold", () => "delete from holds"],
+    ["lost", "a title", () => "update sessions set title = n where title is not null"],
+    ["lost", "usage", () => "update sessions set input_tokens = 0"],
+    ["doubled", "usage", () => "update sessions set input_tokens = input_tokens * 2 + 1"],
+    [
+      "doubled",
+      "an append",
+      () => `insert into messages (id, at, role, text) select (select max(id) from messages) + 1, at, role, text
+        from messages where text like '${textOf("append")}'`,
+    ],
+    ["broken", "the inbox without an input", () => "delete from inbox"],
+    ["broken", "an answer without its delivery", () => "delete from deliveries"],
+    ["broken", "the index without its words", () => "insert into words(words) values ('delete-all')"],
+    [
+      "broken",
+      "a fork that shows what is not there",
+      () => "update pieces set to_seq = to_seq + 100000 where to_seq is not null",
+    ],
+  ])("is checked by something that would notice: %s, %s", (kind, what, harm) => {
+    const copy = join(folder.path, `${kind} ${what}.db`);
+    look(file, (db) => db.prepare("vacuum into ?").run(copy));
+    const db = new Database(copy);
+    db.exec(harm());
+    db.close();
+    expect(check(copy, report.journal, true)[kind as "lost" | "doubled" | "broken"]).not.toEqual([]);
+  });
+});
+
+describe("a turn whose process was killed", () => {
+  it.each([
+    ["and is gone", (command: readonly string[]) => command],
+    [
+      // Its parent has become another program, which never asks how its children ended.
+      "and nobody has collected it",
+      (command: readonly string[]) => ["bash", "-c", '"$0" "$@" <&0 & exec sleep 60', ...command],
+    ],
+  ])("is taken up at once by another: the process is dead %s", async (how, wrap) => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const file = join(folder.path, "postrider.db");
+    const child = startChild(new URL("./kill/holder.ts", import.meta.url), [file], wrap);
+    onTestFinished(() => void child.process.kill("SIGKILL"));
+    const { pid, session, turn } = await child.heard<Holding>(() => true);
+
+    const store = await sqliteStore({ file });
+    onTestFinished(() => store.close());
+    const runner = localRunner();
+    await store.beat({ runner, now: Date.now() });
+    const claim = () => store.claim({ session, runner: runner.id, take: "one", now: Date.now() });
+    expect(await claim()).toBeUndefined();
+
+    process.kill(pid, "SIGKILL");
+    if (how === "and is gone") await child.ended;
+    // The kernel tells nobody but the parent; it takes it a moment to end the process.
+    else while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) await new Promise(setImmediate);
+    expect(await claim()).toMatchObject({ number: turn, attempt: 2 });
+  });
+});

@@ -1,0 +1,239 @@
+/**
+ * Works through the library until it is killed: several loops at once, each with sessions of its own. Says each
+ * operation before it begins and after it was acknowledged.
+ */
+import module from "node:module";
+import {
+  createSessions,
+  localRunner,
+  type MessageInput,
+  OWNER,
+  PostriderError,
+  routingOf,
+  sqliteStore,
+  type Turn,
+  unrefused,
+} from "../../src/index.ts";
+import { openWriter } from "../../src/stores/sqlite/connection.ts";
+import { say, told } from "../support/child.ts";
+import { seeded } from "../support/random.ts";
+import { settings } from "../support/routing.ts";
+import { type Begun, type Line, type Result, type Told, textsOf } from "./journal.ts";
+
+module.enableCompileCache();
+const [file = "", mode = "", round = "", seed = "", loops = ""] = process.argv.slice(2);
+const tell = (line: Line): void => say(line);
+const everyone = { everyone: true } as const;
+/** More reshapings than this and the oldest version is forgotten, which a checker could not tell from a loss. */
+const MAX_VERSIONS = 40;
+
+interface Owned {
+  readonly id: string;
+  /** Set when a conversation points there. */
+  readonly chat?: string;
+  versions: number;
+}
+
+tell({ say: "ready" });
+let stopping = false;
+const orders = told<Told>();
+await orders.next();
+void (async () => {
+  for await (const _stop of orders) stopping = true;
+  stopping = true;
+})();
+
+const store = await sqliteStore({ file, mode: mode === "in-process" ? mode : "workers" });
+const sessions = createSessions({ store, zone: settings.zone, reset: settings.reset });
+const runner = localRunner();
+await store.beat({ runner, now: Date.now() });
+const claim = { runner: runner.id, take: "one" } as const;
+const sameOptions = openWriter({ file });
+tell({ say: "open", synchronous: Number(sameOptions.pragma("synchronous")) });
+sameOptions.close();
+
+let numbers = 0;
+/** Runs one operation between its two lines. `undefined` when a rule refused it. */
+async function operation<T>(
+  begun: Omit<Begun, "key" | "count"> & { readonly count?: number },
+  run: (key: string) => Promise<T>,
+  result: (value: T) => Result = () => ({}),
+): Promise<T | undefined> {
+  numbers += 1;
+  const key = `${round}-${numbers}`;
+  tell({ say: "begin", count: 0, ...begun, key });
+  try {
+    const value = await run(key);
+    tell({ say: "done", key, result: result(value) });
+    return value;
+  } catch (error) {
+    const code = error instanceof PostriderError ? error.code : "";
+    if (code === "nothing_to_undo" || code === "nothing_to_redo") tell({ say: "refused", key, code });
+    else tell({ say: "failed", key, error: `${begun.name}: ${code} ${error}` });
+    return undefined;
+  }
+}
+
+function messages(key: string, count: number): MessageInput[] {
+  return textsOf(key, count).map((text, index) => ({ role: index % 2 === 0 ? "user" : "assistant", text }));
+}
+
+/** Finishes a turn, with its answer, its usage and a delivery in the same commit. */
+function finish(turn: Turn): Promise<unknown> {
+  return operation({ name: "finish", session: turn.session, count: 2, turn: turn.number }, async (key) => {
+    const answer = textsOf(key, 2).map((text) => ({ type: "text" as const, text }));
+    return unrefused(
+      await store.finish({
+        turn: turn.number,
+        fence: turn.fence,
+        outcome: "done",
+        messages: answer.map((part) => ({ role: "assistant", parts: [part] })),
+        usage: { inputTokens: 1 },
+        deliveries: [{ target: turn.target, parts: answer.slice(0, 1) }],
+        now: Date.now(),
+      }),
+    );
+  });
+}
+
+/** What a killed process had begun is taken up and finished. */
+async function recover(): Promise<void> {
+  for (const session of await store.work({ now: Date.now() })) {
+    const turn = await operation({ name: "claim", session }, () =>
+      store.claim({ session, ...claim, now: Date.now() }),
+    );
+    if (turn !== undefined) await finish(turn);
+  }
+}
+
+/** The sessions that each loop made in earlier rounds. */
+async function ownedByLoops(): Promise<Owned[][]> {
+  const { items } = await sessions.list(everyone, { limit: 1000 });
+  const owned: Owned[][] = Array.from({ length: Number(loops) }, () => []);
+  for (const { id, origin } of items) {
+    const chat = id.startsWith("w") ? undefined : origin?.chatId;
+    const loop = Number((chat ?? id).slice(1).split("-")[0]);
+    const versions = (await sessions.versions(everyone, id)).length;
+    owned[loop]?.push(chat === undefined ? { id, versions } : { id, chat, versions });
+  }
+  return owned;
+}
+
+async function work(loop: number, owned: Owned[]): Promise<void> {
+  const random = seeded(Number(seed) * 1000 + loop);
+  const sourceOf = (chat: string) => ({ platform: "telegram", chatId: chat, userId: chat, userName: "Ann" });
+
+  const steps: Record<string, (one: Owned) => Promise<unknown>> = {
+    append({ id }) {
+      const count = random.between(1, 5);
+      return operation(
+        { name: "append", session: id, count },
+        (key) => sessions.append(everyone, id, messages(key, count)),
+        (seqs) => ({ seqs }),
+      );
+    },
+    async turn({ id, chat }) {
+      if (chat === undefined) return;
+      const accepted = await operation({ name: "accept", session: id, count: 1 }, (key) =>
+        store.accept({
+          ...routingOf(sourceOf(chat), settings),
+          messageId: key,
+          message: { role: "user", parts: textsOf(key, 1).map((text) => ({ type: "text", text })) },
+          cursor: { name: `loop ${loop}`, value: key },
+          claim,
+        }),
+      );
+      if (accepted?.duplicate === false && accepted.turn !== undefined) await finish(accepted.turn);
+    },
+    async undo(one) {
+      if (one.versions++ > MAX_VERSIONS) return;
+      await operation(
+        { name: "undo", session: one.id },
+        () => sessions.undo(everyone, one.id),
+        ({ version }) => ({ version }),
+      );
+    },
+    async redo(one) {
+      if (one.versions++ > MAX_VERSIONS) return;
+      await operation(
+        { name: "redo", session: one.id },
+        () => sessions.redo(everyone, one.id),
+        ({ version }) => ({ version }),
+      );
+    },
+    async rewrite(one) {
+      if (one.versions++ > MAX_VERSIONS) return;
+      const count = random.between(2, 6);
+      await operation(
+        { name: "rewrite", session: one.id, count },
+        (key) => sessions.rewrite(everyone, one.id, messages(key, count)),
+        ({ version }) => ({ version }),
+      );
+    },
+    async compress(one) {
+      if (one.versions++ > MAX_VERSIONS) return;
+      await operation(
+        { name: "compress", session: one.id, count: 1 },
+        (key) => sessions.compress(everyone, one.id, textsOf(key, 1).join(""), { keepLast: 3 }),
+        ({ version }) => ({ version }),
+      );
+    },
+    async fork({ id }) {
+      await operation(
+        { name: "fork", session: id },
+        (key) => sessions.fork(everyone, id, { id: `w${loop}-${key}` }),
+        (session) => ({ session: session.id }),
+      ).then((made) => made && owned.push({ id: made.id, versions: 1 }));
+    },
+    title: ({ id }) =>
+      operation({ name: "title", session: id }, (key) => sessions.title(everyone, id, `[${key}]`)),
+    usage: ({ id }) =>
+      operation({ name: "usage", session: id }, () => sessions.recordUsage(everyone, id, { inputTokens: 1 })),
+    hold: ({ id }) =>
+      operation({ name: "hold", session: id }, (key) => sessions.hold(everyone, id, `[${key}]`, 3_600_000)),
+    async remove(one) {
+      if (owned.length < 6) return;
+      owned.splice(owned.indexOf(one), 1);
+      await operation({ name: "remove", session: one.id }, () => sessions.remove(everyone, one.id));
+    },
+    async begin() {
+      if (owned.length > 10) return;
+      if (random.next() < 0.3) {
+        const made = await operation(
+          { name: "create" },
+          (key) => sessions.create({ person: OWNER }, { id: `w${loop}-${key}` }),
+          ({ id }) => ({ session: id }),
+        );
+        if (made !== undefined) owned.push({ id: made.id, versions: 0 });
+        return;
+      }
+      let chat = "";
+      const opened = await operation(
+        { name: "open" },
+        (key) => {
+          chat = `w${loop}-${key}`;
+          return sessions.open(sourceOf(chat));
+        },
+        ({ session }) => ({ session: session.id }),
+      );
+      if (opened !== undefined) owned.push({ id: opened.session.id, chat, versions: 0 });
+    },
+  };
+  const often = "append append append append append turn turn turn turn usage usage begin begin";
+  const mix = `${often} undo undo redo rewrite compress fork title title hold remove`.split(" ");
+
+  while (!stopping) {
+    const one = owned.length === 0 ? undefined : random.pick(owned);
+    if (one === undefined) await steps.begin?.({ id: "", versions: 0 });
+    else await steps[random.pick(mix)]?.(one);
+  }
+}
+
+await recover();
+const owned = await ownedByLoops();
+tell({ say: "working" });
+await Promise.all(owned.map((sessions, loop) => work(loop, sessions)));
+await store.retire({ runner: runner.id });
+await store.close();
+tell({ say: "end" });
+process.exit(0);

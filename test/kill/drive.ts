@@ -1,0 +1,119 @@
+import { type Child, startChild } from "../support/child.ts";
+import { seeded } from "../support/random.ts";
+import { check, checkIndex, type Findings } from "./checker.ts";
+import type { Line, Operation, Told } from "./journal.ts";
+
+export interface KillPlan {
+  readonly file: string;
+  readonly seed: number;
+  readonly kills: number;
+}
+
+export interface KillReport extends Findings {
+  readonly kills: number;
+  /** Kills that met at least one operation that had begun and was not acknowledged. */
+  readonly inFlight: number;
+  /** Operations that were acknowledged. */
+  readonly operations: number;
+  /** Operations that failed though nobody was killed. */
+  readonly errors: string[];
+  /** What `pragma synchronous` said on a connection opened as the writer's is; once per process. */
+  readonly synchronous: number[];
+  readonly journal: readonly Operation[];
+}
+
+const LOOPS = 8;
+const CHECK_EVERY = 10;
+
+/**
+ * Kills a working process again and again, on the same file, and holds the file against what was acknowledged.
+ * The seed fixes what is done and how long each process may live; which instruction the kill meets is the machine's.
+ */
+export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillReport> {
+  const random = seeded(seed);
+  const journal: Operation[] = [];
+  const report = { kills: 0, inFlight: 0, errors: [] as string[], synchronous: [] as number[] };
+  const findings: Findings = { lost: [], doubled: [], broken: [] };
+  const children: Child[] = [];
+  const start = (round: number): Child => {
+    // The last one is not killed; every fifth does everything in one thread.
+    const mode = round % 5 === 4 ? "in-process" : "workers";
+    const args = [file, mode, String(round), String(seed + round), String(LOOPS)];
+    const child = startChild(new URL("./child.ts", import.meta.url), args);
+    children.push(child);
+    return child;
+  };
+
+  try {
+    let next = start(0);
+    for (let round = 0; round <= kills; round += 1) {
+      const child = next;
+      await child.heard<Line>((line) => line.say === "ready");
+      // The next process gets ready while this one works.
+      if (round < kills) next = start(round + 1);
+      child.tell({ do: "go" } satisfies Told);
+      // One in five may be killed while it still opens the database or takes up what was left.
+      const early = round < kills && random.next() < 0.2;
+      if (!early) await child.heard<Line>((line) => line.say === "working");
+      const lifetime = random.between(1, early ? 300 : 150);
+      await new Promise((resolve) => setTimeout(resolve, lifetime));
+      if (round < kills) child.process.kill("SIGKILL");
+      else child.tell({ do: "stop" } satisfies Told);
+      const { code, signal } = await child.ended;
+
+      const lines = child.lines as readonly Line[];
+      const open = read(lines, journal, report);
+      if (round < kills) {
+        if (signal !== "SIGKILL") report.errors.push(`round ${round} ended by itself with ${code}`);
+        report.kills += 1;
+        if (open > 0) report.inFlight += 1;
+      } else if (code !== 0 || open > 0) {
+        report.errors.push(`the last process ended with ${code ?? signal} and ${open} operations open`);
+      }
+      const last = round === kills;
+      if (last || round % CHECK_EVERY === CHECK_EVERY - 1) add(findings, check(file, journal, last));
+    }
+  } finally {
+    for (const { process } of children) process.kill("SIGKILL");
+  }
+  try {
+    checkIndex(file);
+  } catch (error) {
+    findings.broken.push(`the index: ${error}`);
+  }
+  const operations = journal.filter((one) => one.result !== undefined).length;
+  return { ...report, ...findings, operations, journal };
+}
+
+/** Takes a process's lines into the journal. Returns how many operations had begun and were not answered. */
+function read(
+  lines: readonly Line[],
+  journal: Operation[],
+  report: { readonly errors: string[]; readonly synchronous: number[] },
+): number {
+  const open = new Map<string, Operation>();
+  for (const line of lines) {
+    if (line.say === "open") report.synchronous.push(line.synchronous);
+    if (line.say === "begin") {
+      const { say: _say, ...begun } = line;
+      const operation: Operation = begun;
+      open.set(begun.key, operation);
+      journal.push(operation);
+    }
+    if (line.say === "done" || line.say === "refused" || line.say === "failed") {
+      const operation = open.get(line.key);
+      open.delete(line.key);
+      if (operation === undefined) continue;
+      if (line.say === "done") operation.result = line.result;
+      else if (line.say === "refused") operation.refused = line.code;
+      else report.errors.push(`${line.key}: ${line.error}`);
+    }
+  }
+  return open.size;
+}
+
+function add(to: Findings, more: Findings): void {
+  for (const kind of ["lost", "doubled", "broken"] as const) {
+    for (const one of more[kind]) if (!to[kind].includes(one)) to[kind].push(one);
+  }
+}

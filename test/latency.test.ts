@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { Measured, Times } from "./latency/child.ts";
+import { startChild } from "./support/child.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+it("keeps the main thread free and takes messages at once while others search 200,000 messages", async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  // In a process of its own: the loop that is measured has nothing else to do.
+  const program = new URL("./latency/child.ts", import.meta.url);
+  const child = startChild(program, [join(folder.path, "postrider.db"), "8"]);
+  onTestFinished(() => void child.process.kill("SIGKILL"));
+  const measured = await child.heard<Measured>(() => true);
+  const { loop, accept, append, search, history } = measured;
+  const shown = ({ count, p50, p99, max }: Times): string =>
+    `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, max ${max.toFixed(1)} ms (${count})`;
+  console.log(
+    [
+      `${measured.messages} messages: imported in ${measured.importSeconds.toFixed(1)} s, indexed in ${measured.indexSeconds.toFixed(1)} s`,
+      `loop    ${shown(loop)}`,
+      `accept  ${shown(accept)}`,
+      `append  ${shown(append)}, ${measured.appendsPerSecond.toFixed(0)} a second`,
+      `search  ${shown(search)}`,
+      `history ${shown(history)}`,
+    ].join("\n"),
+  );
+  expect(measured.appendsPerSecond).toBeGreaterThan(1500);
+  expect(measured.commonHits).toBeGreaterThan(3);
+  expect(loop.p99).toBeLessThan(10);
+  expect(loop.max).toBeLessThan(50);
+  expect(accept.p99).toBeLessThan(50);
+}, 120_000);
