@@ -48,7 +48,7 @@ try {
 
   // The model is told once, and so is the person, with the line that leads back.
   if (second.fresh?.noteDue) console.log(`to the model:  ${resetNote(second.fresh.reason)}`);
-  if (second.fresh?.noticeDue && second.fresh.hadActivity) {
+  if (second.fresh?.noticeDue) {
     const { reason, previous } = second.fresh;
     console.log(`to the person: ${resetNotice({ ...policy, reason, handle: previous.handle })}`);
   }

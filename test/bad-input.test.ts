@@ -111,10 +111,11 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
     await sessions.create(who, { id: "other" });
     await sessions.append(who, "other", { role: "user", text: "whole" });
     await store.close();
-    // The pages that hold the long texts, and only those.
+    // The pages on which long texts go on, and only those: what begins with 13 is a leaf, which others share.
     const bytes = readFileSync(file);
     for (let at = 4096; at < bytes.length; at += 4096) {
-      if (bytes.subarray(at, at + 4096).includes("word word word")) garbage(4096).copy(bytes, at);
+      const page = bytes.subarray(at, at + 4096);
+      if (page[0] !== 13 && page.includes("word word word")) garbage(4096).copy(page);
     }
     writeFileSync(file, bytes);
     const opened = await sqliteStore({ file, mode });
@@ -249,7 +250,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     shownLength: [who, "talk"],
     shape: [who, "talk"],
     messages: [who, "talk", {}],
-    follow: [who, "talk", { after: 0, signal: AbortSignal.abort() }],
+    follow: [who, "talk", { after: 0 }],
     rewrite: [who, "talk", [message]],
     undo: [who, "talk"],
     redo: [who, "talk"],
@@ -304,16 +305,23 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     [],
     [null],
     [[]],
-    new Date(0),
     () => "x",
     10n,
     Symbol("x"),
   ];
-  /** A method's promise; of `follow`, its first message. */
+  /** A method's promise; of `follow`, its first message, which it does not wait for. */
   function called(name: keyof Sessions, args: readonly unknown[]): Promise<unknown> {
     const method = sessions[name] as (...args: readonly unknown[]) => unknown;
+    if (name === "follow") {
+      const [asker, id, options] = args;
+      const signal = AbortSignal.abort();
+      const ended =
+        Object.prototype.toString.call(options) === "[object Object]"
+          ? { ...(options as object), signal }
+          : options;
+      return (method(asker, id, ended) as AsyncGenerator<unknown>).next();
+    }
     const result = method(...args);
-    if (name === "follow") return (result as AsyncGenerator<unknown>).next();
     expect(result).toBeInstanceOf(Promise);
     return result as Promise<unknown>;
   }
@@ -362,14 +370,14 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
   ])("is never shown to %j", async (asker) => {
     const nobody = asker as { person: string };
     for (const read of [
-      sessions.history(nobody, "kept"),
-      sessions.list(nobody),
-      sessions.search(nobody, "remember"),
-      sessions.export(nobody, "kept"),
-      sessions.find(nobody, "kept"),
-      sessions.stats(nobody),
+      () => sessions.history(nobody, "kept"),
+      () => sessions.list(nobody),
+      () => sessions.search(nobody, "remember"),
+      () => sessions.export(nobody, "kept"),
+      () => sessions.find(nobody, "kept"),
+      () => sessions.stats(nobody),
     ]) {
-      expect((await refusal(read)).code).toBe("invalid_input");
+      expect((await refusal(read())).code).toBe("invalid_input");
     }
   });
 
@@ -572,23 +580,23 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     expect(await sessions.remove(who, id)).toBe(false);
     expect(await sessions.release(who, id, "x")).toBe(false);
     for (const change of [
-      sessions.append(who, id, { role: "user", text: "x" }),
-      sessions.rewrite(who, id, []),
-      sessions.undo(who, id),
-      sessions.redo(who, id),
-      sessions.rewind(who, id, { seq: 1 }),
-      sessions.compress(who, id, "x"),
-      sessions.restore(who, id, 1),
-      sessions.fork(who, id),
-      sessions.recordUsage(who, id, {}),
-      sessions.title(who, id, "x"),
-      sessions.change(who, id, {}),
-      sessions.archive(who, id),
-      sessions.hold(who, id, "x", 1),
-      sessions.reset(who, 999_999),
-      sessions.follow(who, id)[Symbol.asyncIterator]().next(),
+      () => sessions.append(who, id, { role: "user", text: "x" }),
+      () => sessions.rewrite(who, id, []),
+      () => sessions.undo(who, id),
+      () => sessions.redo(who, id),
+      () => sessions.rewind(who, id, { seq: 1 }),
+      () => sessions.compress(who, id, "x"),
+      () => sessions.restore(who, id, 1),
+      () => sessions.fork(who, id),
+      () => sessions.recordUsage(who, id, {}),
+      () => sessions.title(who, id, "x"),
+      () => sessions.change(who, id, {}),
+      () => sessions.archive(who, id),
+      () => sessions.hold(who, id, "x", 1),
+      () => sessions.reset(who, 999_999),
+      () => sessions.follow(who, id)[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(change)).code).toBe("not_found");
+      expect((await refusal(change())).code).toBe("not_found");
     }
   });
 });
@@ -603,19 +611,19 @@ describe.each(MODES)("a store (%s)", (mode) => {
     await Promise.all([store.close(), store.close()]);
     expect(await last).toEqual([1]);
     for (const call of [
-      sessions.append(who, "kept", { role: "user", text: "too late" }),
-      sessions.history(who, "kept"),
-      sessions.messages(who, "kept"),
-      sessions.list(who),
-      sessions.search(who, "just"),
-      sessions.open({ platform: "telegram", chatId: "1" }),
-      sessions.remove(who, "kept"),
-      sessions.stats(who),
-      store.work({ now: 0 }),
-      store.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
-      sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
+      () => sessions.append(who, "kept", { role: "user", text: "too late" }),
+      () => sessions.history(who, "kept"),
+      () => sessions.messages(who, "kept"),
+      () => sessions.list(who),
+      () => sessions.search(who, "just"),
+      () => sessions.open({ platform: "telegram", chatId: "1" }),
+      () => sessions.remove(who, "kept"),
+      () => sessions.stats(who),
+      () => store.work({ now: 0 }),
+      () => store.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
+      () => sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
     ]) {
-      expect((await refusal(call)).code).toBe("closed");
+      expect((await refusal(call())).code).toBe("closed");
     }
     await store.close();
     const again = await sqliteStore({ file, mode });

@@ -33,6 +33,8 @@ export interface Routing {
   /** Whom the account belongs to, when configuration says so; else the store knows or makes one. */
   readonly person?: PersonId;
   readonly reset: ResetInstants;
+  /** Whether the person is told when the policy starts afresh. Default true. */
+  readonly notify?: boolean;
   /** Used only when a new session is needed. */
   readonly newSession: NewSession;
   readonly now: number;

@@ -10,9 +10,19 @@ export interface NewDelivery {
 }
 
 export type DeliveryState =
-  | { readonly state: "waiting"; readonly attempts: number; readonly nextAt: number; readonly lastError?: string }
+  | {
+      readonly state: "waiting";
+      readonly attempts: number;
+      readonly nextAt: number;
+      readonly lastError?: string;
+    }
   | { readonly state: "sending"; readonly attempts: number; readonly runner?: string }
-  | { readonly state: "sent"; readonly attempts: number; readonly at: number; readonly platformMessageId?: string }
+  | {
+      readonly state: "sent";
+      readonly attempts: number;
+      readonly at: number;
+      readonly platformMessageId?: string;
+    }
   | { readonly state: "dead"; readonly attempts: number; readonly at: number; readonly lastError: string };
 
 export interface Delivery {

@@ -6,10 +6,10 @@ import { indexedText, searchTerms } from "./search-terms.ts";
 
 const db = new Database(":memory:");
 db.exec(
-  `create virtual table t using fts5(x, tokenize="${FTS5_TOKENIZE}", content='', contentless_delete=1);
+  `create virtual table t using fts5(x, tokenize="${FTS5_TOKENIZE}", content='');
    create virtual table v using fts5vocab(t, 'instance')`,
 );
-const clear = db.prepare("delete from t");
+const clear = db.prepare("insert into t(t) values ('delete-all')");
 const insert = db.prepare("insert into t(rowid, x) values (?, ?)");
 const select = db.prepare<[string], number>("select rowid from t where t match ? order by rowid").pluck();
 const vocabulary = db.prepare<[], string>("select term from v where doc = 1 order by offset").pluck();

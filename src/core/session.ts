@@ -51,6 +51,9 @@ export interface NewSession {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
+/** What is not said of a fork is as in its origin. */
+export type ForkedSession = Omit<NewSession, "kind" | "owner"> & { readonly kind?: SessionKind };
+
 /** Fields a session's owner may change. `undefined` leaves, `null` clears. */
 export interface SessionChange {
   readonly cwd?: string | null;

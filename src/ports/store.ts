@@ -16,7 +16,7 @@ import type { Asker } from "../core/owner.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
 import type { Runner } from "../core/runner.ts";
-import type { NewSession, Session, SessionChange } from "../core/session.ts";
+import type { ForkedSession, NewSession, Session, SessionChange } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { ImportedSession } from "../core/transfer.ts";
 import type { Accept, Accepted, Blob, Claim, Finish, Finished, Shown, Turn } from "../core/turn.ts";
@@ -68,7 +68,7 @@ export interface Shapes {
   switchTo(input: Ask & { readonly conversation: number } & Now): Maybe<Opened>;
   reshape(input: Reshape): Maybe<Reshaped>;
   /** A new session that shows what the other shows now, or its first `keep` messages. */
-  fork(input: Ask & { readonly newSession: NewSession; readonly keep?: number } & Now): Maybe<Session>;
+  fork(input: Ask & { readonly newSession: ForkedSession; readonly keep?: number } & Now): Maybe<Session>;
   /** Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage. */
   setTitle(input: Ask & { readonly title?: string; readonly numbered?: boolean }): Maybe<Session>;
   change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;

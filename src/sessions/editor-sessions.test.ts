@@ -543,3 +543,11 @@ describe("removing", () => {
     expect(await home.sessions.get(who, chat.id)).toBeDefined();
   });
 });
+
+describe("an editor's session made elsewhere", () => {
+  it("is in the current folder when it has none", async () => {
+    const home = await openHome();
+    const { id } = await home.sessions.create(who, { kind: "editor" });
+    expect(await editor(home).get(id)).toMatchObject({ cwd: "." });
+  });
+});

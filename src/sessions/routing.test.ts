@@ -226,6 +226,7 @@ describe("when a conversation starts afresh", () => {
     const { sessions, clock } = await openHome();
     const options = policy({ mode: "idle", idleMinutes: 30 });
     const before = await sessions.open(dm(1), options);
+    await sessions.append(everyone, before.session.id, { role: "user", text: "hello" });
     clock.pass(60 * MINUTE);
     const after = await sessions.open(dm(1), options);
     expect(after.session.id).not.toBe(before.session.id);
@@ -308,9 +309,10 @@ describe("when a conversation starts afresh", () => {
 
   it("remembers what is still to be told, through a restart, until each was told once", async () => {
     const home = await openHome();
-    await home.sessions.open(dm(1));
+    const { session, conversation } = await home.sessions.open(dm(1));
+    await home.sessions.append(everyone, session.id, { role: "user", text: "hello" });
     home.clock.pass(2 * DAY);
-    const { conversation } = await home.sessions.open(dm(1));
+    await home.sessions.open(dm(1));
     const { sessions } = await home.restart();
     expect((await sessions.open(dm(1))).fresh).toMatchObject({ noteDue: true, noticeDue: true });
     await sessions.markShown(conversation.number, { note: true });
@@ -318,6 +320,23 @@ describe("when a conversation starts afresh", () => {
     await sessions.markShown(conversation.number, { notice: true });
     expect((await sessions.open(dm(1))).fresh).toBeUndefined();
     await sessions.markShown(12345, { note: true });
+  });
+
+  it("notifies a person who had said something, where the policy says so and not on excluded platforms", async () => {
+    const { sessions, clock } = await openHome();
+    const told = async (from: SourceInput, change: Partial<ResetPolicy>, words: number) => {
+      const { session } = await sessions.open(from, policy(change));
+      for (let i = 0; i < words; i++)
+        await sessions.append(everyone, session.id, { role: "user", text: "hello" });
+      clock.pass(2 * DAY);
+      const { fresh } = await sessions.open(from, policy(change));
+      return [fresh?.noteDue, fresh?.noticeDue];
+    };
+    expect(await told(dm(1), {}, 1)).toEqual([true, true]);
+    expect(await told(dm(2), {}, 0)).toEqual([true, false]);
+    expect(await told(dm(3), { notify: false }, 1)).toEqual([true, false]);
+    expect(await told(dm(4), { notifyExcludePlatforms: ["telegram"] }, 1)).toEqual([true, false]);
+    expect(await told({ platform: "webhook", chatId: "1" }, {}, 1)).toEqual([true, false]);
   });
 
   it("waits while work is held, however old it is, and starts afresh once that is released", async () => {
@@ -592,5 +611,46 @@ describe("beginning anew, and going back", () => {
       "p_alice",
     ]);
     expect(await sessions.conversations(everyone, group("x"))).toHaveLength(2);
+  });
+});
+
+describe("a conversation that is started anew", () => {
+  it("begins anew with its counters at nothing, and leaves the old session's as they were", async () => {
+    const { sessions } = await openHome();
+    const { session, conversation } = await sessions.open(dm(99));
+    const who = { person: session.owner };
+    await sessions.append(who, session.id, { role: "user", text: "hello" });
+    await sessions.recordUsage(who, session.id, {
+      inputTokens: 200,
+      outputTokens: 100,
+      lastPromptTokens: 42,
+    });
+    const fresh = (await sessions.reset(who, conversation.number)).session;
+    expect(fresh).toMatchObject({ messageCount: 0, usage: { totalTokens: 0, lastPromptTokens: 0 } });
+    const old = await sessions.get(who, session.id);
+    expect(old).toMatchObject({ messageCount: 1, usage: { totalTokens: 300, lastPromptTokens: 42 } });
+  });
+});
+
+describe("the notice of a fresh start", () => {
+  const idle = { mode: "idle", idleMinutes: 30 } as const;
+
+  it.each([
+    ["is due when people had spoken", {}, true, true],
+    ["is not due when nobody had said anything", {}, false, false],
+    ["is not due when the policy keeps quiet", { notify: false }, true, false],
+    [
+      "is not due on a platform that the policy leaves out",
+      { notifyExcludePlatforms: ["telegram"] },
+      true,
+      false,
+    ],
+  ])("%s; the model is told all the same", async (_, change, spoken, due) => {
+    const { sessions, clock } = await openHome();
+    const { session } = await sessions.open(dm(99), policy({ ...idle, ...change }));
+    if (spoken) await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
+    clock.pass(HOUR);
+    const { fresh } = await sessions.open(dm(99), policy({ ...idle, ...change }));
+    expect(fresh).toMatchObject({ noteDue: true, noticeDue: due, hadActivity: spoken });
   });
 });

@@ -46,6 +46,7 @@ export function routingOf(
     profile: settings.profile,
     scope: scopeFor(settings.scope, where.platform),
     reset: resetInstants(policy, now, settings.zone),
+    notify: policy.notify && !policy.notifyExcludePlatforms.includes(where.platform),
     newSession: { id: newSessionId(settings), kind: options.kind ?? "chat" },
     now,
     ...(options.person !== undefined && { person: options.person }),

@@ -215,13 +215,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     versions: (who, id) => store.versions({ asker: who, session: id }),
     restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
-    async fork(who, id, { keep, id: wanted = newId(), kind, title: raw, ...rest } = {}) {
+    async fork(who, id, { keep, id: wanted = newId(), title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
       const newSession = {
         ...rest,
         id: assertSessionId(wanted),
-        kind: kind ?? "chat",
         ...(title !== undefined && { title }),
       };
       return unrefused(await store.fork({ ...ask, newSession, ...(keep !== undefined && { keep }) }));

@@ -5,6 +5,7 @@ import {
   ANN,
   assertRefused,
   BOB,
+  DAY,
   EVERYONE,
   GROUP,
   inGroup,
@@ -212,6 +213,30 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual([ended.endedAt, ended.endReason], [T0 + 1, "closed"]);
       const open = unrefused(await store.change({ ...ask, change: { ended: false } }));
       assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
+    });
+
+    rule("ended twice keep the first reason and instant", async ({ open, store, get }) => {
+      const { session, conversation } = await open(ANN);
+      const ask = { asker: { person: session.owner }, session: session.id };
+      for (const now of [T0 + 1, T0 + 2])
+        unrefused(await store.change({ ...ask, change: { ended: true }, now }));
+      const ended = async () => {
+        const { endedAt, endReason } = await get(session.id);
+        return [endedAt, endReason];
+      };
+      assert.deepEqual(await ended(), [T0 + 1, "closed"]);
+      // A conversation still goes on in it, so it is not cleared away.
+      const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: true, now: T0 + DAY };
+      assert.deepEqual(await store.prune(prune), []);
+      const newSession = { id: "next", kind: "chat" } as const;
+      unrefused(
+        await store.reset({ asker: EVERYONE, conversation: conversation.number, newSession, now: T0 + 3 }),
+      );
+      assert.deepEqual(await ended(), [T0 + 1, "closed"]);
+      assert.deepEqual(
+        (await store.prune(prune)).map(({ id }) => id),
+        [session.id],
+      );
     });
 
     rule("count tokens and cost as they come", async ({ create, store }) => {

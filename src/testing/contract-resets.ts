@@ -61,6 +61,19 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(opened.fresh?.hadActivity, false);
     });
 
+    rule("owes a notice only where it is wanted and where someone had spoken", async ({ talk, open }) => {
+      const stale = { now: T0 + HOUR, reset: STALE };
+      const due = async (source: typeof ANN, notify?: boolean) => {
+        const { fresh } = await open(source, { ...stale, ...(notify !== undefined && { notify }) });
+        return [fresh?.noteDue, fresh?.noticeDue];
+      };
+      for (const name of ["told", "not-told"]) await talk(inGroup(name), "hello", "hi");
+      await open(inGroup("silent"));
+      assert.deepEqual(await due(inGroup("told"), true), [true, true]);
+      assert.deepEqual(await due(inGroup("not-told"), false), [true, false]);
+      assert.deepEqual(await due(inGroup("silent")), [true, false]);
+    });
+
     rule("starts a new session at the daily hour", async ({ talk, open, get }) => {
       const old = await talk(ANN, "hello", "hi");
       const opened = await open(ANN, { now: T0 + HOUR, reset: { dailyBefore: T0 + 1 } });

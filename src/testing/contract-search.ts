@@ -53,6 +53,24 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       },
     );
 
+    rule("shows the best match first, and the newest of equal ones", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      await scene.say(
+        id,
+        user("rivers and hills and clouds and a fox somewhere among so many other words"),
+        user("fox fox fox"),
+        user("a fox"),
+        user("a fox"),
+      );
+      // What waits for the index stands newest first; in it, the best first.
+      await nudge(scene);
+      const hits = await scene.store.search({ asker: EVERYONE, text: "fox" });
+      assert.deepEqual(
+        hits.map((hit) => hit.seq),
+        [2, 4, 3, 1],
+      );
+    });
+
     rule("finds any part of a text in a script without spaces", async (scene) => {
       const { id } = await scene.create("p_ann");
       await scene.say(

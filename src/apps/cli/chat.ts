@@ -56,7 +56,7 @@ export async function chat({ input, output, notices, environment }: ChatStreams)
     for await (const line of lines) {
       if (line.trim() !== "") {
         const { turn, session, fresh } = await accept(store, line, claim);
-        if (fresh?.noticeDue && fresh.hadActivity) notices.write(`${noticeOf(fresh)}\n`);
+        if (fresh?.noticeDue) notices.write(`${noticeOf(fresh)}\n`);
         await answer(store, turn ?? (await nextTurn(store, session, claim)), claim, say);
       }
       if (isTerminal) lines.prompt();

@@ -57,7 +57,7 @@ export function inProcess(options: SqliteOptions): Transport {
     },
     onChange(listener) {
       listeners.add(listener);
-      if (poll === undefined) {
+      if (poll === undefined && !isClosed) {
         let seen = writer.foreignCommits();
         poll = setInterval(() => {
           const now = writer.foreignCommits();

@@ -26,9 +26,12 @@ export function remove(db: Db, input: Ask & { now: number }): boolean | Refused 
   return true;
 }
 
+/** One that was closed by hand may still be where a conversation goes on. */
+const NOBODY_THERE = "not exists (select 1 from conversations c where c.session = s.n)";
+
 export function prune(db: Db, input: Prune): Session[] {
   const { where, values } = visibleSql(input.asker);
-  const conditions = [where, "s.removed_at is null", "s.ended_at is not null", "s.last_at < ?"];
+  const conditions = [where, "s.removed_at is null", "s.ended_at is not null", "s.last_at < ?", NOBODY_THERE];
   const bound: unknown[] = [...values, input.before];
   if (input.platform !== undefined) {
     conditions.push("s.platform = ?");

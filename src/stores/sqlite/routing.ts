@@ -4,7 +4,7 @@ import { identityOf, isShared, participantOf } from "../../core/identity.ts";
 import { handleFor } from "../../core/ids.ts";
 import { sessionKey } from "../../core/key.ts";
 import { chatOf } from "../../core/owner.ts";
-import { resetReason } from "../../core/reset-policy.ts";
+import { type ResetReason, resetReason } from "../../core/reset-policy.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import { type AccountRow, accountByNumber, personOf, resolveAccount } from "./accounts.ts";
@@ -139,7 +139,8 @@ function renew(
   const { source, now, reset } = input;
   const owner = ownerOf(source, conversation.person ?? undefined);
   const session = createSession(db, input.newSession, { profile: input.profile, source, now, owner });
-  point(db, conversation, session, reason, now, reason === "new" ? undefined : reason);
+  const notify = input.notify !== false && old.human_count > 0;
+  point(db, conversation, session, reason, now, reason === "new" ? undefined : { reason, notify });
   const decision = reason === "new" ? "new" : "reset";
   decide(db, conversation.n, now, decision, {
     ...(reason !== "new" && { reason, activeAt: conversation.active_at, reset }),
@@ -156,19 +157,18 @@ export function point(
   session: SessionRow,
   reason: EndReason,
   now: number,
-  fresh?: "idle" | "daily",
+  fresh?: { readonly reason: ResetReason; readonly notify: boolean },
 ): void {
   const old = sessionRow(db, conversation.session);
-  const due = fresh === undefined ? 0 : 1;
   db.run(
     sql.pointConversation,
     session.n,
     now,
-    fresh ?? null,
+    fresh?.reason ?? null,
     fresh === undefined ? null : Math.min(1, old.human_count),
     fresh === undefined ? null : old.n,
-    due,
-    due,
+    fresh === undefined ? 0 : 1,
+    fresh?.notify ? 1 : 0,
     conversation.n,
   );
   if (old.n === session.n) return;
@@ -213,9 +213,10 @@ export function createSession(
 function freeId(db: Db, id: string): string {
   let free = id;
   while (db.get("select 1 from sessions where id = ?", free) !== undefined) {
-    const tail = Number.parseInt(free.slice(-8), 16);
-    if (Number.isNaN(tail)) throw new PostriderError("invalid_input", `There is a session ${id} already.`);
-    free = free.slice(0, -8) + ((tail + 1) % 2 ** 32).toString(16).padStart(8, "0");
+    const chance = /_([0-9a-f]{8})$/.exec(free)?.[1];
+    if (chance === undefined) throw new PostriderError("invalid_input", `There is a session ${id} already.`);
+    const next = (Number.parseInt(chance, 16) + 1) % 2 ** 32;
+    free = free.slice(0, -8) + next.toString(16).padStart(8, "0");
   }
   return free;
 }

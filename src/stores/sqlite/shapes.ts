@@ -1,7 +1,7 @@
 import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { KEPT_VERSIONS, KEPT_VERSIONS_MS, type Reshape, type Reshaped } from "../../core/reshape.ts";
-import type { NewSession, Session } from "../../core/session.ts";
+import type { ForkedSession, Session } from "../../core/session.ts";
 import {
   type ClosedPiece,
   compressed,
@@ -124,7 +124,7 @@ export function reshape(db: Db, input: Reshape): Reshaped | Refused {
 
 export function fork(
   db: Db,
-  input: Ask & { newSession: NewSession; keep?: number; now: number },
+  input: Ask & { newSession: ForkedSession; keep?: number; now: number },
 ): Session | Refused {
   const origin = ownedSession(db, input.asker, input.session);
   if (origin === undefined) return refuse("not_found", "There is no such session.");
@@ -136,6 +136,7 @@ export function fork(
   const title = wanted === undefined ? undefined : numberedTitle(db, origin, wanted);
   const { title: _title, ...rest } = input.newSession;
   const carried = {
+    kind: origin.kind,
     ...(origin.cwd !== null && { cwd: origin.cwd }),
     ...(origin.model !== null && { model: origin.model }),
     ...(origin.provider !== null && { provider: origin.provider }),

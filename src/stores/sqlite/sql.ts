@@ -61,8 +61,9 @@ export const touchConversation = "update conversations set active_at = max(activ
 export const pointConversation = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
   fresh_previous = ?, note_due = ?, notice_due = ? where n = ?`;
+/** Whoever closed it first said why. */
 export const endIfLeft = `
-update sessions set ended_at = ?, end_reason = ?
+update sessions set ended_at = coalesce(ended_at, ?), end_reason = coalesce(end_reason, ?)
 where n = ? and not exists (select 1 from conversations where session = sessions.n)`;
 export const reopen = "update sessions set ended_at = null, end_reason = null where n = ?";
 export const activeWork = `

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { PostriderError } from "../../core/errors.ts";
 import type { Reads, Store } from "../../ports/store.ts";
 import { closed, openChannel } from "./channel.ts";
 import { type Db, openReader } from "./connection.ts";
@@ -40,12 +41,23 @@ export interface Transport {
 
 /** Opens, and if need be creates, a database. */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
+  checkOptions(options);
   const settings = { ...options, file: resolve(options.file) };
   const transport = options.mode === "in-process" ? inProcess(settings) : await throughWorkers(settings);
   const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
   for (const name of keys(WRITES)) store[name] = (input: unknown) => transport.write(name, input);
   for (const name of keys(READS)) store[name] = (input: unknown) => transport.read(name, input);
   return store as unknown as Store;
+}
+
+function checkOptions(options: SqliteOptions): void {
+  const { file, mode = "workers", maxBytes = 1 } = options ?? {};
+  const wrong = (field: string, expected: string): PostriderError =>
+    new PostriderError("invalid_input", `${field} must be ${expected}.`, { details: { field } });
+  if (typeof file !== "string" || file === "" || file.includes("\0"))
+    throw wrong("file", "the path of a file");
+  if (mode !== "workers" && mode !== "in-process") throw wrong("mode", "workers or in-process");
+  if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw wrong("maxBytes", "a number of bytes");
 }
 
 /**
