@@ -11,6 +11,7 @@ const steps = [
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],
   ["coverage table", "node", ["scripts/check-coverage.mjs"]],
+  ["exported names", "node", ["scripts/check-exports.mjs"]],
   ...examples.map((name) => [
     `example ${name}`,
     "node",

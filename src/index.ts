@@ -49,7 +49,7 @@ export {
 export type { Accept, Accepted, Blob, Claim, Finish, Finished, Turn, TurnOutcome } from "./core/turn.ts";
 export { addUsage, emptyUsage, type Usage, type UsageDelta } from "./core/usage.ts";
 export type { Clock } from "./ports/clock.ts";
-export type { Store } from "./ports/store.ts";
+export type { Shape, Store } from "./ports/store.ts";
 export {
   type EditorCreate,
   type EditorListed,
@@ -59,6 +59,7 @@ export {
   editorSessions,
 } from "./sessions/editor-sessions.ts";
 export type { SessionExport } from "./sessions/export.ts";
+export type { FollowOptions } from "./sessions/follow.ts";
 export type { DataPart, MessageInput } from "./sessions/message-input.ts";
 export { DEFAULT_RESET, type RoutingOptions, type RoutingSettings, routingOf } from "./sessions/routing.ts";
 export {

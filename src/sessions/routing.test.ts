@@ -654,3 +654,19 @@ describe("the notice of a fresh start", () => {
     expect(fresh).toMatchObject({ noteDue: true, noticeDue: due, hadActivity: spoken });
   });
 });
+
+describe("a talk that goes on by its session's id", () => {
+  it("is not cut off by the silence of its chat: what a person says there counts, opening does not", async () => {
+    const { sessions, clock } = await openHome();
+    const idle = policy({ mode: "idle", idleMinutes: 60 });
+    const { session } = await sessions.open(dm(99), idle);
+    const who = { person: session.owner };
+    clock.pass(50 * MINUTE);
+    await sessions.append(who, session.id, { role: "user", text: "still here" });
+    clock.pass(50 * MINUTE);
+    expect((await sessions.open(dm(99), idle)).session.id).toBe(session.id);
+    await sessions.append(who, session.id, { role: "assistant", text: "by the way" });
+    clock.pass(50 * MINUTE);
+    expect((await sessions.open(dm(99), idle)).fresh?.reason).toBe("idle");
+  });
+});

@@ -522,6 +522,14 @@ describe("a fork", () => {
     await expect(sessions.fork(who, id, { keep: -1 })).rejects.toMatchObject(code("invalid_input"));
   });
 
+  it("takes a title of its own as it is, where that is free", async () => {
+    const { sessions } = await openHome();
+    const person = { person: OWNER };
+    const { id } = await sessions.create(person, { title: "plan" });
+    expect((await sessions.fork(person, id, { title: "plan #7" })).title).toBe("plan #7");
+    expect((await sessions.fork(person, id, { title: "plan" })).title).toBe("plan #8");
+  });
+
   it("of a titled session gets the next number", async () => {
     const { sessions } = await openHome();
     const { id } = await sessions.create(who, { title: "plan" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { unrefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
@@ -67,6 +68,15 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
       await reshape(id, { kind: "rewrite", messages: [] });
       assert.deepEqual(await shows(copy.id), ["short", "a2", "q3"]);
+    });
+
+    rule("is of the same kind, unless told otherwise", async ({ create, store, newId }) => {
+      const { id } = await create("p_ann", FOUR, { kind: "editor" });
+      const forked = async (more: { kind?: "job" }) => {
+        const newSession = { id: newId(), ...more };
+        return unrefused(await store.fork({ asker: EVERYONE, session: id, newSession, now: T0 })).kind;
+      };
+      assert.deepEqual([await forked({}), await forked({ kind: "job" })], ["editor", "job"]);
     });
 
     rule("takes the next number of a title", async ({ create, fork }) => {

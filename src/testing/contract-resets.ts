@@ -244,8 +244,9 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       unrefused(await store.fork({ ...ask, newSession, now: later }));
       unrefused(await store.reshape({ ...ask, kind: "undo", now: later }));
       await say(session.id, assistant("later", { at: later }));
-      const [same] = await store.conversations({ asker, source: ANN });
-      assert.equal(same?.activeAt, T0);
+      const opened = await open(ANN, { now: later });
+      assert.deepEqual([opened.session.id, opened.conversation.activeAt], [session.id, T0]);
+      await store.append({ ...ask, messages: [user("and you?")], now: later });
       assert.equal((await open(ANN, { now: later })).conversation.activeAt, later);
     });
 
@@ -274,8 +275,9 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       },
     );
 
-    rule("never moves backwards", async ({ open }) => {
-      await open(ANN, { now: T0 + HOUR });
+    rule("never moves backwards", async ({ open, take }) => {
+      await take(ANN, "hello", { now: T0 + HOUR });
+      await take(ANN, "from a slower clock", { now: T0 });
       assert.equal((await open(ANN, { now: T0 })).conversation.activeAt, T0 + HOUR);
     });
   });

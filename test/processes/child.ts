@@ -90,7 +90,7 @@ async function work({ from, until }: Order): Promise<Answer> {
   await store.beat({ runner, now: Date.now() });
   const own = `own-${role}`;
   await sessions.create(who, { id: own });
-  await new Promise((resolve) => setTimeout(resolve, from - instant()));
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, from - instant())));
 
   /** Does one thing after the other until the time is over. */
   async function loop(step: (n: number) => Promise<void>): Promise<void> {

@@ -189,6 +189,28 @@ describe("listeners", () => {
 });
 
 describe("a program", () => {
+  const run = async (program: string): Promise<string> => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+    return stdout;
+  };
+
+  for (const mode of ["workers", "in-process"] as const) {
+    it(`has its write although a listener of its own failed (${mode})`, async () => {
+      const program = `
+        import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
+        const options = { file: ${JSON.stringify(join(folder, "postrider.db"))}, mode: "${mode}" };
+        process.on("uncaughtException", (error) => console.log("failed:", error.message));
+        const store = await sqliteStore(options);
+        store.onChange(() => { throw new Error("listener"); });
+        store.onChange(() => console.log("told"));
+        const session = { id: "s1", kind: "chat", owner: "p_ann" };
+        await store.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
+        await store.close();
+      `;
+      expect((await run(program)).split("\n").slice(0, 3)).toEqual(["failed: listener", "told", "stored"]);
+    });
+  }
+
   it("ends by itself although it left its store open, with everything stored", async () => {
     const program = `
       import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
@@ -196,8 +218,7 @@ describe("a program", () => {
       const session = { id: "s1", kind: "chat", owner: "p_ann" };
       void store.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
     `;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
-    expect(stdout).toBe("stored\n");
+    expect(await run(program)).toBe("stored\n");
     const store = await opened("in-process");
     expect(await store.find({ asker: ann, text: "s1" })).toHaveLength(1);
   });

@@ -21,6 +21,22 @@ export function retryBusy<T>(attempt: () => T): T {
   }
 }
 
+/**
+ * The same without stopping the thread. A read waits for nobody, except while another process repairs the log of
+ * one that was killed.
+ */
+export async function retryBusyLater<T>(attempt: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + BUSY_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}
+
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "";

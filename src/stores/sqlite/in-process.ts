@@ -1,6 +1,6 @@
 import { closed } from "./channel.ts";
 import { openReader } from "./connection.ts";
-import { storeError } from "./failure.ts";
+import { retryBusyLater, storeError } from "./failure.ts";
 import { type Call, read } from "./operations.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { startWriter } from "./writer.ts";
@@ -27,15 +27,16 @@ export function inProcess(options: SqliteOptions): Transport {
     queue = [];
     if (batch.length === 0) return;
     const outcomes = writer.run(batch.map(({ call }) => call));
+    changed();
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index] ?? { error: closed() };
       if ("error" in outcome) reject(outcome.error);
       else resolve(outcome.value);
     });
-    changed();
   }
+  /** Each by itself: a listener's failure is its own, not that of the write it is told of. */
   function changed(): void {
-    for (const listener of listeners) listener();
+    for (const listener of listeners) queueMicrotask(listener);
   }
 
   return {
@@ -48,9 +49,11 @@ export function inProcess(options: SqliteOptions): Transport {
       });
     },
     async read(name, input) {
-      if (isClosed) throw closed();
       try {
-        return read(name)(reader, input);
+        return await retryBusyLater(() => {
+          if (isClosed) throw closed();
+          return read(name)(reader, input);
+        });
       } catch (error) {
         throw storeError(error, options.file);
       }

@@ -26,7 +26,6 @@ export interface Routed {
 export function open(db: Db, input: Open): Opened {
   const routed = route(db, input, input.fresh ?? false);
   const { conversation } = routed;
-  db.run(sql.touchConversation, input.now, conversation.n);
   const [origin, name] = originColumns(input.source);
   if (routed.session.origin !== origin || routed.session.display_name !== name) {
     db.run(sql.refreshOrigin, origin, name, routed.session.n);

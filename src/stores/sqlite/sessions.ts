@@ -98,8 +98,13 @@ export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boole
   return toSession(sessionRow(db, session.n));
 }
 
+/** The title itself where nobody has it, else the next number of its lineage. */
+export function freeTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
+  return ownerOfTitle(db, session.owner, title) === undefined ? title : numberedTitle(db, session, title);
+}
+
 /** The next of the title's lineage among the same owner's titles; a session's own is not in its own way. */
-export function numberedTitle(
+function numberedTitle(
   db: Db,
   { owner }: Pick<SessionRow, "owner">,
   title: string,
@@ -215,7 +220,7 @@ function sourceOf(row: ConversationRow) {
   };
 }
 
-export function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
+function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
   return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
 }
 

@@ -24,7 +24,7 @@ import type { Db } from "./connection.ts";
 import { createSession, sessionRow } from "./routing.ts";
 import { messageId, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { numberedTitle } from "./sessions.ts";
+import { freeTitle } from "./sessions.ts";
 import * as sql from "./sql.ts";
 import { ownedSession } from "./visible.ts";
 
@@ -132,9 +132,8 @@ export function fork(
     return refuse("invalid_input", `There is a session ${input.newSession.id} already.`, { field: "id" });
   }
   const { now } = input;
-  const wanted = input.newSession.title ?? origin.title ?? undefined;
-  const title = wanted === undefined ? undefined : numberedTitle(db, origin, wanted);
-  const { title: _title, ...rest } = input.newSession;
+  const { title: wanted = origin.title ?? undefined, ...rest } = input.newSession;
+  const title = wanted === undefined ? undefined : freeTitle(db, origin, wanted);
   const carried = {
     kind: origin.kind,
     ...(origin.cwd !== null && { cwd: origin.cwd }),

@@ -58,6 +58,8 @@ insert into conversations (profile, platform, chat_type, chat_id, thread_id, acc
   groups_per_user, threads_per_user, session, active_at, created_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
+export const touchConversationsOf =
+  "update conversations set active_at = max(active_at, ?) where session = ?";
 export const pointConversation = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
   fresh_previous = ?, note_due = ?, notice_due = ? where n = ?`;

@@ -125,11 +125,12 @@ describe("any course of conversations", () => {
           await compare(store, world);
           await compareSearch(store, world);
           for (const { id } of world.living) await store.remove({ asker: ann, session: id, now: NOW });
+          await store.close();
+          expect(leftovers(file)).toEqual({});
         } finally {
           await store.close();
+          await rm(folder, { recursive: true, force: true });
         }
-        expect(leftovers(file)).toEqual({});
-        await rm(folder, { recursive: true, force: true });
       }),
       { numRuns: 60 },
     );

@@ -3,7 +3,7 @@ import { PostriderError } from "../../core/errors.ts";
 import type { Reads, Store } from "../../ports/store.ts";
 import { closed, openChannel } from "./channel.ts";
 import { type Db, openReader } from "./connection.ts";
-import { storeError } from "./failure.ts";
+import { retryBusyLater, storeError } from "./failure.ts";
 import { inProcess } from "./in-process.ts";
 import { READS, read, WRITES, type Writes } from "./operations.ts";
 import { divided, historyRuns, lengthOf, messagesRuns, type Run, readRuns, toMessages } from "./reading.ts";
@@ -67,8 +67,9 @@ function checkOptions(options: SqliteOptions): void {
 async function throughWorkers(options: SqliteOptions): Promise<Transport> {
   const { file } = options;
   const listeners = new Set<() => void>();
+  // Each by itself: a listener's failure is its own, not that of the write it is told of.
   const changed = (): void => {
-    for (const listener of listeners) listener();
+    for (const listener of listeners) queueMicrotask(listener);
   };
   const writer = await openChannel({ role: "writer", options }, changed);
   const here = openReader(file);
@@ -101,7 +102,9 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
     async read(name, input) {
       if (closing !== undefined) throw closed();
       try {
-        return await (LONG_READS.has(name) ? readThere(name, input) : readHere(name, input));
+        return await (LONG_READS.has(name)
+          ? readThere(name, input)
+          : retryBusyLater(() => readHere(name, input)));
       } catch (error) {
         throw storeError(error, file);
       }

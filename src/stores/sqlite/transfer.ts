@@ -6,7 +6,7 @@ import { insertMessages } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { createSession, originColumns, sessionRow } from "./routing.ts";
 import { toSession } from "./rows.ts";
-import { numberedTitle, ownerOfTitle, setUsage } from "./sessions.ts";
+import { freeTitle, setUsage } from "./sessions.ts";
 import { showRanges } from "./shapes.ts";
 import * as sql from "./sql.ts";
 
@@ -17,8 +17,7 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
   }
   if (!session.owner.startsWith("chat:")) ensurePerson(db, session.owner, now);
   const { title: wanted, ...rest } = session;
-  const isFree = wanted === undefined || ownerOfTitle(db, session.owner, wanted) === undefined;
-  const title = isFree ? wanted : numberedTitle(db, session, wanted);
+  const title = wanted === undefined ? undefined : freeTitle(db, session, wanted);
   const made = createSession(
     db,
     { ...rest, ...(title !== undefined && { title }) },

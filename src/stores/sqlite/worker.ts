@@ -2,7 +2,7 @@ import module from "node:module";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { PostriderError } from "../../core/errors.ts";
 import { openReader, type WriterOptions } from "./connection.ts";
-import { storeError } from "./failure.ts";
+import { retryBusy, storeError } from "./failure.ts";
 import { type Call, type Outcome, read } from "./operations.ts";
 import { startWriter } from "./writer.ts";
 
@@ -126,7 +126,7 @@ function serveReads(port: MessagePort): Serving {
   const db = openReader(options.file);
   const outcomeOf = (name: string, input: unknown): Outcome => {
     try {
-      return { value: read(name as Parameters<typeof read>[0])(db, input) };
+      return { value: retryBusy(() => read(name as Parameters<typeof read>[0])(db, input)) };
     } catch (error) {
       return { error };
     }

@@ -24,6 +24,7 @@ const REMOVES: ReadonlySet<string> = new Set(["remove", "prune"]);
 export function startWriter(options: WriterOptions): Writer {
   const db = openWriter(options);
   let unindexed = 0;
+  let commits = 0;
   // An earlier process may have left something.
   let idle: NodeJS.Timeout | undefined = setTimeout(indexWhenIdle, IDLE_MS).unref();
 
@@ -48,7 +49,14 @@ export function startWriter(options: WriterOptions): Writer {
         "error" in outcome ? { error: storeError(outcome.error, options.file) } : outcome,
       );
     },
-    foreignCommits: () => Number(db.pragma("data_version")),
+    foreignCommits() {
+      try {
+        commits = Number(db.pragma("data_version"));
+      } catch {
+        // Another process repairs the log of one that was killed. The next look tells.
+      }
+      return commits;
+    },
     close() {
       clearTimeout(idle);
       db.close();
