@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { text } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
 import { isRefused, unrefused } from "../core/refusal.ts";
 import {
@@ -165,6 +166,50 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const turn = await begin(inGroup("ann"), "and here?");
       assert.notEqual(turn.session, group);
       assert.notEqual(turn.session, other.session.id);
+    });
+
+    rule("into private leaves what waits in the group to the group", async (scene) => {
+      const { open, begin, take, finish, claim, store, beat } = scene;
+      await beat("r1");
+      const there = inGroup("ann");
+      const turn = await begin(there, "first", { person: "p_ann" });
+      await take(there, "second, for all of you", { person: "p_ann" });
+      const { number } = (await open(ANN, { person: "p_ann" })).conversation;
+      const move = { asker: ann, session: turn.session, conversation: number, now: T0 };
+      assertRefused(await store.switchTo(move), "session_busy");
+      await finish(turn, "an answer");
+      unrefused(await store.switchTo(move));
+      assert.equal(await claim(turn.session), undefined, "nothing of the group waits in the private session");
+      const [left] = await store.conversations({ asker: EVERYONE, source: there });
+      const next = present(await claim(present(left).session));
+      assert.deepEqual([next.session !== turn.session, next.target.chatId], [true, there.chatId]);
+      assert.deepEqual(textsOf(await store.messages({ asker: ann, session: turn.session })), [
+        "first",
+        "an answer",
+      ]);
+    });
+
+    rule("into private leaves a fork in the group its words and bytes", async (scene) => {
+      const { open, fork, store } = scene;
+      const { group } = await annHasTwo(scene);
+      const bytes = new Uint8Array([1, 2, 3]);
+      const hash = "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81";
+      const picture = { type: "image", blob: hash, mimeType: "image/png", size: 3 } as const;
+      const messages = [{ role: "user", parts: [text("a lighthouse"), picture] } as const];
+      unrefused(
+        await store.append({ asker: ann, session: group, messages, blobs: [{ hash, bytes }], now: T0 }),
+      );
+      const copy = await fork(group);
+      const { number } = (await open(ANN, { person: "p_ann" })).conversation;
+      unrefused(await store.switchTo({ asker: ann, session: group, conversation: number, now: T0 }));
+      await scene.talk(ANN, "just between us", "of course");
+      const found = await store.search({ asker: annInGroup, text: "lighthouse" });
+      assert.equal(found[0]?.after, undefined, "what was said next is not for the group");
+      assert.deepEqual(
+        found.map((hit) => hit.session),
+        [copy.id],
+      );
+      assert.deepEqual(await store.blob({ asker: annInGroup, hash }), bytes);
     });
 
     rule("by its fork never shows a chat what only its origin's owner may see", async (scene) => {

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PostriderError } from "../../core/errors.ts";
-import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./worker.ts";
+import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./thread.ts";
 
 /** Calls to one worker. Those of one tick travel together; a worker's death rejects every one that waits. */
 export interface Channel {

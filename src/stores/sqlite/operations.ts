@@ -8,8 +8,9 @@ import { prune, remove } from "./removal.ts";
 import { open } from "./routing.ts";
 import { beat, lease, retire, unlease } from "./runners.ts";
 import { search } from "./search.ts";
-import { change, create, hold, recordUsage, release, reset, setTitle, switchTo } from "./sessions.ts";
+import { change, create, hold, recordUsage, release, setTitle } from "./sessions.ts";
 import { fork, reshape } from "./shapes.ts";
+import { reset, switchTo } from "./switching.ts";
 import { importSession } from "./transfer.ts";
 import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
 

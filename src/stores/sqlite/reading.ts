@@ -19,9 +19,9 @@ import {
   toSession,
 } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { knownConversation, speaksIn } from "./sessions.ts";
 import { shownAt, viewOf } from "./shapes.ts";
 import * as sql from "./sql.ts";
+import { knownConversation, speaksIn } from "./switching.ts";
 import { ownedSession, readableSession, visible, visibleSql } from "./visible.ts";
 
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {

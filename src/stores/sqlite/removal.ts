@@ -84,10 +84,7 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
 /** Deletes what no kept list shows of a removed session; the session itself when nothing is left. */
 function sweep(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
-  const shown = db.all<{ session: number; from_seq: number; to_seq: number | null }>(
-    "select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq",
-    n,
-  );
+  const shown = db.all<{ session: number; from_seq: number; to_seq: number | null }>(sql.piecesElsewhere, n);
   let from = 1;
   for (const piece of shown) {
     removeMessages(db, session, { from, to: piece.from_seq - 1 });

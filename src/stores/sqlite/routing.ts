@@ -60,15 +60,9 @@ export function route(db: Db, input: Routing, fresh: boolean): Routed {
   }
   const scopeKept = found.account !== wanted;
   const session = sessionRow(db, found.session);
-  const reason = fresh || becamePrivate(session, source) ? "new" : dueReset(db, input, found);
+  const reason = fresh ? "new" : dueReset(db, input, found);
   if (reason === undefined) return { conversation: found, session, created: false, scopeKept };
   return { ...renew(db, input, found, session, reason), scopeKept };
-}
-
-/** Its owner went on with it elsewhere, where this chat does not read along. */
-function becamePrivate(session: SessionRow, source: Source): boolean {
-  const chat = chatOf(source);
-  return chat !== undefined && session.audience !== chat;
 }
 
 function begin(db: Db, input: Routing, account: number, person: string | undefined): Routed {

@@ -46,22 +46,21 @@ export function search(db: Db, input: SearchRequest): Hit[] {
 }
 
 interface SessionScope {
-  readonly where: string;
+  /** A query for the numbers of the sessions in whose messages to look. */
+  readonly numbers: string;
   readonly values: readonly unknown[];
 }
 
-/** Which sessions are searched, as a condition on a row called `s`. Remains of removed ones count for their heirs. */
+/**
+ * The sessions that are asked for, and those of which they show something, as a fork shows its origin's words. What
+ * of these may be seen, and in which session, `findIn` decides for each message.
+ */
 function scopeOf(input: SearchRequest): SessionScope {
   const { where, values } = visibleSql(input.asker);
   const conditions = [where];
   const bound: unknown[] = [...values];
-  if (input.session !== undefined) {
-    // What a session shows of others, as a fork does, is found in it too.
-    conditions.push(`(s.id = ? or s.n in (
-      select p.piece_session from pieces p join sessions o on o.n = p.session and o.version = p.version where o.id = ?))`);
-    bound.push(input.session, input.session);
-  }
   for (const [column, names] of [
+    ["id", input.session === undefined ? undefined : [input.session]],
     ["platform", input.platforms],
     ["kind", input.kinds],
   ] as const) {
@@ -69,12 +68,17 @@ function scopeOf(input: SearchRequest): SessionScope {
     conditions.push(`s.${column} in (${names.map(() => "?").join(", ") || "null"})`);
     bound.push(...names);
   }
-  return { where: conditions.join(" and "), values: bound };
+  const asked = conditions.join(" and ");
+  const numbers = `
+select s.n from sessions s where ${asked}
+union select p.piece_session from pieces p join sessions s on s.n = p.session and s.version = p.version
+where p.piece_session <> p.session and ${asked}`;
+  return { numbers, values: [...bound, ...bound] };
 }
 
-function indexedHits(db: Db, expression: string, { where, values }: SessionScope): Found[] {
+function indexedHits(db: Db, expression: string, { numbers, values }: SessionScope): Found[] {
   const newest = db.all<{ rowid: number }>(
-    `select rowid from words where words match ? and (rowid >> 24) in (select s.n from sessions s where ${where})
+    `select rowid from words where words match ? and (rowid >> 24) in (${numbers})
      order by rowid desc limit ${RANKED_HITS}`,
     expression,
     ...values,
@@ -93,9 +97,9 @@ function indexedHits(db: Db, expression: string, { where, values }: SessionScope
   return newest.map(({ rowid }) => ({ id: rowid, rank: ranks.get(rowid) ?? 0 }));
 }
 
-function unindexedHits(db: Db, query: SearchQuery, { where, values }: SessionScope): Found[] {
+function unindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): Found[] {
   const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
-    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and ${where}`,
+    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
     ...values,
   );
   const hits: Found[] = [];
@@ -134,8 +138,8 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
   const seq = id % SEQ_BITS;
   const session = findIn(db, n, seq, input);
   if (session === undefined) return undefined;
-  const before = neighbour(db, id - 1, n);
-  const after = neighbour(db, id + 1, n);
+  const before = neighbour(db, n, seq - 1, input);
+  const after = neighbour(db, n, seq + 1, input);
   return {
     session: session.id,
     handle: session.handle,
@@ -160,11 +164,12 @@ function findIn(db: Db, n: number, seq: number, input: SearchRequest): SessionRo
   return db.all<SessionRow>(shownBy, n, seq, seq).find(asked);
 }
 
-function neighbour(db: Db, id: number, session: number): Neighbour | undefined {
-  if (Math.floor(id / SEQ_BITS) !== session) return undefined;
-  const row = db.get<HitRow>(messageById, id);
+/** What was said just before or after, if the asker may see that too. */
+function neighbour(db: Db, n: number, seq: number, input: SearchRequest): Neighbour | undefined {
+  const row = seq < 1 ? undefined : db.get<HitRow>(messageById, messageId(n, seq));
   const role = row && ROLES[row.role];
-  return role === undefined ? undefined : { role, text: neighbourText(row?.text ?? "") };
+  if (role === undefined || findIn(db, n, seq, input) === undefined) return undefined;
+  return { role, text: neighbourText(row?.text ?? "") };
 }
 
 /** Puts up to `limit` waiting messages into the index. Returns how many it looked at: less than `limit` = all done. */

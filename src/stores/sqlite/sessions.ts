@@ -1,5 +1,4 @@
-import type { Opened } from "../../core/conversation.ts";
-import { type Asker, chatOf, maySee, type PersonId } from "../../core/owner.ts";
+import type { PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession, Session, SessionChange } from "../../core/session.ts";
 import { nextInLineage } from "../../core/titles.ts";
@@ -8,13 +7,12 @@ import type { Ask } from "../../ports/store.ts";
 import { ensurePerson } from "./accounts.ts";
 import { staleFence } from "./append.ts";
 import type { Db } from "./connection.ts";
-import { createSession, decide, opened, ownerOf, point, sessionRow } from "./routing.ts";
-import { type ConversationRow, type SessionRow, toSession } from "./rows.ts";
+import { createSession, sessionRow } from "./routing.ts";
+import { type SessionRow, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { ownedSession, visible } from "./visible.ts";
+import { ownedSession } from "./visible.ts";
 
 const noSession: Refused = refuse("not_found", "There is no such session.");
-const noConversation: Refused = refuse("not_found", "There is no such conversation.");
 
 export function create(
   db: Db,
@@ -28,59 +26,6 @@ export function create(
   if (session.title !== undefined && ownerOfTitle(db, session.owner, session.title) !== undefined)
     return taken(session.title);
   return toSession(createSession(db, session, { profile, owner: session.owner, now }));
-}
-
-export function reset(
-  db: Db,
-  input: { asker: Asker; conversation: number; newSession: NewSession; now: number },
-): Opened | Refused {
-  const { now } = input;
-  const conversation = knownConversation(db, input.asker, input.conversation);
-  if (conversation === undefined) return noConversation;
-  const old = sessionRow(db, conversation.session);
-  const source = sourceOf(conversation);
-  const owner = ownerOf(source, conversation.person ?? undefined);
-  const session = createSession(db, input.newSession, { profile: conversation.profile, owner, now, source });
-  db.run(
-    "update sessions set origin = ?, display_name = ? where n = ?",
-    old.origin,
-    old.display_name,
-    session.n,
-  );
-  point(db, conversation, session, "new", now);
-  decide(db, conversation.n, now, "new", { from: old.id, to: session.id });
-  return opened(db, conversation.n, { created: true, scopeKept: false });
-}
-
-export function switchTo(db: Db, input: Ask & { conversation: number; now: number }): Opened | Refused {
-  const { now } = input;
-  const conversation = knownConversation(db, input.asker, input.conversation);
-  if (conversation === undefined) return noConversation;
-  const target = db.get<SessionRow>(sql.sessionById, input.session);
-  if (target === undefined || target.removed_at !== null) return noSession;
-  const chat = chatOf(sourceOf(conversation));
-  const readers: Asker = { person: conversation.person ?? chat ?? "", ...(chat !== undefined && { chat }) };
-  if (!visible(readers, target)) {
-    // Said only to whom it belongs; to anyone else it is simply not theirs.
-    const own =
-      !("everyone" in input.asker) && maySee({ person: input.asker.person }, { owner: target.owner });
-    return own
-      ? refuse(
-          "not_allowed",
-          "That session is private, and others read along in this chat. Resume it in a direct chat.",
-        )
-      : refuse("not_allowed", "That session belongs to someone else.");
-  }
-  if (target.n === conversation.session)
-    return opened(db, conversation.n, { created: false, scopeKept: false });
-  const from = sessionRow(db, conversation.session);
-  point(db, conversation, target, "switch", now);
-  // What is said here from now on, the old chat will not have seen.
-  if (target.audience !== null && target.audience !== (chat ?? null)) {
-    db.run("update sessions set audience = null where n = ?", target.n);
-  }
-  decide(db, conversation.n, now, "switched", { from: from.id, to: target.id });
-  return opened(db, conversation.n, { created: false, scopeKept: false });
 }
 
 export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boolean }): Session | Refused {
@@ -195,29 +140,6 @@ export function release(db: Db, input: Ask & { name: string }): boolean {
   const session = ownedSession(db, input.asker, input.session);
   if (session === undefined) return false;
   return db.run("delete from holds where session = ? and name = ?", session.n, input.name).changes > 0;
-}
-
-/** A conversation that the asker speaks in. */
-export function knownConversation(db: Db, asker: Asker, n: number): ConversationRow | undefined {
-  const row = db.get<ConversationRow>(sql.conversationByNumber, n);
-  return row !== undefined && speaksIn(asker, row) ? row : undefined;
-}
-
-export function speaksIn(asker: Asker, row: ConversationRow): boolean {
-  if ("everyone" in asker) return true;
-  const chat = chatOf(sourceOf(row));
-  if (row.person === null) return asker.chat === chat;
-  // Asked in a chat, the answer is read by all there: it must be that chat's conversation.
-  return row.person === asker.person && (asker.chat === undefined || asker.chat === chat);
-}
-
-function sourceOf(row: ConversationRow) {
-  return {
-    platform: row.platform,
-    chatType: row.chat_type,
-    chatId: row.chat_id,
-    ...(row.thread_id !== "" && { threadId: row.thread_id }),
-  };
 }
 
 function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {

@@ -129,6 +129,9 @@ where d.state = 'waiting' and d.next_at <= ? order by +d.n limit ?`;
 
 export const piecesOf = `
 select piece_session, from_seq, to_seq from pieces where session = ? and version = ? order by position`;
+/** What other sessions show of this one, in any version that is kept. */
+export const piecesElsewhere = `
+select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq`;
 export const hiddenOf = "select from_seq, to_seq from hidden where session = ? order by from_seq";
 
 export const insertDecision = `
