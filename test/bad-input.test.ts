@@ -14,7 +14,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import {
   createSessions,
   MAX_PART_BYTES,
@@ -60,10 +60,13 @@ async function writeSample(file: string): Promise<void> {
 }
 
 describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
-  const samples = temporaryFolder();
-  const sample = join(samples.path, "sample.db");
-  beforeAll(() => writeSample(sample));
-  afterAll(() => samples.remove());
+  let sample: string;
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    sample = join(folder.path, "sample.db");
+    await writeSample(sample);
+    return () => folder.remove();
+  });
 
   const size = (): number => statSync(sample).size;
   it.each<[what: string, code: string, harm: (file: string) => void]>([
@@ -208,13 +211,13 @@ describe("a folder in which one may not write", () => {
 });
 
 describe.each(MODES)("what a program gives (%s)", (mode) => {
-  const folder = temporaryFolder();
-  const file = join(folder.path, "postrider.db");
   let store: Store;
   let sessions: Sessions;
   let stored: readonly Message[] | undefined;
 
   beforeAll(async () => {
+    const folder = temporaryFolder();
+    const file = join(folder.path, "postrider.db");
     store = await sqliteStore({ file, mode });
     sessions = createSessions({ store });
     await sessions.create(who, { id: "kept" });
@@ -223,6 +226,13 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       { role: "assistant", parts: [{ type: "file", mimeType: "text/plain", data: Buffer.from("bytes") }] },
     ]);
     stored = await sessions.history(who, "kept");
+    return async () => {
+      await store.close();
+      const again = await sqliteStore({ file, mode });
+      expect(await createSessions({ store: again }).history(who, "kept")).toEqual(stored);
+      await again.close();
+      folder.remove();
+    };
   });
   // Whatever was refused, what was stored before is still there.
   beforeEach(() => {
@@ -230,13 +240,6 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
       expect(await sessions.history(who, "kept")).toEqual(stored);
       expect((await sessions.search(who, "remember"))[0]?.session).toBe("kept");
     });
-  });
-  afterAll(async () => {
-    await store.close();
-    const again = await sqliteStore({ file, mode });
-    expect(await createSessions({ store: again }).history(who, "kept")).toEqual(stored);
-    await again.close();
-    folder.remove();
   });
 
   // Each method with arguments that are right; the tests put a wrong one in each place.

@@ -17,7 +17,7 @@ it("makes one conversation and one session of a first contact that two processes
   expect(report.lost).toEqual([]);
   expect(report.conversations).toBe(CONTACTS);
   expect(report.sessions).toBe(CONTACTS);
-  expect(report.atOnce).toBeGreaterThan(CONTACTS / 2);
+  expect(report.atOnce).toBeGreaterThan(CONTACTS / 5);
 }, 60_000);
 
 it("makes one database when two processes make it at once", async () => {

@@ -152,6 +152,7 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
         () => sessions.undo(everyone, one.id),
         ({ version }) => ({ version }),
       );
+      if (random.next() < 0.5) await steps.redo?.(one);
     },
     async redo(one) {
       if (one.versions++ > MAX_VERSIONS) return;

@@ -52,11 +52,13 @@ export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillR
       // The next process gets ready while this one works.
       if (round < kills) next = start(round + 1);
       child.tell({ do: "go" } satisfies Told);
-      // One in five may be killed while it still opens the database or takes up what was left.
+      // One in five is killed while it still opens the database or takes up what was left; the others after
+      // some work. A few milliseconds more put the kill anywhere between two answers.
       const early = round < kills && random.next() < 0.2;
-      if (!early) await child.heard<Line>((line) => line.say === "working");
-      const lifetime = random.between(1, early ? 300 : 150);
-      await new Promise((resolve) => setTimeout(resolve, lifetime));
+      let answers = random.between(1, 150);
+      if (!early) await child.heard<Line>((line) => line.say === "done" && --answers <= 0);
+      const moment = random.between(1, early ? 300 : 10);
+      await new Promise((resolve) => setTimeout(resolve, moment));
       if (round < kills) child.process.kill("SIGKILL");
       else child.tell({ do: "stop" } satisfies Told);
       const { code, signal } = await child.ended;
