@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    // Some tests measure how long the loop is held up; beside others they would measure those.
+    fileParallelism: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

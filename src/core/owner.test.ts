@@ -46,6 +46,11 @@ describe("who may see a session", () => {
     expect(seenBy({ everyone: true })).toEqual(all);
   });
 
+  it("is nobody more when the word everyone is only mentioned", () => {
+    expect(seenBy({ everyone: false } as never)).toEqual([]);
+    expect(seenBy({ everyone: undefined, person: "p_ann" } as never)).toEqual(seenBy({ person: "p_ann" }));
+  });
+
   it("cannot be widened by calling oneself a chat", () => {
     expect(maySee({ person: chat, chat: elsewhere }, shared)).toBe(false);
   });

@@ -24,9 +24,14 @@ export function chatOf(source: Pick<Source, "platform" | "chatType" | "chatId">)
   return `chat:${source.platform}:${source.chatId}`;
 }
 
+/** Only the word itself opens every door, not the mere mention of it. */
+export function isEveryone(asker: Asker): asker is { readonly everyone: true } {
+  return "everyone" in asker && asker.everyone === true;
+}
+
 /** The rule of who may see what, in one place. Stores compile the same rule into their queries. */
 export function maySee(asker: Asker, session: Ownership): boolean {
-  if ("everyone" in asker) return true;
+  if (isEveryone(asker)) return true;
   if (asker.chat === undefined) return session.owner === asker.person;
   return session.audience === asker.chat && (session.owner === asker.person || session.owner === asker.chat);
 }

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { echo } from "../../agents/echo.ts";
 import { resetNotice } from "../../core/context-prompt.ts";
 import type { Fresh } from "../../core/conversation.ts";
+import { textOf } from "../../core/message.ts";
 import { OWNER } from "../../core/owner.ts";
 import { unrefused } from "../../core/refusal.ts";
 import { DEFAULT_RESET_POLICY } from "../../core/reset-policy.ts";
@@ -44,8 +45,7 @@ export async function chat({ input, output, notices, environment }: ChatStreams)
   try {
     // What a killed process had accepted is answered first.
     for (const session of await store.work({ now: Date.now() })) {
-      const turn = await store.claim({ session, ...claim, now: Date.now() });
-      if (turn !== undefined) await answer(store, turn, claim, say);
+      for (const text of await runTurns(store, await claimIn(store, session, claim), claim)) say(text);
     }
     const isTerminal = input.isTTY === true;
     const lines = createInterface({ input, ...(isTerminal && { output, prompt: "> " }) });
@@ -55,9 +55,10 @@ export async function chat({ input, output, notices, environment }: ChatStreams)
     }
     for await (const line of lines) {
       if (line.trim() !== "") {
-        const { turn, session, fresh } = await accept(store, line, claim);
+        const { fresh, turn, ...asked } = await accept(store, line, claim);
         if (fresh?.noticeDue) notices.write(`${noticeOf(fresh)}\n`);
-        await answer(store, turn ?? (await nextTurn(store, session, claim)), claim, say);
+        await runTurns(store, turn, claim);
+        say(await answerTo(store, asked, claim));
       }
       if (isTerminal) lines.prompt();
     }
@@ -68,29 +69,28 @@ export async function chat({ input, output, notices, environment }: ChatStreams)
   }
 }
 
-async function accept(store: Store, line: string, claim: { runner: string; take: "one" }) {
-  const [message] = readyMessages({ role: "user", text: line }).messages;
-  if (message === undefined) throw new Error("a line became no message");
-  const accepted = await store.accept({
-    ...routingOf(localSource(), settings),
-    messageId: randomUUID(),
-    message,
-    claim,
-  });
-  if (accepted.duplicate) throw new Error("a new line was taken for an old one");
-  return { turn: accepted.turn, session: accepted.session.id, fresh: accepted.fresh };
+type Claiming = { readonly runner: string; readonly take: "one" };
+
+function claimIn(store: Store, session: string, claim: Claiming): Promise<Turn | undefined> {
+  return store.claim({ session, ...claim, now: Date.now() });
 }
 
-/** Answers a turn and whatever waits behind it. */
-async function answer(
-  store: Store,
-  first: Turn | undefined,
-  claim: { runner: string; take: "one" },
-  say: (text: string) => void,
-): Promise<void> {
+async function accept(store: Store, line: string, claim: Claiming) {
+  const messageId = randomUUID();
+  const origin = { platform: "local", platformMessageId: messageId };
+  const [message] = readyMessages({ role: "user", text: line, origin }).messages;
+  if (message === undefined) throw new Error("a line became no message");
+  const accepted = await store.accept({ ...routingOf(localSource(), settings), messageId, message, claim });
+  if (accepted.duplicate) throw new Error("a new line was taken for an old one");
+  const { turn, fresh, session } = accepted;
+  return { turn, fresh, session: session.id, after: session.messageCount - 1, messageId };
+}
+
+/** Answers a turn and whatever waits behind it, here or from another terminal; each reads its own answers. */
+async function runTurns(store: Store, first: Turn | undefined, claim: Claiming): Promise<string[]> {
+  const answers: string[] = [];
   for (let turn = first; turn !== undefined; ) {
-    const history = (await store.history({ asker: who, session: turn.session })) ?? [];
-    const text = echo(history);
+    const text = echo((await store.history({ asker: who, session: turn.session })) ?? []);
     const finished = unrefused(
       await store.finish({
         turn: turn.number,
@@ -102,26 +102,34 @@ async function answer(
         now: Date.now(),
       }),
     );
-    say(text);
+    answers.push(text);
     turn = finished.next;
   }
+  return answers;
 }
 
-/** Another terminal is answering in the same session: the message waits its turn, here or there. */
-async function nextTurn(
-  store: Store,
-  session: string,
-  claim: { runner: string; take: "one" },
-): Promise<Turn | undefined> {
+/** A line, and where to look for it: in this session, not before this seq. */
+interface Asked {
+  readonly session: string;
+  readonly after: number;
+  readonly messageId: string;
+}
+
+/** The answer to one line. While another terminal is answering in the same session, the line waits its turn. */
+async function answerTo(store: Store, asked: Asked, claim: Claiming): Promise<string> {
+  const { session, after, messageId } = asked;
   for (;;) {
     let stop = (): void => {};
     const changed = new Promise<void>((resolve) => {
       stop = store.onChange(resolve);
     });
     try {
-      const turn = await store.claim({ session, ...claim, now: Date.now() });
-      if (turn !== undefined || !(await store.work({ now: Date.now() })).includes(session)) return turn;
-      await changed;
+      const messages = (await store.messages({ asker: who, session, after })) ?? [];
+      const at = messages.findIndex((message) => message.origin?.platformMessageId === messageId);
+      const answer = at === -1 ? undefined : messages[at + 1];
+      if (answer !== undefined) return textOf(answer);
+      const turns = await runTurns(store, await claimIn(store, session, claim), claim);
+      if (turns.length === 0) await changed;
     } finally {
       stop();
     }

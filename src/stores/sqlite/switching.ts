@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Opened } from "../../core/conversation.ts";
-import { type Asker, chatOf, maySee } from "../../core/owner.ts";
+import { type Asker, chatOf, isEveryone, maySee } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession } from "../../core/session.ts";
 import type { Ask } from "../../ports/store.ts";
@@ -62,7 +62,7 @@ function notForAll(asker: Asker, conversation: ConversationRow, target: SessionR
   const readers: Asker = { person: conversation.person ?? chat ?? "", ...(chat !== undefined && { chat }) };
   if (visible(readers, target)) return undefined;
   // Said only to whom it belongs; to anyone else it is simply not theirs.
-  const own = !("everyone" in asker) && maySee({ person: asker.person }, { owner: target.owner });
+  const own = !isEveryone(asker) && maySee({ person: asker.person }, { owner: target.owner });
   return own
     ? refuse(
         "not_allowed",
@@ -116,7 +116,7 @@ export function knownConversation(db: Db, asker: Asker, n: number): Conversation
 }
 
 export function speaksIn(asker: Asker, row: ConversationRow): boolean {
-  if ("everyone" in asker) return true;
+  if (isEveryone(asker)) return true;
   const chat = chatOf(sourceOf(row));
   if (row.person === null) return asker.chat === chat;
   // Asked in a chat, the answer is read by all there: it must be that chat's conversation.

@@ -1,4 +1,4 @@
-import { type Asker, maySee } from "../../core/owner.ts";
+import { type Asker, isEveryone, maySee } from "../../core/owner.ts";
 import type { Db } from "./connection.ts";
 import type { SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
@@ -28,7 +28,7 @@ export function visible(asker: Asker, row: Pick<SessionRow, "owner" | "audience"
 
 /** `maySee` as a condition on a sessions row called `s`, with its values. */
 export function visibleSql(asker: Asker): { readonly where: string; readonly values: readonly string[] } {
-  if ("everyone" in asker) return { where: "1", values: [] };
+  if (isEveryone(asker)) return { where: "1", values: [] };
   if (asker.chat === undefined) return { where: "s.owner = ?", values: [asker.person] };
   return { where: "s.audience = ? and s.owner in (?, ?)", values: [asker.chat, asker.person, asker.chat] };
 }
