@@ -177,11 +177,15 @@ describe.each(MODES)("a file that is not a whole database (%s)", (mode) => {
 });
 
 describe("a folder in which one may not write", () => {
-  /** Opens the file as somebody without rights: root may write anywhere. */
-  function openAsNobody(file: string): { readonly code: string; readonly message: string } {
+  /** Opens the file in a process to which the rights of files apply: root, as it is, may write anywhere. */
+  function openWithin(file: string): { readonly code: string; readonly message: string } {
     const program = fileURLToPath(new URL("./bad-input/open.ts", import.meta.url));
-    const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-    const { stdout, stderr } = spawnSync(process.execPath, [program, file], { ...nobody, encoding: "utf8" });
+    const command = [process.execPath, program, file];
+    if (process.getuid?.() === 0) {
+      command.unshift("setpriv", "--bounding-set=-dac_override,-dac_read_search");
+    }
+    const [name = "", ...args] = command;
+    const { stdout, stderr } = spawnSync(name, args, { encoding: "utf8" });
     expect(stderr).toBe("");
     return JSON.parse(stdout) as { code: string; message: string };
   }
@@ -189,7 +193,7 @@ describe("a folder in which one may not write", () => {
   it("gets no database", () => {
     const folder = folderOf();
     chmodSync(folder, 0o555);
-    const { code, message } = openAsNobody(join(folder, "postrider.db"));
+    const { code, message } = openWithin(join(folder, "postrider.db"));
     expect(code).toBe("read_only");
     expect(message).toMatch(/\.$/);
     expect(readdirSync(folder)).toEqual([]);
@@ -203,7 +207,7 @@ describe("a folder in which one may not write", () => {
     for (const rights of [0o444, 0o000]) {
       chmodSync(file, rights);
       chmodSync(folder, 0o555);
-      expect(openAsNobody(file).code).toBe("read_only");
+      expect(openWithin(file).code).toBe("read_only");
       expect(readFileSync(file).equals(before)).toBe(true);
       expect(readdirSync(folder)).toEqual([basename(file)]);
     }
