@@ -5,6 +5,8 @@ export interface Timed {
   readonly p99: number;
 }
 
+const QUIET_MS = 500;
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -64,9 +66,13 @@ export async function rounds<Name extends string>(
   const names = Object.keys(variants) as Name[];
   const results = Object.fromEntries(names.map((name) => [name, [] as Timed[]])) as Record<Name, Timed[]>;
   // The first round only warms up: it pays for compiling what the others run.
-  for (const name of names) await variants[name]();
-  for (let round = 0; round < count; round++) {
-    for (const name of names) results[name].push(await variants[name]());
+  for (let round = -1; round < count; round++) {
+    for (const name of names) {
+      const timed = await variants[name]();
+      if (round >= 0) results[name].push(timed);
+      // What a variant does in quiet moments, such as indexing, must not fall into another's time.
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    }
   }
   return results;
 }

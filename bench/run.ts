@@ -56,7 +56,11 @@ async function turns(): Promise<void> {
     // A stride that visits every conversation, so that 10,000 of them touch as many pages as they can.
     const pick = (): number => (at++ * 7919) % conversations;
     const results = await rounds(ROUNDS, {
-      bare: () => oneByOne(TURNS, (i) => floor.turn(pick(), i)),
+      bare: async () => {
+        const timed = await oneByOne(TURNS, (i) => floor.turn(pick(), i));
+        floor.index();
+        return timed;
+      },
       inProcess: () => oneByOne(TURNS, (i) => here.turn(pick(), i)),
       workers: () => oneByOne(TURNS, (i) => there.turn(pick(), i)),
     });
@@ -124,6 +128,10 @@ async function manyAtOnce(): Promise<void> {
   report.goal("in-process, 64 at once against in-process one by one", ratio(results.here64, base), {
     atLeast: 3,
   });
+  const sustained = await atOnce(64, TURNS * 12, (i, lane) => there.turn(lane, i));
+  report.note(
+    `\nFor ${fixed((TURNS * 12) / sustained.perSecond)} s without a pause, when words have to be indexed between the calls: workers, 64 at once, ${fixed(sustained.perSecond)} turns/s, p99 ${fixed(sustained.p99)} ms.`,
+  );
   await here.store.close();
   await there.store.close();
 }
@@ -138,7 +146,7 @@ async function histories(): Promise<void> {
   const floor = bare(file);
   const rows: string[][] = [];
   for (const [at, size] of sizes.entries()) {
-    const count = Math.max(10, Math.round(20_000 / size));
+    const count = Math.max(40, Math.round(200_000 / size));
     const results = await rounds(ROUNDS * 2, {
       bare: () => oneByOne(count, () => floor.scan(at + 1, size).length),
       postrider: () =>

@@ -107,10 +107,12 @@ export async function filled(store: Store, messages: number): Promise<string> {
 
 /**
  * The floor: the same rows, indexes and pragmas in a bare loop of prepared statements, two commits a turn, the
- * words indexed in the same chunks. It routes nothing, checks nothing and knows its numbers beforehand.
+ * words indexed in the same chunks and as late. It routes nothing, checks nothing and knows its numbers beforehand.
  */
 export function bare(file: string): {
   turn(conversation: number, index: number): void;
+  /** The words of what was said since, in the same chunks as the store's, when nothing is timed. */
+  index(): void;
   scan(session: number, count: number): unknown[];
   close(): void;
 } {
@@ -187,8 +189,9 @@ export function bare(file: string): {
       endTurn.run(now, turn);
       touch.run(now, n);
       commit.run();
-      if (waiting.length >= 256) index();
+      if (waiting.length >= 8192) index();
     },
+    index,
     scan: (session, count) => scan.all(session * 16_777_216 + 1, session * 16_777_216 + count),
     close: () => db.close(),
   };

@@ -1,18 +1,7 @@
 import assert from "node:assert/strict";
 import type { Hit, SearchRequest } from "../core/listing.ts";
 import { text } from "../core/message.ts";
-import {
-  ANN,
-  assistant,
-  EVERYONE,
-  inGroup,
-  present,
-  type Rule,
-  type Scene,
-  T0,
-  type TestApi,
-  user,
-} from "./scene.ts";
+import { ANN, assistant, EVERYONE, inGroup, type Rule, type Scene, T0, type TestApi, user } from "./scene.ts";
 
 /** Everything that people wrote or read is found again, by those who may. */
 export function searchRules({ describe }: TestApi, rule: Rule): void {
@@ -63,7 +52,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         user("a fox"),
       );
       // What waits for the index stands newest first; in it, the best first.
-      await nudge(scene);
+      await scene.quiet();
       const hits = await scene.store.search({ asker: EVERYONE, text: "fox" });
       assert.deepEqual(
         hits.map((hit) => hit.seq),
@@ -99,7 +88,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const found = async (filter: Partial<SearchRequest>) =>
         placesOf(await store.search({ asker: EVERYONE, text: "needle", ...filter }));
       const [q, a, s, j] = [`${chat.id} 1`, `${chat.id} 2`, `${signal.id} 1`, `${job.id} 1`];
-      await nudge(scene);
+      await scene.quiet();
       assert.deepEqual(await found({}), [q, a, s, j].toSorted());
       assert.deepEqual(await found({ roles: ["assistant"] }), [a]);
       assert.deepEqual(await found({ roles: [] }), []);
@@ -141,7 +130,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         });
       };
       await check();
-      await nudge(scene);
+      await scene.quiet();
       await check();
       const [first] = await store.search({ asker: EVERYONE, text: "before" });
       assert.equal(first?.before, undefined);
@@ -183,7 +172,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
       assert.deepEqual(await found("plum", id), []);
       await reshape(id, { kind: "undo" });
-      await nudge(scene);
+      await scene.quiet();
       assert.deepEqual(await found("apple"), [`${copy.id} 1`]);
       assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
       assert.deepEqual(await found("apple", id), []);
@@ -196,7 +185,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const said = await talk(inGroup("ann"), "secret public", "ok", { person: "p_ann" });
       const found = async (asker: SearchRequest["asker"], more: Partial<SearchRequest> = {}) =>
         placesOf(await store.search({ asker, text: "secret", ...more }));
-      for (const when of [() => Promise.resolve(), () => nudge(scene)]) {
+      for (const when of [() => Promise.resolve(), () => scene.quiet()]) {
         await when();
         assert.deepEqual(await found({ person: "p_ann" }), [`${own.id} 1`, `${said.id} 1`].toSorted());
         assert.deepEqual(await found({ person: "p_ann", chat: "chat:telegram:-100" }), [`${said.id} 1`]);
@@ -218,7 +207,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
 
     rule("finds nothing for nothing, and throws at nothing", async (scene) => {
       await scene.create("p_ann", ["hello world", "a AND OR b {test} (problem"]);
-      await nudge(scene);
+      await scene.quiet();
       const hostile = [
         "",
         "   ",
@@ -261,7 +250,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
     rule("gives as many as wanted, and the next ones after them", async (scene) => {
       const { id } = await scene.create("p_ann");
       await scene.say(id, ...Array.from({ length: 30 }, (_, index) => user(`needle ${index}`)));
-      await nudge(scene);
+      await scene.quiet();
       const found = async (range: { limit?: number; offset?: number }) =>
         (await scene.store.search({ asker: EVERYONE, text: "needle", ...range })).map((hit) => hit.seq);
       assert.equal((await found({})).length, 20);
@@ -280,7 +269,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         placesOf(await scene.store.search({ asker: EVERYONE, text: "needle", limit: 200 }));
       const fresh = await found();
       assert.equal(fresh.length, 67);
-      await nudge(scene);
+      await scene.quiet();
       await scene.say(id, user("needle at last"));
       assert.deepEqual(await found(), [...fresh, `${id} 201`].toSorted());
       await scene.reopen();
@@ -289,7 +278,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
 
     rule("forgets removed sessions, indexed or not", async (scene) => {
       const early = await scene.create("p_ann", ["needle early"]);
-      await nudge(scene);
+      await scene.quiet();
       const late = await scene.create("p_ann", ["needle late"]);
       assert.equal((await scene.store.search({ asker: EVERYONE, text: "needle" })).length, 2);
       for (const session of [early.id, late.id]) {
@@ -314,20 +303,8 @@ async function bothWays(
       .map((hit) => hit.seq)
       .toSorted((a, b) => a - b);
   await check(seqs);
-  await nudge(scene);
+  await scene.quiet();
   await check(seqs);
   await scene.reopen();
   await check(seqs);
-}
-
-/** Enough writes that a store which indexes between them has done so. They change nothing. */
-export async function nudge({ store, create }: Scene): Promise<void> {
-  const { id } = await create("p_nudge");
-  for (let round = 0; round < 4; round++) {
-    const writes = Array.from({ length: 256 }, () =>
-      store.release({ asker: EVERYONE, session: id, name: "none" }),
-    );
-    present((await Promise.all(writes)).at(-1));
-  }
-  await store.remove({ asker: EVERYONE, session: id, now: T0 });
 }

@@ -26,6 +26,8 @@ export interface StoreHarness {
   reopen(store: Store): Promise<Store>;
   /** Called after each test: closes whatever is still open and clears its data away. */
   destroy(): Promise<void>;
+  /** Resolves when the store has done what it does in quiet moments, such as indexing; where there is such a thing. */
+  quiet?(store: Store): Promise<void>;
   /** A runner of this very machine whose process is gone, where the store can tell. */
   deadRunner?(): Runner;
 }
@@ -121,6 +123,8 @@ export interface Scene {
   readonly deadRunner: Runner | undefined;
   /** The same data, closed and opened again. */
   reopen(): Promise<void>;
+  /** Until the store has done what it does in quiet moments. */
+  quiet(): Promise<void>;
   newId(): string;
   open(source: Source, more?: Partial<Open>): Promise<Opened>;
   accept(source: Source, words: string, more?: Partial<Accept>): Promise<Accepted>;
@@ -173,6 +177,7 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
       return store;
     },
     deadRunner: harness.deadRunner?.(),
+    quiet: async () => harness.quiet?.(store),
     async reopen() {
       store = await harness.reopen(store);
     },

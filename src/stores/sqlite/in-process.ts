@@ -33,6 +33,11 @@ export function inProcess(options: SqliteOptions): Transport {
       if ("error" in outcome) reject(outcome.error);
       else resolve(outcome.value);
     });
+    // After whoever waited has gone on.
+    setImmediate(tidy);
+  }
+  function tidy(): void {
+    if (!isClosed) writer.tidy();
   }
   /** Each by itself: a listener's failure is its own, not that of the write it is told of. */
   function changed(): void {

@@ -44,15 +44,12 @@ export function route(db: Db, input: Routing, fresh: boolean): Routed {
   const mine = inDirectChat ? 0 : (account?.n ?? NAMELESS);
   const shared = isShared(source, input.scope);
   const wanted = shared ? 0 : mine;
-  const found = db.get<ConversationRow>(
-    sql.conversationOf,
-    identity.profile,
-    identity.platform,
-    identity.chatType,
-    identity.chatId,
-    identity.threadId ?? "",
-    mine,
-  );
+  const { platform, chatType, chatId, threadId = "" } = identity;
+  const place = [identity.profile, platform, chatType, chatId, threadId];
+  const found =
+    mine === 0
+      ? db.get<ConversationRow>(sql.conversationOfAll, ...place)
+      : db.get<ConversationRow>(sql.conversationOf, ...place, mine);
   if (found === undefined) {
     const personal = !shared && (wanted !== NAMELESS || input.person !== undefined);
     const person = personal ? personOf(db, source, account, input.person, now) : undefined;

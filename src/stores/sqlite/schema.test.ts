@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { indexed } from "../../../test/support/database.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { unrefused } from "../../core/refusal.ts";
 import type { Store } from "../../ports/store.ts";
@@ -267,14 +268,6 @@ describe("removed words", () => {
       );
     });
 
-  /** So many writes that the words of before are in the index. */
-  async function indexed(opened: Store): Promise<void> {
-    const release = { asker: ann, session: "s1", name: "none" };
-    for (let round = 0; round < 3; round++) {
-      await Promise.all(Array.from({ length: 256 }, () => opened.release(release)));
-    }
-  }
-
   for (const mode of ["in-process", "workers"] as const) {
     it(`are in no file any more right after the removal, nor after closing (${mode})`, async () => {
       const opened = await store(mode);
@@ -290,7 +283,7 @@ describe("removed words", () => {
         const messages = id === "s1" ? [said, said, shown] : [other];
         unrefused(await opened.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }));
       }
-      await indexed(opened);
+      await indexed(file);
       expect(await opened.search({ asker: ann, text: secret })).toHaveLength(2);
       expect(traces()).not.toEqual([]);
       expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);

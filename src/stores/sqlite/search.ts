@@ -181,16 +181,14 @@ export function indexMessages(db: Db, limit: number): number {
   )) {
     const room = limit - done;
     const rows = db.rows(
-      sql.messagesBetweenLimited,
+      sql.waitingForIndex,
       messageId(session.n, session.indexed_seq + 1),
-      messageId(session.n, SEQ_BITS - 1),
+      messageId(session.n, session.next_seq - 1),
       room,
     );
-    for (const row of rows) {
-      const terms = isIndexedRole(ROLES[row[2] as number])
-        ? indexedText((row[3] as string | null) ?? "")
-        : "";
-      if (terms !== "") db.run(sql.insertWords, row[0], terms);
+    for (const [id, role, text] of rows) {
+      const terms = isIndexedRole(ROLES[role as number]) ? indexedText((text as string | null) ?? "") : "";
+      if (terms !== "") db.run(sql.insertWords, id, terms);
     }
     // Not counted by rows: a removed session of which a fork shows a part has gaps.
     const last = rows.length < room ? undefined : rows.at(-1);

@@ -24,7 +24,6 @@ export const insertMessage =
   "insert into messages (id, at, role, text, parts, meta) values (?, ?, ?, ?, ?, ?)";
 export const messagesBetween = `
 select id, at, role, text, parts, meta from messages where id between ? and ? order by id`;
-export const messagesBetweenLimited: string = `${messagesBetween} limit ?`;
 export const growSession = `
 update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_count = human_count + ?,
   tool_call_count = tool_call_count + ? where n = ?`;
@@ -48,6 +47,10 @@ select * from conversations
 where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
   and account in (0, ?)
 order by n limit 1`;
+/** In a direct chat there is only the one that everyone shares. */
+export const conversationOfAll = `
+select * from conversations
+where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ? and account = 0`;
 /** Every profile's: an index that begins with the profile serves this too. */
 export const conversationsOf = `
 select * from conversations
@@ -147,6 +150,8 @@ export const deleteUnusedBlob =
 
 export const unindexedSessions =
   "select n, indexed_seq, next_seq from sessions where indexed_seq < next_seq - 1 limit ?";
+/** [id, role, text] of what waits for the index. */
+export const waitingForIndex = "select id, role, text from messages where id between ? and ? limit ?";
 export const setIndexed = "update sessions set indexed_seq = ? where n = ?";
 export const insertWords = "insert into words (rowid, terms) values (?, ?)";
 export const deleteWords = "insert into words (words, rowid, terms) values ('delete', ?, ?)";

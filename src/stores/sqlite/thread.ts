@@ -101,6 +101,7 @@ function serveWrites(port: MessagePort): Serving {
         port,
         outcomes.map((outcome, index) => numbered(calls[index]?.[0] ?? 0, outcome)),
       );
+      writer.tidy();
     },
     listen(on) {
       clearInterval(poll);
