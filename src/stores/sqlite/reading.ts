@@ -128,6 +128,8 @@ export function messagesRuns(db: Db, input: Said): Run[] | undefined {
 }
 
 export function readRuns(db: Db, runs: readonly Run[]): Message[] {
+  const [only] = runs;
+  if (only !== undefined && runs.length === 1) return toMessages(only, rows(db, only));
   return runs.flatMap((run) => toMessages(run, rows(db, run)));
 }
 

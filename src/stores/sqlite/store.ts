@@ -80,17 +80,18 @@ async function throughWorkers(options: SqliteOptions): Promise<Transport> {
     reader ??= openChannel({ role: "reader", options }, changed);
     return (await reader).call(name, input);
   };
-  const readHere = async (name: keyof Reads, input: unknown): Promise<unknown> => {
+  const readHere = (name: keyof Reads, input: unknown): unknown => {
     const runs = RUNS[name]?.(here, input as never);
     if (runs === undefined) return read(name)(here, input);
     if (runs.reduce((sum, run) => sum + lengthOf(run), 0) <= SHORT_HISTORY) return readRuns(here, runs);
-    // In pieces, so that this thread takes one up while the other reads the next, and never stops for long.
-    const pieces = await Promise.all(
-      divided(runs, LONG_RUN).map((run) =>
-        readThere("rows", run).then((rows) => toMessages(run, rows as unknown[][])),
-      ),
+    return readLong(runs);
+  };
+  /** In pieces, so that this thread takes one up while the other reads the next, and never stops for long. */
+  const readLong = async (runs: readonly Run[]): Promise<unknown> => {
+    const pieces = divided(runs, LONG_RUN).map(async (run) =>
+      toMessages(run, (await readThere("rows", run)) as unknown[][]),
     );
-    return pieces.flat();
+    return (await Promise.all(pieces)).flat();
   };
   return {
     async write(name, input) {

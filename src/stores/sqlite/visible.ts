@@ -22,8 +22,8 @@ export function readableSession(db: Db, asker: Asker, id: string): ReadableRow |
   return row;
 }
 
-export function visible(asker: Asker, row: Pick<SessionRow, "owner" | "audience">): boolean {
-  return maySee(asker, { owner: row.owner, ...(row.audience !== null && { audience: row.audience }) });
+export function visible(asker: Asker, { owner, audience }: Pick<SessionRow, "owner" | "audience">): boolean {
+  return maySee(asker, audience === null ? { owner } : { owner, audience });
 }
 
 /** `maySee` as a condition on a sessions row called `s`, with its values. */
