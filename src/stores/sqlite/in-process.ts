@@ -33,11 +33,7 @@ export function inProcess(options: SqliteOptions): Transport {
       if ("error" in outcome) reject(outcome.error);
       else resolve(outcome.value);
     });
-    // After whoever waited has gone on.
-    setImmediate(tidy);
-  }
-  function tidy(): void {
-    if (!isClosed) writer.tidy();
+    writer.tidy();
   }
   /** Each by itself: a listener's failure is its own, not that of the write it is told of. */
   function changed(): void {

@@ -2,6 +2,7 @@ import type { Conversation } from "../../core/conversation.ts";
 import { type Message, type NewMessage, type Part, ROLES, textOf } from "../../core/message.ts";
 import type { EndReason, Session, SessionKind } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
+import type { Usage } from "../../core/usage.ts";
 
 /** A session's row as SQLite gives it. */
 export interface SessionRow {
@@ -75,44 +76,53 @@ export function messageId(session: number, seq: number): number {
 }
 
 export function toSession(row: SessionRow): Session {
-  return {
+  const session: Writable<Session> = {
     id: row.id,
     handle: row.handle,
     kind: row.kind,
     profile: row.profile,
     owner: row.owner,
-    usage: {
-      inputTokens: row.input_tokens,
-      outputTokens: row.output_tokens,
-      cacheReadTokens: row.cache_read_tokens,
-      cacheWriteTokens: row.cache_write_tokens,
-      reasoningTokens: row.reasoning_tokens,
-      totalTokens: row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens,
-      lastPromptTokens: row.last_prompt_tokens,
-      costStatus: row.cost_status,
-      ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
-      ...(row.cost_source !== null && { costSource: row.cost_source }),
-      ...(row.model !== null && { model: row.model }),
-      ...(row.provider !== null && { provider: row.provider }),
-      ...(row.base_url !== null && { baseUrl: row.base_url }),
-    },
+    usage: toUsage(row),
     messageCount: row.next_seq - 1,
     humanCount: row.human_count,
     toolCallCount: row.tool_call_count,
     createdAt: row.created_at,
     lastAt: row.last_at,
-    ...(row.audience !== null && { audience: row.audience }),
-    ...(row.title !== null && { title: row.title }),
-    ...(row.origin !== null && { origin: JSON.parse(row.origin) as Source }),
-    ...(row.display_name !== null && { displayName: row.display_name }),
-    ...(row.cwd !== null && { cwd: row.cwd }),
-    ...(row.config !== null && { config: JSON.parse(row.config) as Record<string, unknown> }),
-    ...(row.ended_at !== null && { endedAt: row.ended_at }),
-    ...(row.end_reason !== null && { endReason: row.end_reason }),
-    ...(row.archived_at !== null && { archivedAt: row.archived_at }),
-    ...(row.parent !== null && { parent: row.parent }),
   };
+  if (row.audience !== null) session.audience = row.audience;
+  if (row.title !== null) session.title = row.title;
+  if (row.origin !== null) session.origin = JSON.parse(row.origin) as Source;
+  if (row.display_name !== null) session.displayName = row.display_name;
+  if (row.cwd !== null) session.cwd = row.cwd;
+  if (row.config !== null) session.config = JSON.parse(row.config) as Record<string, unknown>;
+  if (row.ended_at !== null) session.endedAt = row.ended_at;
+  if (row.end_reason !== null) session.endReason = row.end_reason;
+  if (row.archived_at !== null) session.archivedAt = row.archived_at;
+  if (row.parent !== null) session.parent = row.parent;
+  return session;
 }
+
+function toUsage(row: SessionRow): Usage {
+  const usage: Writable<Usage> = {
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    reasoningTokens: row.reasoning_tokens,
+    totalTokens: row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens,
+    lastPromptTokens: row.last_prompt_tokens,
+    costStatus: row.cost_status,
+  };
+  if (row.cost_usd !== null) usage.costUsd = row.cost_usd;
+  if (row.cost_source !== null) usage.costSource = row.cost_source;
+  if (row.model !== null) usage.model = row.model;
+  if (row.provider !== null) usage.provider = row.provider;
+  if (row.base_url !== null) usage.baseUrl = row.base_url;
+  return usage;
+}
+
+/** Only while it is being filled. */
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 export function toConversation(row: ConversationRow, key: string, session: string): Conversation {
   return {

@@ -96,18 +96,8 @@ function claimAtOnce(
   const { source, now } = input;
   if (session.lease_holder !== null || db.get(sql.waitingInSession, session.n) !== undefined)
     return undefined;
-  const fence = session.fence + 1;
   const [target, name] = originColumns(source);
-  const turn = db.run(
-    sql.insertTurn,
-    session.n,
-    conversation.n,
-    by.runner,
-    fence,
-    target,
-    by.deadline ?? null,
-    now,
-  ).lastInsertRowid;
+  const begun = beginTurn(db, session, conversation.n, by, target, now);
   const grown = insertMessages(db, session, [input.message], undefined, now);
   const inbox = db.run(
     sql.insertInbox,
@@ -119,7 +109,7 @@ function claimAtOnce(
     CLAIMED,
     null,
     null,
-    turn,
+    begun.number,
     session.next_seq,
   ).lastInsertRowid;
   db.run(
@@ -147,15 +137,7 @@ function claimAtOnce(
       ended_at: null,
       end_reason: null,
     },
-    turn: {
-      number: turn,
-      session: session.id,
-      conversation: conversation.n,
-      fence,
-      attempt: 1,
-      target: source,
-      inputs: grown.seqs,
-    },
+    turn: { ...begun, target: source, inputs: grown.seqs },
   };
 }
 
@@ -193,23 +175,13 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
     by.take === "one" ? [first] : waiting.filter((row) => row.conversation === first.conversation);
   const target = taken.at(-1)?.source ?? first.source;
   const source = JSON.parse(target) as Source;
-  const fence = session.fence + 1;
-  const turn = db.run(
-    sql.insertTurn,
-    session.n,
-    first.conversation,
-    by.runner,
-    fence,
-    target,
-    by.deadline ?? null,
-    now,
-  ).lastInsertRowid;
+  const begun = beginTurn(db, session, first.conversation, by, target, now);
   const messages = taken.map(
     (row): NewMessage => ({ at: row.at, ...(JSON.parse(row.message) as NewMessage) }),
   );
   const grown = insertMessages(db, session, messages, undefined, now);
   taken.forEach((row, index) => {
-    db.run(sql.claimInbox, turn, grown.seqs[index], row.n);
+    db.run(sql.claimInbox, begun.number, grown.seqs[index], row.n);
   });
   db.run(
     sql.growAndClaim,
@@ -221,15 +193,30 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
     ...originColumns(source),
     session.n,
   );
-  return {
-    number: turn,
-    session: session.id,
-    conversation: first.conversation,
+  return { ...begun, target: source, inputs: grown.seqs };
+}
+
+/** The turn's row, under the fence that taking the lease in the same step will give. */
+function beginTurn(
+  db: Db,
+  session: SessionRow,
+  conversation: number,
+  by: ClaimBy,
+  target: string,
+  now: number,
+): Omit<Turn, "target" | "inputs"> {
+  const fence = session.fence + 1;
+  const number = db.run(
+    sql.insertTurn,
+    session.n,
+    conversation,
+    by.runner,
     fence,
-    attempt: 1,
-    target: source,
-    inputs: grown.seqs,
-  };
+    target,
+    by.deadline ?? null,
+    now,
+  ).lastInsertRowid;
+  return { number, session: session.id, conversation, fence, attempt: 1 };
 }
 
 export function finish(db: Db, input: Finish): Finished | Refused {
