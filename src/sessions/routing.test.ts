@@ -632,29 +632,6 @@ describe("a conversation that is started anew", () => {
   });
 });
 
-describe("the notice of a fresh start", () => {
-  const idle = { mode: "idle", idleMinutes: 30 } as const;
-
-  it.each([
-    ["is due when people had spoken", {}, true, true],
-    ["is not due when nobody had said anything", {}, false, false],
-    ["is not due when the policy keeps quiet", { notify: false }, true, false],
-    [
-      "is not due on a platform that the policy leaves out",
-      { notifyExcludePlatforms: ["telegram"] },
-      true,
-      false,
-    ],
-  ])("%s; the model is told all the same", async (_, change, spoken, due) => {
-    const { sessions, clock } = await openHome();
-    const { session } = await sessions.open(dm(99), policy({ ...idle, ...change }));
-    if (spoken) await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
-    clock.pass(HOUR);
-    const { fresh } = await sessions.open(dm(99), policy({ ...idle, ...change }));
-    expect(fresh).toMatchObject({ noteDue: true, noticeDue: due, hadActivity: spoken });
-  });
-});
-
 describe("a talk that goes on by its session's id", () => {
   it("is not cut off by the silence of its chat: what a person says there counts, opening does not", async () => {
     const { sessions, clock } = await openHome();
