@@ -7,7 +7,7 @@ import * as sql from "./sql.ts";
 
 /**
  * Words are indexed in quiet moments: a search finds what waits by reading it, which for this many messages takes a
- * few hundredths of a second. Only when more wait are they indexed between the calls, at a third of the speed.
+ * few hundredths of a second. Only when more wait are they indexed between the calls, which costs a third of the speed.
  */
 const MOST_WAITING = 8192;
 const INDEX_CHUNK = 64;
