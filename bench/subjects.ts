@@ -130,7 +130,7 @@ export function bare(file: string): {
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
   const insertInbox = db.prepare(
-    "insert into inbox (platform, chat_id, message_id, conversation, at, state, message, source, turn, seq) values (?, ?, ?, ?, ?, 1, null, ?, ?, ?)",
+    "insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, message, source, turn, seq) values ('main', ?, ?, ?, ?, ?, 1, null, ?, ?, ?)",
   );
   const insertTurn = db.prepare(
     "insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at) values (?, ?, 'r', ?, 1, 'running', ?, null, ?)",

@@ -13,7 +13,7 @@ export interface Blob {
 
 /** An inbound message to be stored before the platform hears "got it". */
 export interface Accept extends Routing {
-  /** The platform's own id of the message: with platform and chat, what makes a second arrival a duplicate. */
+  /** The platform's own id of the message: with profile, platform and chat, what makes a second arrival a duplicate. */
   readonly messageId: string;
   readonly message: NewMessage;
   readonly blobs?: readonly Blob[];

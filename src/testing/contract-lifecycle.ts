@@ -62,6 +62,21 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await pruned({ asker: { person: "p_bob" } }), [bobs]);
     });
 
+    rule(
+      "leaves a session in which an answer is being written, though its conversation has left",
+      async (scene) => {
+        const { begin, beat, finish, open, store, shows } = scene;
+        await beat("r1");
+        const turn = await begin(ANN, "a long question");
+        await open(ANN, { fresh: true });
+        const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
+        assert.deepEqual(await store.prune(prune), []);
+        await finish(turn, "a long answer");
+        assert.deepEqual(await shows(turn.session), ["a long question", "a long answer"]);
+        assert.equal((await store.prune(prune)).length, 1);
+      },
+    );
+
     rule("takes parents and forks alike", async (scene) => {
       const parent = await aged(scene, 100);
       const fork = await scene.fork(parent);

@@ -64,6 +64,17 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       }
     });
 
+    rule(
+      "gives two profiles of one home the same message once each: each is a bot of its own",
+      async ({ accept }) => {
+        for (const profile of ["main", "second"]) {
+          const message = { messageId: "7", profile };
+          assert.equal((await accept(ANN, "hello", message)).duplicate, false, profile);
+          assert.equal((await accept(ANN, "hello", message)).duplicate, true, profile);
+        }
+      },
+    );
+
     rule("stores the platform's cursor in the same step, also for a duplicate", async (scene) => {
       const { accept } = scene;
       const at = (value: string) => ({ cursor: { name: "telegram", value } });

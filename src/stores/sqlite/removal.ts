@@ -26,8 +26,9 @@ export function remove(db: Db, input: Ask & { now: number }): boolean | Refused 
   return true;
 }
 
-/** One that was closed by hand may still be where a conversation goes on. */
-const NOBODY_THERE = "not exists (select 1 from conversations c where c.session = s.n)";
+/** One that was closed by hand may still be where a conversation goes on; one that was left, where a turn runs. */
+const NOBODY_THERE =
+  "s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)";
 
 export function prune(db: Db, input: Prune): Session[] {
   const { where, values } = visibleSql(input.asker);

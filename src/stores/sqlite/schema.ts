@@ -147,6 +147,7 @@ create table hidden (
 
 create table inbox (
   n integer primary key autoincrement,
+  profile text not null,
   platform text not null,
   chat_id text not null,
   message_id text not null,
@@ -158,7 +159,7 @@ create table inbox (
   turn integer,
   seq integer
 );
-create unique index inbox_once on inbox(platform, chat_id, message_id);
+create unique index inbox_once on inbox(profile, platform, chat_id, message_id);
 create index inbox_waiting on inbox(conversation, n) where state = 0;
 create index inbox_running on inbox(turn) where state = 1;
 

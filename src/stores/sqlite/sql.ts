@@ -76,10 +76,12 @@ select exists (select 1 from turns where session = ? and state = 'running') as t
   exists (select 1 from inbox where conversation = ? and state = 0) as waiting,
   exists (select 1 from holds where session = ? and until > ?) as held`;
 
-export const inboxOnce = "select n from inbox where platform = ? and chat_id = ? and message_id = ?";
+/** With the profile: each is a bot of its own, and two bots in one chat see the same numbers. */
+export const inboxOnce = `
+select n from inbox where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
 export const insertInbox = `
-insert into inbox (platform, chat_id, message_id, conversation, at, state, message, source, turn, seq)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, message, source, turn, seq)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const waitingInSession = `
 select i.n, i.conversation, i.at, i.message, i.source from conversations c
 join inbox i on i.conversation = c.n and i.state = 0

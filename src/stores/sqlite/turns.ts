@@ -36,14 +36,14 @@ const WAITING = 0;
 const CLAIMED = 1;
 
 export function accept(db: Db, input: Accept): Accepted {
-  const { source, messageId, now } = input;
+  const { profile, source, messageId, now } = input;
   if (messageId === "") {
     // Without a name of its own every message would be a duplicate of the first.
     throw new PostriderError("invalid_input", "A message needs the id its platform gave it.", {
       details: { field: "messageId" },
     });
   }
-  const seen = db.get<{ n: number }>(sql.inboxOnce, source.platform, source.chatId, messageId);
+  const seen = db.get<{ n: number }>(sql.inboxOnce, profile, source.platform, source.chatId, messageId);
   if (input.cursor !== undefined) db.run(sql.setCursor, input.cursor.name, input.cursor.value, now);
   if (seen !== undefined) return { duplicate: true, inbox: seen.n };
 
@@ -72,6 +72,7 @@ function wait(db: Db, input: Accept, conversation: ConversationRow, session: Ses
   useBlobs(db, session.n, message);
   return db.run(
     sql.insertInbox,
+    input.profile,
     source.platform,
     source.chatId,
     messageId,
@@ -101,6 +102,7 @@ function claimAtOnce(
   const grown = insertMessages(db, session, [input.message], undefined, now);
   const inbox = db.run(
     sql.insertInbox,
+    input.profile,
     source.platform,
     source.chatId,
     input.messageId,
