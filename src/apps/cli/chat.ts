@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
 import { echo } from "../../agents/echo.ts";
 import { resetNotice } from "../../core/context-prompt.ts";
 import type { Fresh } from "../../core/conversation.ts";
@@ -17,22 +16,24 @@ import { DEFAULT_RESET, routingOf } from "../../sessions/routing.ts";
 import { systemClock, systemZone } from "../../sessions/system-clock.ts";
 import { localRunner } from "../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
-import { openHome } from "../home.ts";
-
-export interface ChatStreams {
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable;
-  /** Where everything goes that is not an answer. */
-  readonly notices: Writable;
-  readonly environment: NodeJS.ProcessEnv;
-}
+import { type Command, defineCommand } from "./command.ts";
+import type { Io } from "./io.ts";
+import { readyHome } from "./opening.ts";
 
 const who = { person: OWNER };
 const settings = { zone: systemZone(), profile: "main", reset: DEFAULT_RESET, scope: {}, clock: systemClock };
 
 /** A line in, an answer out, until the input ends. Each line is accepted before it is answered. */
-export async function chat({ input, output, notices, environment }: ChatStreams): Promise<void> {
-  const store = await sqliteStore({ file: openHome(environment).database });
+export const chat: Command = defineCommand({
+  name: "",
+  about: "Talks in the terminal.",
+  examples: [["postrider", "talk in the terminal; Ctrl-D leaves"]],
+  run: (_, io) => talk(io),
+});
+
+async function talk(io: Io): Promise<void> {
+  const { input, output, notices } = io;
+  const store = await sqliteStore({ file: readyHome(io).database });
   const runner = localRunner();
   const beat = (): Promise<void> => store.beat({ runner, now: Date.now() });
   await beat();

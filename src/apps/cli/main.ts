@@ -1,60 +1,81 @@
-import { parseArgs } from "node:util";
-import type { PostriderError } from "../../core/errors.ts";
+import { columns, wrongArguments } from "./command.ts";
+import { COMMANDS, type Entry } from "./commands.ts";
+import { tellFailure } from "./failure.ts";
+import { type Io, PROCESS } from "./io.ts";
 
-const HELP = `postrider: a conversation that is never lost
-
-Usage: postrider [options]
-
-Reads lines and answers each one. Every message is on the disk before it is answered, and the conversation goes on
-where it was at the next start. The agent repeats what you say; models and messengers are not connected yet.
-
-Options:
-  --help      this text
-  --version   the version
-
-Environment:
-  POSTRIDER_HOME   where everything is kept (default: ~/.postrider)
-
-Examples:
-  postrider                 talk in the terminal; Ctrl-D leaves
-  echo hello | postrider    one answer per line, and nothing else, on stdout
-
-Exit codes: 0 done, 1 something failed (the sentence says what), 2 the arguments are wrong
-`;
-
-/** Parses the arguments before anything heavy is loaded. Returns the exit code. */
-export async function main(args: readonly string[]): Promise<number> {
-  let wanted: { help?: boolean; version?: boolean };
+/** Finds the command before anything heavy is loaded, and runs it. Returns the exit code. */
+export async function main(args: readonly string[], io: Io = PROCESS): Promise<number> {
+  // Whoever reads our output may have seen enough: `postrider sessions list | head -1`.
+  io.output.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
   try {
-    wanted = parseArgs({
-      args: [...args],
-      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "V" } },
-    }).values;
+    return await dispatch(args, io);
   } catch (error) {
-    process.stderr.write(`postrider: ${(error as Error).message}\nSee postrider --help.\n`);
-    return 2;
+    return tellFailure(io, error, args.includes("--json"));
   }
-  if (wanted.help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  if (wanted.version) {
+}
+
+async function dispatch(args: readonly string[], io: Io): Promise<number> {
+  if (args[0] === "--version" || args[0] === "-V") {
     const { version } = await import("./version.ts");
-    process.stdout.write(`${version()}\n`);
+    io.output.write(`${version()}\n`);
     return 0;
   }
-  try {
-    const { chat } = await import("./chat.ts");
-    await chat({
-      input: process.stdin,
-      output: process.stdout,
-      notices: process.stderr,
-      environment: process.env,
-    });
-    return 0;
-  } catch (error) {
-    const { code, message } = error as PostriderError;
-    process.stderr.write(`postrider: ${message}${code ? ` (${code})` : ""}\n`);
-    return 1;
+  if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") return help(args.slice(1), io);
+  const words = args.slice(0, args.findIndex((arg) => arg.startsWith("-")) >>> 0);
+  const entry = entryFor(words);
+  if (entry !== undefined) {
+    const command = await entry.load();
+    return command.run(args.slice(entry.name === "" ? 0 : entry.name.split(" ").length), io);
   }
+  const group = groupOf(words[0] ?? "");
+  if (group.length === 0) throw unknown(words[0] ?? "");
+  const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
+  if (words.length === 1 && asked) return help(words, io);
+  const names = group.map(({ name }) => name.split(" ")[1]).join(", ");
+  throw wrongArguments(`postrider ${words[0]} needs one of ${names}.`, words[0]);
+}
+
+/** The command whose name these words begin with; without words, the chat. */
+function entryFor(words: readonly string[]): Entry | undefined {
+  const begins = ({ name }: Entry): boolean => name.split(" ").every((word, at) => word === words[at]);
+  if (words.length === 0) return COMMANDS.find(({ name }) => name === "");
+  return COMMANDS.find((entry) => entry.name !== "" && begins(entry));
+}
+
+function groupOf(word: string): readonly Entry[] {
+  return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+}
+
+async function help(words: readonly string[], io: Io): Promise<number> {
+  const entry = words.length === 0 ? undefined : entryFor(words);
+  if (entry !== undefined) io.output.write((await entry.load()).help());
+  else {
+    const group = words[0] === undefined ? COMMANDS.filter(({ name }) => name !== "") : groupOf(words[0]);
+    if (words[0] !== undefined && group.length === 0) throw unknown(words[0]);
+    const { overview } = await import("./overview.ts");
+    io.output.write(overview(columns(group.map(({ name, summary }) => [name, summary])), words[0]));
+  }
+  return 0;
+}
+
+function unknown(word: string) {
+  const near = COMMANDS.map(({ name }) => name.split(" ")[0] ?? "").find((name) => isNear(word, name));
+  const hint =
+    near === undefined ? `To ask something, write postrider -q "${word} …".` : `Did you mean ${near}?`;
+  return wrongArguments(`There is no command "${word}". ${hint}`);
+}
+
+/** One letter more, less, other or swapped. */
+function isNear(typed: string, name: string): boolean {
+  if (name === "" || Math.abs(typed.length - name.length) > 1) return false;
+  let from = 0;
+  while (from < typed.length && typed[from] === name[from]) from += 1;
+  let end = 0;
+  while (end < Math.min(typed.length, name.length) - from && typed.at(-1 - end) === name.at(-1 - end))
+    end += 1;
+  const [left, right] = [typed.slice(from, typed.length - end), name.slice(from, name.length - end)];
+  return left.length + right.length <= 2 || (left.length === 2 && [...left].reverse().join("") === right);
 }

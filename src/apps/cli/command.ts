@@ -1,0 +1,143 @@
+import { parseArgs } from "node:util";
+import { PostriderError } from "../../core/errors.ts";
+import type { Io } from "./io.ts";
+
+/** `flag` is there or not, `text` takes a value, `count` a whole number from 0 on. */
+export interface Option {
+  readonly type: "flag" | "text" | "count";
+  readonly short?: string;
+  /** What the help calls the value, such as `FILE`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+type Options = Readonly<Record<string, Option>>;
+type Value<Type extends Option["type"]> = Type extends "flag"
+  ? boolean
+  : Type extends "count"
+    ? number
+    : string;
+/** Flags are always there; the rest only when given. */
+export type Values<Given extends Options> = {
+  readonly [Name in keyof Given]: Given[Name]["type"] extends "flag"
+    ? boolean
+    : Value<Given[Name]["type"]> | undefined;
+};
+
+interface Definition<Given extends Options> {
+  /** What is typed after `postrider`. */
+  readonly name: string;
+  /** The words it takes, as the help shows them: `SESSION [TITLE…]`. */
+  readonly takes?: string;
+  /** How many words it takes. None unless said. */
+  readonly words?: readonly [least: number, most: number];
+  /** What it does, beyond the line in the list of commands. */
+  readonly about: string;
+  readonly options?: Given;
+  readonly examples: readonly Example[];
+  /** May return an exit code; else it is 0. */
+  run(
+    given: { readonly words: readonly string[]; readonly values: Values<Given> },
+    io: Io,
+  ): Promise<void> | Promise<number>;
+}
+
+type Example = readonly [line: string, meaning: string];
+
+export interface Command {
+  readonly name: string;
+  readonly examples: readonly Example[];
+  help(): string;
+  /** Reads the arguments that follow the name, and does it. */
+  run(args: readonly string[], io: Io): Promise<number>;
+}
+
+/** For every command that prints something a script may want. */
+export const JSON_OPTION = { type: "flag", help: "print JSON, as docs/json.md describes it" } as const;
+/** For every command that reads or changes sessions. */
+export const EVERYONE_OPTION = { type: "flag", help: "everyone's sessions, not only your own" } as const;
+
+const HELP_OPTION: Option = { type: "flag", short: "h", help: "this text" };
+
+export function defineCommand<const Given extends Options>(definition: Definition<Given>): Command {
+  const options: Options = { ...definition.options, help: HELP_OPTION };
+  const help = (): string => helpOf(definition, options);
+  return {
+    name: definition.name,
+    examples: definition.examples,
+    help,
+    async run(args, io) {
+      const { words, values } = read(definition.name, args, options);
+      if (values.help === true) {
+        io.output.write(help());
+        return 0;
+      }
+      const [least, most] = definition.words ?? [0, 0];
+      if (words.length < least || words.length > most) {
+        const wanted = most === 0 ? "no words" : `${definition.takes}`;
+        throw wrongArguments(`postrider ${definition.name} takes ${wanted}.`, definition.name);
+      }
+      const code = await definition.run({ words, values: values as Values<Given> }, io);
+      return typeof code === "number" ? code : 0;
+    },
+  };
+}
+
+function read(name: string, args: readonly string[], options: Options) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: Object.fromEntries(
+        Object.entries(options).map(([option, { type, short }]) => [
+          option,
+          { type: type === "flag" ? "boolean" : "string", ...(short !== undefined && { short }) } as const,
+        ]),
+      ),
+    });
+    const read = Object.entries(options).map(([option, { type }]) => {
+      const value = values[option];
+      if (type === "flag") return [option, value === true] as const;
+      return [
+        option,
+        type === "count" && value !== undefined ? count(option, String(value)) : value,
+      ] as const;
+    });
+    return { words: positionals, values: Object.fromEntries(read) };
+  } catch (error) {
+    throw wrongArguments((error as Error).message, name);
+  }
+}
+
+function count(option: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new Error(`--${option} must be a whole number, not "${text}".`);
+}
+
+/** The one error that means "read the help": exit code 2. */
+export function wrongArguments(sentence: string, command = ""): PostriderError {
+  const help = `See postrider ${command} --help.`.replace("  ", " ");
+  return new PostriderError("invalid_input", `${sentence.replace(/\.?$/, ".")} ${help}`, {
+    details: { arguments: true },
+  });
+}
+
+function helpOf(
+  { name, takes, about, examples }: Omit<Definition<Options>, "run">,
+  options: Options,
+): string {
+  const usage = ["postrider", name, takes, "[options]"].filter(Boolean).join(" ");
+  const named = Object.entries(options).map(([option, { short, value, type, help }]) => {
+    const given = type === "flag" ? "" : ` ${value ?? (type === "count" ? "N" : "TEXT")}`;
+    return [`${short === undefined ? "    " : `-${short}, `}--${option}${given}`, help] as const;
+  });
+  return [`Usage: ${usage}`, about, `Options:\n${columns(named)}`, `Examples:\n${columns(examples)}`, ""]
+    .join("\n\n")
+    .replace(/\n\n$/, "\n");
+}
+
+/** Two columns, the second where the longest of the first ends. */
+export function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`).join("\n");
+}

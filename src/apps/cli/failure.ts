@@ -1,0 +1,33 @@
+import { type ErrorCode, PostriderError } from "../../core/errors.ts";
+import { type Io, note } from "./io.ts";
+
+/** What a script can tell apart: docs/commands.md lists them. */
+const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
+  not_found: 3,
+  ambiguous: 4,
+  not_allowed: 5,
+  title_taken: 5,
+  nothing_to_undo: 5,
+  nothing_to_redo: 5,
+  session_busy: 5,
+};
+
+/** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */
+export function tellFailure(io: Io, error: unknown, json: boolean): number {
+  const { code, message, details } = asError(error);
+  if (json) note(io, JSON.stringify({ error: { code, message, details } }));
+  else {
+    note(io, `postrider: ${message}`);
+    if (Array.isArray(details.candidates)) {
+      for (const { id, handle, title } of details.candidates)
+        note(io, `  ${handle}  ${id}  ${title ?? ""}`.trimEnd());
+    }
+  }
+  return details.arguments === true ? 2 : (EXIT_CODES[code] ?? 1);
+}
+
+function asError(error: unknown): Pick<PostriderError, "code" | "message" | "details"> {
+  if (error instanceof PostriderError) return error;
+  const { message = String(error) } = (error ?? {}) as Partial<Error>;
+  return { code: "internal", message, details: {} };
+}

@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { type Asker, OWNER } from "../../core/owner.ts";
+import type { Store } from "../../ports/store.ts";
+import { createSessions, type Sessions } from "../../sessions/sessions.ts";
+import { sqliteStore } from "../../stores/sqlite/store.ts";
+import { type Home, homeOf, makeHome } from "../home.ts";
+import { type Io, note } from "./io.ts";
+
+export interface OpenHome {
+  readonly home: Home;
+  readonly store: Store;
+  readonly sessions: Sessions;
+}
+
+/** The home for one short command: everything in this thread, closed at the end whatever happens. */
+export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<Result>): Promise<Result> {
+  const home = readyHome(io);
+  const store = await sqliteStore({ file: home.database, mode: "in-process" });
+  try {
+    return await use({ home, store, sessions: createSessions({ store }) });
+  } finally {
+    await store.close();
+  }
+}
+
+/** The home, made at the first use of Postrider, with a word of welcome. */
+export function readyHome(io: Io): Home {
+  const home = homeOf(io.environment);
+  makeHome(home);
+  if (!existsSync(home.database) && io.notices.isTTY) {
+    note(io, `Welcome to Postrider. Everything you say is kept in ${home.folder}, readable by you alone.`);
+    note(io, "postrider --help lists the commands; /help does so inside the chat.");
+  }
+  return home;
+}
+
+/** Commands act as the owner of the home; `--everyone` is for whoever looks after it. */
+export function asker(everyone: boolean): Asker {
+  return everyone ? { everyone: true } : { person: OWNER };
+}
