@@ -16,6 +16,8 @@ export type ErrorCode =
   | "corrupt"
   | "newer_schema"
   | "busy"
+  | "file_exists"
+  | "in_use"
   | "closed"
   | "agent_failed"
   | "internal";

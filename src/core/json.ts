@@ -60,9 +60,13 @@ export function sessionToJson(session: Session | Listed): Record<string, unknown
     origin: origin === undefined ? null : sourceToJson(origin),
     platform: origin?.platform ?? null,
     chat_type: origin?.chatType ?? null,
-    ...toJson(session.usage, USAGE),
+    ...usageToJson(session.usage),
     ...("preview" in session && { preview: session.preview }),
   };
+}
+
+export function usageToJson(usage: Usage): Record<string, unknown> {
+  return toJson(usage, USAGE);
 }
 
 const USAGE_TEXTS = ["cost_status", "cost_source", "model", "billing_provider", "billing_base_url"] as const;

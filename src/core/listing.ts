@@ -90,6 +90,7 @@ export interface Stats {
   readonly messages: number;
   readonly byPlatform: Readonly<Record<string, number>>;
   readonly byKind: Readonly<Record<string, number>>;
+  readonly byOwner: Readonly<Record<string, number>>;
   readonly bytes: number;
 }
 

@@ -1,3 +1,4 @@
+import type { ScopeRules } from "./identity.ts";
 import type { NewMessage } from "./message.ts";
 import type { NewSession } from "./session.ts";
 import type { Source } from "./source.ts";
@@ -7,9 +8,14 @@ import type { SeqRange } from "./view.ts";
 
 /** A whole session on its way in: its messages get the seqs 1, 2, 3…, in order. */
 export interface ImportedSession {
-  readonly session: NewSession & { readonly owner: string };
+  /** Without an owner it belongs to whoever speaks in its first conversation, else to the account's person. */
+  readonly session: NewSession;
+  readonly account?: Pick<Source, "platform" | "userId" | "userIdAlt" | "userName">;
+  readonly conversations?: readonly ImportedConversation[];
   readonly audience?: string;
   readonly origin?: Source;
+  /** Where it was spoken to from, when no more of that is known. */
+  readonly platform?: string;
   readonly displayName?: string;
   readonly usage: Usage;
   readonly createdAt: number;
@@ -22,5 +28,28 @@ export interface ImportedSession {
   /** What it shows, as ranges of its seqs, in order. */
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
+  readonly now: number;
+}
+
+/** A chat that goes on in the imported session. */
+export interface ImportedConversation {
+  readonly source: Source;
+  readonly scope: ScopeRules;
+  /** When people last spoke there. */
+  readonly activeAt: number;
+}
+
+/** What an imported session has got since then at the place it came from. */
+export interface ImportedMore {
+  readonly session: string;
+  /** How many messages it has here; these follow them. */
+  readonly after: number;
+  readonly messages: readonly (NewMessage & { readonly at: number })[];
+  readonly blobs: readonly Blob[];
+  /** The counters there, instead of those here. */
+  readonly usage?: Usage;
+  /** For a session that has none. */
+  readonly title?: string;
+  readonly conversations?: readonly ImportedConversation[];
   readonly now: number;
 }

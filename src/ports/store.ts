@@ -18,7 +18,8 @@ import type { Reshape, Reshaped } from "../core/reshape.ts";
 import type { Runner } from "../core/runner.ts";
 import type { ForkedSession, NewSession, Session, SessionChange } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
-import type { ImportedSession } from "../core/transfer.ts";
+import type { Arrival, PlacedConversation, Surroundings } from "../core/surroundings.ts";
+import type { ImportedMore, ImportedSession } from "../core/transfer.ts";
 import type { Accept, Accepted, Blob, Claim, Finish, Finished, Shown, Turn } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 
@@ -79,8 +80,14 @@ export interface Shapes {
   prune(input: Prune): Promise<readonly Session[]>;
   hold(input: Ask & { readonly name: string; readonly until: number }): Maybe<Session>;
   release(input: Ask & { readonly name: string }): Promise<boolean>;
-  /** A whole session with its messages and view, in one commit. An id that is there already is refused. */
+  /**
+   * A whole session with its messages, view and conversations, in one commit. An id that is there already is refused.
+   * A conversation that was active here at the same time or later stays where it is, and so does one whose readers may
+   * not see the session. No other instant moves.
+   */
   importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
+  /** The messages follow what was imported before, as if imported with it. Refused unless it has `after` messages. */
+  importMore(input: ImportedMore & { readonly profile: string }): Maybe<Session>;
 }
 
 /** What may exist once, and who is alive. */
@@ -112,10 +119,21 @@ export interface Reads {
   /** What it shows, as runs of messages; and which of its own messages are hidden. */
   shape(input: Ask): Promise<Shape | undefined>;
   versions(input: Ask): Promise<readonly Versions[]>;
+  /** What was accepted for the session and waits for its turn, in order. */
+  waiting(input: Ask): Promise<readonly NewMessage[]>;
   decisions(input: {
     readonly asker: Asker;
     readonly conversation: number;
   }): Promise<readonly PolicyDecision[]>;
+  /** What is around a session, for people who ask why it is as it is. */
+  surroundings(input: Ask): Promise<Surroundings | undefined>;
+  /** Every conversation that the asker may know of and whose key may be written so. */
+  conversationsByKey(input: {
+    readonly asker: Asker;
+    readonly key: string;
+  }): Promise<readonly PlacedConversation[]>;
+  /** How a message came in, by its place in a session or by its id on the platform; each profile has its own. */
+  arrivals(input: ArrivalAsked): Promise<readonly Arrival[]>;
   list(input: ListQuery): Promise<Page<Listed>>;
   search(input: SearchRequest): Promise<readonly Hit[]>;
   /** Bytes of a part of a message that the asker may see. */
@@ -141,6 +159,11 @@ export interface Append extends Ask {
   readonly fence?: number;
   readonly now: number;
 }
+
+export type ArrivalAsked = { readonly asker: Asker } & (
+  | { readonly session: string; readonly seq: number }
+  | { readonly platform: string; readonly chatId: string; readonly messageId: string }
+);
 
 export interface Prune {
   readonly asker: Asker;

@@ -10,6 +10,8 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   nothing_to_undo: 5,
   nothing_to_redo: 5,
   session_busy: 5,
+  file_exists: 5,
+  in_use: 5,
 };
 
 /** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */

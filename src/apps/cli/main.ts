@@ -1,3 +1,4 @@
+import { nearestName } from "../../core/command-grammar.ts";
 import { columns, wrongArguments } from "./command.ts";
 import { COMMANDS, type Entry } from "./commands.ts";
 import { tellFailure } from "./failure.ts";
@@ -62,20 +63,8 @@ async function help(words: readonly string[], io: Io): Promise<number> {
 }
 
 function unknown(word: string) {
-  const near = COMMANDS.map(({ name }) => name.split(" ")[0] ?? "").find((name) => isNear(word, name));
+  const near = nearestName([...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))], word);
   const hint =
     near === undefined ? `To ask something, write postrider -q "${word} …".` : `Did you mean ${near}?`;
   return wrongArguments(`There is no command "${word}". ${hint}`);
-}
-
-/** One letter more, less, other or swapped. */
-function isNear(typed: string, name: string): boolean {
-  if (name === "" || Math.abs(typed.length - name.length) > 1) return false;
-  let from = 0;
-  while (from < typed.length && typed[from] === name[from]) from += 1;
-  let end = 0;
-  while (end < Math.min(typed.length, name.length) - from && typed.at(-1 - end) === name.at(-1 - end))
-    end += 1;
-  const [left, right] = [typed.slice(from, typed.length - end), name.slice(from, name.length - end)];
-  return left.length + right.length <= 2 || (left.length === 2 && [...left].reverse().join("") === right);
 }

@@ -1,26 +1,37 @@
 import { existsSync } from "node:fs";
 import { type Asker, OWNER } from "../../core/owner.ts";
 import type { Store } from "../../ports/store.ts";
-import { createSessions, type Sessions } from "../../sessions/sessions.ts";
+import type { Sessions } from "../../sessions/sessions.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { type Home, homeOf, makeHome } from "../home.ts";
 import { type Io, note } from "./io.ts";
 
-export interface OpenHome {
+export interface OpenStore {
   readonly home: Home;
   readonly store: Store;
+}
+
+export interface OpenHome extends OpenStore {
   readonly sessions: Sessions;
 }
 
-/** The home for one short command: everything in this thread, closed at the end whatever happens. */
-export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<Result>): Promise<Result> {
+/** The store for one short command: everything in this thread, closed at the end whatever happens. */
+export async function withStore<Result>(io: Io, use: (open: OpenStore) => Promise<Result>): Promise<Result> {
   const home = readyHome(io);
   const store = await sqliteStore({ file: home.database, mode: "in-process" });
   try {
-    return await use({ home, store, sessions: createSessions({ store }) });
+    return await use({ home, store });
   } finally {
     await store.close();
   }
+}
+
+/** With the library's face as well, which takes longer to load: for commands that change something. */
+export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<Result>): Promise<Result> {
+  const { createSessions } = await import("../../sessions/sessions.ts");
+  const { systemClock } = await import("../../sessions/system-clock.ts");
+  const clock = { ...systemClock, now: () => io.now() };
+  return withStore(io, ({ home, store }) => use({ home, store, sessions: createSessions({ store, clock }) }));
 }
 
 /** The home, made at the first use of Postrider, with a word of welcome. */

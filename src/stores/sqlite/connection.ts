@@ -22,6 +22,8 @@ export interface Db {
   all<Row>(sql: string, ...values: readonly unknown[]): Row[];
   /** Rows as arrays, for long histories. */
   rows(sql: string, ...values: readonly unknown[]): unknown[][];
+  /** The same, one at a time: for looking at everything without holding everything. */
+  each(sql: string, ...values: readonly unknown[]): Iterable<unknown[]>;
   run(
     sql: string,
     ...values: readonly unknown[]
@@ -117,6 +119,11 @@ function wrap(raw: Database.Database, file: string): Db {
       }
       return found.all(...values) as unknown[][];
     },
+    each: (sql, ...values) =>
+      raw
+        .prepare(sql)
+        .raw()
+        .iterate(...values) as Iterable<unknown[]>,
     run: (sql, ...values) => {
       const { changes, lastInsertRowid } = statement(sql).run(...values);
       return { changes, lastInsertRowid: Number(lastInsertRowid) };

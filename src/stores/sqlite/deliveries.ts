@@ -5,7 +5,7 @@ import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
 import * as sql from "./sql.ts";
 
-interface DeliveryRow {
+export interface DeliveryRow {
   n: number;
   session_id: string;
   turn: number | null;
@@ -65,7 +65,7 @@ export function deliveries(db: Db, input: { dueAt: number; limit: number }): Del
   return db.all<DeliveryRow>(sql.deliveriesDue, input.dueAt, input.limit).map(toDelivery);
 }
 
-function toDelivery(row: DeliveryRow): Delivery {
+export function toDelivery(row: DeliveryRow): Delivery {
   return {
     number: row.n,
     session: row.session_id,

@@ -25,8 +25,11 @@ export function retryBusy<T>(attempt: () => T): T {
  * The same without stopping the thread. A read waits for nobody, except while another process repairs the log of
  * one that was killed.
  */
-export async function retryBusyLater<T>(attempt: () => T | Promise<T>): Promise<T> {
-  const deadline = performance.now() + BUSY_DEADLINE_MS;
+export async function retryBusyLater<T>(
+  attempt: () => T | Promise<T>,
+  patienceMs: number = BUSY_DEADLINE_MS,
+): Promise<T> {
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
       return await attempt();

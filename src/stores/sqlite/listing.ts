@@ -90,6 +90,7 @@ export function stats(db: Db, input: { asker: Asker }): Stats {
     messages: total?.messages ?? 0,
     byPlatform: grouped("platform"),
     byKind: grouped("kind"),
+    byOwner: grouped("owner"),
     bytes: Number(db.pragma("page_count")) * Number(db.pragma("page_size")),
   };
 }

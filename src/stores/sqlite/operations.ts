@@ -10,8 +10,9 @@ import { beat, lease, retire, unlease } from "./runners.ts";
 import { search } from "./search.ts";
 import { change, create, hold, recordUsage, release, setTitle } from "./sessions.ts";
 import { fork, reshape } from "./shapes.ts";
+import { arrivals, conversationsByKey, surroundings } from "./surroundings.ts";
 import { reset, switchTo } from "./switching.ts";
-import { importSession } from "./transfer.ts";
+import { importMore, importSession } from "./transfer.ts";
 import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
@@ -46,6 +47,7 @@ export const WRITES: On<Writes> = {
   hold,
   release,
   importSession,
+  importMore,
   beat,
   retire,
   lease,
@@ -60,11 +62,15 @@ export const READS: On<Reads> = {
   messages: reading.messages,
   shape: reading.shape,
   versions: reading.versions,
+  waiting: reading.waiting,
   decisions: reading.decisions,
   blob: reading.blob,
   hasOther: reading.hasOther,
   work: reading.work,
   cursor: reading.cursor,
+  surroundings,
+  conversationsByKey,
+  arrivals,
   deliveries,
   list,
   stats,

@@ -1,7 +1,7 @@
 import type { Conversation, PolicyDecision } from "../../core/conversation.ts";
 import { isHandle } from "../../core/ids.ts";
 import type { Said, Shows, Versions } from "../../core/listing.ts";
-import type { Message } from "../../core/message.ts";
+import type { Message, NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
@@ -185,26 +185,33 @@ export function versions(db: Db, input: Ask): Versions[] {
 export function decisions(db: Db, input: { asker: Asker; conversation: number }): PolicyDecision[] {
   if (knownConversation(db, input.asker, input.conversation) === undefined) return [];
   return db
-    .all<{
-      at: number;
-      decision: PolicyDecision["decision"];
-      reason: string | null;
-      active_at: number | null;
-      idle_before: number | null;
-      daily_before: number | null;
-      from_session: string | null;
-      to_session: string | null;
-    }>("select * from decisions where conversation = ? order by n desc", input.conversation)
-    .map((row) => ({
-      at: row.at,
-      decision: row.decision,
-      ...(row.reason !== null && { reason: row.reason }),
-      ...(row.active_at !== null && { activeAt: row.active_at }),
-      ...(row.idle_before !== null && { idleBefore: row.idle_before }),
-      ...(row.daily_before !== null && { dailyBefore: row.daily_before }),
-      ...(row.from_session !== null && { from: row.from_session }),
-      ...(row.to_session !== null && { to: row.to_session }),
-    }));
+    .all<DecisionRow>("select * from decisions where conversation = ? order by n desc", input.conversation)
+    .map(toDecision);
+}
+
+export interface DecisionRow {
+  conversation: number;
+  at: number;
+  decision: PolicyDecision["decision"];
+  reason: string | null;
+  active_at: number | null;
+  idle_before: number | null;
+  daily_before: number | null;
+  from_session: string | null;
+  to_session: string | null;
+}
+
+export function toDecision(row: DecisionRow): PolicyDecision {
+  return {
+    at: row.at,
+    decision: row.decision,
+    ...(row.reason !== null && { reason: row.reason }),
+    ...(row.active_at !== null && { activeAt: row.active_at }),
+    ...(row.idle_before !== null && { idleBefore: row.idle_before }),
+    ...(row.daily_before !== null && { dailyBefore: row.daily_before }),
+    ...(row.from_session !== null && { from: row.from_session }),
+    ...(row.to_session !== null && { to: row.to_session }),
+  };
 }
 
 export function blob(db: Db, input: { asker: Asker; hash: string }): Uint8Array | undefined {
@@ -227,6 +234,13 @@ export function hasOther(db: Db, input: Ask): boolean {
       input.session,
     ) !== undefined
   );
+}
+
+export function waiting(db: Db, input: Ask): NewMessage[] {
+  const session = readableSession(db, input.asker, input.session);
+  if (session === undefined) return [];
+  const rows = db.all<{ message: string }>(sql.waitingInSession, session.n);
+  return rows.map((row) => JSON.parse(row.message) as NewMessage);
 }
 
 export function work(db: Db, { now }: { now: number }): string[] {

@@ -3,7 +3,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { identityOf, isShared, participantOf } from "../../core/identity.ts";
 import { handleFor } from "../../core/ids.ts";
 import { sessionKey } from "../../core/key.ts";
-import { chatOf } from "../../core/owner.ts";
+import { chatOf, type PersonId } from "../../core/owner.ts";
 import { type ResetReason, resetReason } from "../../core/reset-policy.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
@@ -35,41 +35,67 @@ export function open(db: Db, input: Open): Opened {
 
 /** The conversation of this source and its session, after the reset policy has spoken. */
 export function route(db: Db, input: Routing, fresh: boolean): Routed {
-  const { source, profile, now } = input;
-  const identity = identityOf(source, input.scope, profile);
-  const participant = participantOf(source);
-  const account =
-    participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
-  const inDirectChat = source.chatType === "dm";
-  const mine = inDirectChat ? 0 : (account?.n ?? NAMELESS);
-  const shared = isShared(source, input.scope);
-  const wanted = shared ? 0 : mine;
-  const { platform, chatType, chatId, threadId = "" } = identity;
-  const place = [identity.profile, platform, chatType, chatId, threadId];
-  const found =
-    mine === 0
-      ? db.get<ConversationRow>(sql.conversationOfAll, ...place)
-      : db.get<ConversationRow>(sql.conversationOf, ...place, mine);
-  if (found === undefined) {
-    const personal = !shared && (wanted !== NAMELESS || input.person !== undefined);
-    const person = personal ? personOf(db, source, account, input.person, now) : undefined;
-    return begin(db, input, wanted, person);
-  }
-  const scopeKept = found.account !== wanted;
+  const { found, account, person } = placeOf(db, input);
+  if (found === undefined) return begin(db, input, account, person());
+  const scopeKept = found.account !== account;
   const session = sessionRow(db, found.session);
   const reason = fresh ? "new" : dueReset(db, input, found);
   if (reason === undefined) return { conversation: found, session, created: false, scopeKept };
   return { ...renew(db, input, found, session, reason), scopeKept };
 }
 
+export type Speaking = Pick<Routing, "source" | "profile" | "scope" | "person" | "now">;
+
+/** Where someone speaks: the conversation there if there is one, and whose a new one would be. */
+export interface Place {
+  readonly found: ConversationRow | undefined;
+  /** For conversations.account, under the rules asked for. */
+  readonly account: number;
+  person(): PersonId | undefined;
+}
+
+export function placeOf(db: Db, input: Speaking): Place {
+  const { source, profile, now } = input;
+  const identity = identityOf(source, input.scope, profile);
+  const participant = participantOf(source);
+  const speaker =
+    participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
+  const inDirectChat = source.chatType === "dm";
+  const mine = inDirectChat ? 0 : (speaker?.n ?? NAMELESS);
+  const shared = isShared(source, input.scope);
+  const account = shared ? 0 : mine;
+  const { platform, chatType, chatId, threadId = "" } = identity;
+  const place = [identity.profile, platform, chatType, chatId, threadId];
+  const found =
+    mine === 0
+      ? db.get<ConversationRow>(sql.conversationOfAll, ...place)
+      : db.get<ConversationRow>(sql.conversationOf, ...place, mine);
+  const personal = !shared && (account !== NAMELESS || input.person !== undefined);
+  const person = () => (personal ? personOf(db, source, speaker, input.person, now) : undefined);
+  return { found, account, person };
+}
+
 function begin(db: Db, input: Routing, account: number, person: string | undefined): Routed {
-  const { source, profile, scope, now } = input;
+  const { source, profile, now } = input;
   const session = createSession(db, input.newSession, {
     profile,
     source,
     now,
     owner: ownerOf(source, person),
   });
+  const n = beginConversation(db, input, account, person, session.n, now);
+  decide(db, n, now, "created", { to: session.id });
+  return { conversation: conversationRow(db, n), session, created: true, scopeKept: false };
+}
+
+export function beginConversation(
+  db: Db,
+  { source, profile, scope, now }: Speaking,
+  account: number,
+  person: string | undefined,
+  session: number,
+  activeAt: number,
+): number {
   const { lastInsertRowid } = db.run(
     sql.insertConversation,
     profile,
@@ -81,13 +107,11 @@ function begin(db: Db, input: Routing, account: number, person: string | undefin
     person ?? null,
     scope.groupsPerUser ? 1 : 0,
     scope.threadsPerUser ? 1 : 0,
-    session.n,
-    now,
+    session,
+    activeAt,
     now,
   );
-  decide(db, lastInsertRowid, now, "created", { to: session.id });
-  const conversation = conversationRow(db, lastInsertRowid);
-  return { conversation, session, created: true, scopeKept: false };
+  return lastInsertRowid;
 }
 
 /** Whether the conversation is stale. Work that runs or waits there keeps it, and is written down once. */

@@ -21,7 +21,14 @@ export interface SqliteOptions {
 }
 
 /** Reads that may touch much: never on the main thread. */
-const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>(["list", "search", "stats", "blob"]);
+const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>([
+  "list",
+  "search",
+  "stats",
+  "blob",
+  "surroundings",
+  "arrivals",
+]);
 /** Up to here a history costs the main thread no more than receiving it from another would. */
 const SHORT_HISTORY = 2000;
 const LONG_RUN = 1000;

@@ -3,6 +3,7 @@ import type { Opened } from "../../core/conversation.ts";
 import { type Asker, chatOf, isEveryone, maySee } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession } from "../../core/session.ts";
+import type { Source } from "../../core/source.ts";
 import type { Ask } from "../../ports/store.ts";
 import { useBlobs } from "./append.ts";
 import type { Db } from "./connection.ts";
@@ -56,10 +57,15 @@ export function switchTo(db: Db, input: Ask & { conversation: number; now: numbe
   return opened(db, conversation.n, here);
 }
 
+/** Everyone who reads in a conversation, as one who asks. */
+export function readersIn(source: PlainSource, person: string | undefined): Asker {
+  const chat = chatOf(source);
+  return { person: person ?? chat ?? "", ...(chat !== undefined && { chat }) };
+}
+
 /** Everyone who reads in this conversation must be one who may see the session. */
 function notForAll(asker: Asker, conversation: ConversationRow, target: SessionRow): Refused | undefined {
-  const chat = chatOf(sourceOf(conversation));
-  const readers: Asker = { person: conversation.person ?? chat ?? "", ...(chat !== undefined && { chat }) };
+  const readers = readersIn(sourceOf(conversation), conversation.person ?? undefined);
   if (visible(readers, target)) return undefined;
   // Said only to whom it belongs; to anyone else it is simply not theirs.
   const own = !isEveryone(asker) && maySee({ person: asker.person }, { owner: target.owner });
@@ -123,7 +129,9 @@ export function speaksIn(asker: Asker, row: ConversationRow): boolean {
   return row.person === asker.person && (asker.chat === undefined || asker.chat === chat);
 }
 
-function sourceOf(row: ConversationRow) {
+type PlainSource = Pick<Source, "platform" | "chatType" | "chatId" | "threadId">;
+
+function sourceOf(row: ConversationRow): PlainSource {
   return {
     platform: row.platform,
     chatType: row.chat_type,

@@ -1,0 +1,69 @@
+import { common, createLowlight } from "lowlight";
+
+/** A node of a highlighted text: words, or a span of them with a class. */
+type Node =
+  | { readonly type: "text"; readonly value: string }
+  | {
+      readonly type: string;
+      readonly properties?: { readonly className?: unknown };
+      readonly children?: readonly Node[];
+    };
+
+/** The eight colours that every terminal has, so that the person's own palette decides. */
+const COLORS: Readonly<Record<string, number>> = {
+  keyword: 35,
+  "selector-tag": 35,
+  literal: 36,
+  number: 36,
+  symbol: 36,
+  string: 32,
+  regexp: 32,
+  addition: 32,
+  comment: 90,
+  quote: 90,
+  meta: 90,
+  deletion: 31,
+  title: 34,
+  section: 34,
+  name: 34,
+  attr: 33,
+  attribute: 33,
+  built_in: 33,
+  type: 33,
+};
+
+/** Colours code by its language; a language that is not known stays plain. Lines are coloured one by one. */
+export function highlighter(): (code: string, language?: string) => string[] {
+  const lowlight = createLowlight(common);
+  return (code, language) => {
+    if (language === undefined || !lowlight.registered(language)) return code.split("\n");
+    const root = lowlight.highlight(language, code) as unknown as Node;
+    return painted(root, undefined).split("\n");
+  };
+}
+
+function painted(node: Node, color: number | undefined): string {
+  if (node.type === "text" && "value" in node) return paint(node.value, color);
+  if (!("children" in node)) return "";
+  const inner = colorOf(node.properties?.className) ?? color;
+  return (node.children ?? []).map((child) => painted(child, inner)).join("");
+}
+
+function colorOf(classes: unknown): number | undefined {
+  if (!Array.isArray(classes)) return undefined;
+  const known = classes.map(
+    (name) =>
+      COLORS[
+        String(name)
+          .replace(/^hljs-/, "")
+          .replace(/_$/, "")
+      ],
+  );
+  return known.find((color) => color !== undefined);
+}
+
+/** A colour does not outlast its line. */
+function paint(text: string, color: number | undefined): string {
+  if (color === undefined) return text;
+  return text.replaceAll(/[^\n]+/g, (line) => `\x1b[${color}m${line}\x1b[39m`);
+}

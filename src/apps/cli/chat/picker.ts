@@ -1,0 +1,71 @@
+import {
+  type Component,
+  type Focusable,
+  Input,
+  matchesKey,
+  SelectList,
+  truncateToWidth,
+} from "@earendil-works/pi-tui";
+import type { Choice } from "../../../gateway/commands/command.ts";
+import { onOneLine } from "../printable.ts";
+import type { Theme } from "./theme.ts";
+
+const ROWS = 8;
+
+/** A list to pick from; typing narrows it. */
+export function picker(
+  title: string,
+  choices: readonly Choice[],
+  theme: Theme,
+  picked: (choice: Choice | undefined) => void,
+): Component & Focusable {
+  const input = new Input({ prompt: "filter: " });
+  let list = listOf(choices);
+
+  function listOf(shown: readonly Choice[]): SelectList {
+    const items = shown.map(({ line, label, about }) => ({
+      value: line,
+      label: onOneLine(label),
+      description: onOneLine(about),
+    }));
+    const made = new SelectList(items, ROWS, theme.list, { maxPrimaryColumnWidth: 60 });
+    made.onSelect = (item) => picked(choices.find(({ line }) => line === item.value));
+    made.onCancel = () => picked(undefined);
+    return made;
+  }
+
+  return {
+    get focused() {
+      return input.focused;
+    },
+    set focused(on) {
+      input.focused = on;
+    },
+    handleInput(data) {
+      const steers = ["up", "down", "enter", "escape", "pageUp", "pageDown"] as const;
+      if (matchesKey(data, "ctrl+c")) picked(undefined);
+      else if (steers.some((key) => matchesKey(data, key))) list.handleInput(data);
+      else {
+        const before = input.getValue();
+        input.handleInput(data);
+        if (input.getValue() !== before) list = listOf(matching(choices, input.getValue()));
+      }
+    },
+    render(width) {
+      const heading = theme.bold(` ${title}`) + theme.dim("  type to filter · Enter picks · Esc leaves");
+      return [truncateToWidth(heading, width), ...input.render(width), ...list.render(width)];
+    },
+    invalidate() {
+      list.invalidate();
+    },
+  };
+}
+
+/** Every word must be somewhere in the row. */
+function matching(choices: readonly Choice[], filter: string): readonly Choice[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  return choices.filter(({ line, label, about }) => {
+    const row = `${line} ${label} ${about}`.toLowerCase();
+    return words.every((word) => row.includes(word));
+  });
+}

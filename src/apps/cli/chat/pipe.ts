@@ -1,0 +1,157 @@
+import { createInterface } from "node:readline";
+import { parseCommand } from "../../../core/command-grammar.ts";
+import { resetNotice } from "../../../core/context-prompt.ts";
+import type { Fresh } from "../../../core/conversation.ts";
+import { PostriderError } from "../../../core/errors.ts";
+import { textOf } from "../../../core/message.ts";
+import type { Place } from "../../../gateway/commands/command.ts";
+import { runChatCommand } from "../../../gateway/commands/table.ts";
+import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { Agent } from "../../../ports/agent.ts";
+import { type Io, note } from "../io.ts";
+import { readyHome } from "../opening.ts";
+import { around } from "./excerpt.ts";
+import { saveDocument } from "./save-document.ts";
+import { type Beginning, begin, startChat } from "./start.ts";
+
+/**
+ * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
+ * is what it is for.
+ */
+export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<number> {
+  const printing = answerPrinter(io);
+  const chat = await startChat({
+    home: readyHome(io),
+    agent,
+    kind: "pipe",
+    heard: printing.heard,
+    notice: (text) => note(io, `postrider: ${text}`),
+  });
+  const { place } = chat;
+  let code = 0;
+  let interrupted = false;
+  const lines: string[] = [];
+  let wake = (): void => {};
+  let isOver = false;
+  const input = createInterface({ input: io.input });
+  input.on("line", (line) => {
+    if (parseCommand(line)?.name === "stop" && place.talk.isAnswering()) void place.talk.stop();
+    else lines.push(line);
+    wake();
+  });
+  input.on("close", () => {
+    isOver = true;
+    wake();
+  });
+  const interrupt = (): void => {
+    interrupted = true;
+    isOver = true;
+    lines.length = 0;
+    void place.talk.stop();
+    wake();
+  };
+  process.once("SIGINT", interrupt);
+  try {
+    // What a killed process had accepted is answered first.
+    for (const answer of await place.talk.recover()) io.output.write(`${answer}\n`);
+    if (beginning !== "here") await begin(place, beginning);
+    for (;;) {
+      const line = lines.shift();
+      if (line === undefined) {
+        if (isOver) break;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if (line.trim() === "") continue;
+      try {
+        if (await take(io, place, line, printing)) break;
+      } catch (error) {
+        if (!(error instanceof PostriderError)) throw error;
+        note(io, `postrider: ${error.message}`);
+        code = 1;
+      }
+    }
+    return interrupted ? 130 : code;
+  } finally {
+    process.off("SIGINT", interrupt);
+    input.close();
+    await chat.close();
+  }
+}
+
+/** One line. True when it was the last. */
+async function take(io: Io, place: Place, line: string, printing: AnswerPrinter): Promise<boolean> {
+  const command = parseCommand(line);
+  if (command === undefined) {
+    await answer(io, place, line, printing);
+    return false;
+  }
+  if ((await place.talk.look()) === undefined) await place.talk.open();
+  const reply = await runChatCommand(place, command.name, command.args);
+  if (reply.text !== "") io.output.write(`${reply.text}\n`);
+  if (reply.around !== undefined) io.output.write(`${await around(place, reply.around)}\n`);
+  if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
+  if (reply.say !== undefined) await answer(io, place, reply.say, printing);
+  return reply.leave === true;
+}
+
+async function answer(io: Io, place: Place, text: string, printing: AnswerPrinter): Promise<void> {
+  const said = await place.talk.say(text);
+  if (said.fresh?.noticeDue) note(io, noticeOf(place, said.fresh));
+  printing.expect(said.messageId);
+  const stored = await said.answer;
+  if (stored === undefined) throw new PostriderError("not_found", "That line was cancelled before its turn.");
+  // Written as it came, if it came here; else another process has answered.
+  printing.complete(textOf(stored));
+  const error = stored.extra?.error;
+  if (error !== undefined) throw new PostriderError("agent_failed", String(error));
+}
+
+export function noticeOf({ policy: { atHour, idleMinutes } }: Place, fresh: Fresh): string {
+  return resetNotice({ reason: fresh.reason, atHour, idleMinutes, handle: fresh.previous.handle });
+}
+
+interface AnswerPrinter {
+  heard(event: TalkEvent): void;
+  /** The next answer to be printed is the one to this message. */
+  expect(messageId: string): void;
+  /** Prints what has not been printed of it, and ends the line. */
+  complete(text: string): void;
+}
+
+/** Prints the answer to one message as it arrives; answers to others, which run here too, are not ours to print. */
+function answerPrinter(io: Io): AnswerPrinter {
+  let answering: string | undefined;
+  let expected: string | undefined;
+  let buffered = "";
+  let written = 0;
+  const flush = (): void => {
+    if (answering === undefined || answering !== expected) return;
+    io.output.write(buffered.slice(written));
+    written = buffered.length;
+  };
+  return {
+    heard(event) {
+      if (event.type === "begun") {
+        answering = event.inputs.at(-1)?.origin?.platformMessageId;
+        buffered = "";
+        written = 0;
+      } else if (event.type === "text") {
+        buffered += event.text;
+        flush();
+      } else if (event.type === "ended") answering = undefined;
+    },
+    expect(messageId) {
+      expected = messageId;
+      flush();
+    },
+    complete(text) {
+      io.output.write(`${text.slice(written)}\n`);
+      expected = undefined;
+      buffered = "";
+      written = 0;
+    },
+  };
+}

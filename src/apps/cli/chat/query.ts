@@ -1,0 +1,62 @@
+import { text as readAll } from "node:stream/consumers";
+import { PostriderError } from "../../../core/errors.ts";
+import { usageToJson } from "../../../core/json.ts";
+import { textOf } from "../../../core/message.ts";
+import type { Agent } from "../../../ports/agent.ts";
+import { wrongArguments } from "../command.ts";
+import { type Io, say, sayJson } from "../io.ts";
+import { readyHome } from "../opening.ts";
+import { type Beginning, begin, startChat } from "./start.ts";
+
+export interface Query {
+  /** `-` reads it from stdin, so that it can have many lines. */
+  readonly question: string;
+  readonly beginning: Beginning;
+  readonly agent: Agent;
+  readonly json: boolean;
+}
+
+/** Asks once, in a session of its own unless one is named. What is stopped by Ctrl-C is kept. */
+export async function query(io: Io, { question, beginning, agent, json }: Query): Promise<number> {
+  const asked = question === "-" ? (await readAll(io.input)).trimEnd() : question;
+  if (asked.trim() === "") throw wrongArguments("There is no question: write postrider -q TEXT");
+  const chat = await startChat({
+    home: readyHome(io),
+    agent,
+    kind: "query",
+    heard: () => {},
+    notice: (text) => io.notices.write(`postrider: ${text}\n`),
+  });
+  const interrupted = new AbortController();
+  const interrupt = (): void => {
+    interrupted.abort();
+    void chat.place.talk.stop();
+  };
+  process.once("SIGINT", interrupt);
+  try {
+    const { sessions, who, talk } = chat.place;
+    await begin(chat.place, beginning === "here" ? "new" : beginning);
+    const said = await talk.say(asked);
+    const answer = await said.answer;
+    const session = await sessions.get(who, said.session.id);
+    if (answer === undefined || session === undefined)
+      throw new PostriderError("not_found", "The question was cancelled.");
+    const error = answer.extra?.error;
+    if (json) {
+      sayJson(io, {
+        answer: textOf(answer),
+        session: session.id,
+        handle: session.handle,
+        seq: answer.seq,
+        interrupted: answer.origin?.interrupted === true,
+        usage: usageToJson(session.usage),
+      });
+    } else if (textOf(answer) !== "") say(io, textOf(answer));
+    if (interrupted.signal.aborted) return 130;
+    if (error !== undefined) throw new PostriderError("agent_failed", String(error));
+    return 0;
+  } finally {
+    process.off("SIGINT", interrupt);
+    await chat.close();
+  }
+}

@@ -1,0 +1,133 @@
+import { type Message, textOf } from "../../../core/message.ts";
+import type { Session } from "../../../core/session.ts";
+import { type Place, plural } from "../../../gateway/commands/command.ts";
+import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { ConversationView } from "./conversation-view.ts";
+import { heading } from "./conversation-view.ts";
+import type { StatusLine } from "./status-line.ts";
+import type { WaitingView } from "./waiting-view.ts";
+
+/** How much of a session is drawn when it is opened; /history has the rest. */
+const DRAWN = 40;
+
+export interface SessionScreenOptions {
+  readonly place: Place;
+  readonly view: ConversationView;
+  readonly waiting: WaitingView;
+  readonly status: StatusLine;
+  /** Something has changed; `true` when all of it has. */
+  render(whole?: boolean): void;
+  /** A person's message is on the screen: the arrow keys bring it back. */
+  remember(text: string): void;
+}
+
+/** One session on the screen: what it shows, what is being answered in it, and what others say there meanwhile. */
+export interface SessionScreen {
+  draw(session: Session): Promise<void>;
+  heard(event: TalkEvent): void;
+  /** Accepted; shown as waiting unless its turn has come already. */
+  accepted(messageId: string, text: string): void;
+  refresh(): Promise<void>;
+  current(): string | undefined;
+  close(): void;
+}
+
+export function sessionScreen(options: SessionScreenOptions): SessionScreen {
+  const { place, view, waiting, status, render, remember } = options;
+  const { sessions, talk, who } = place;
+  let session: Session | undefined;
+  let following = new AbortController();
+  /** Seqs of the session that are on the screen. */
+  let drawn = new Set<number>();
+  /** Messages whose turn came before their number was known here. */
+  const begun = new Set<string>();
+  /** What others said while an answer was growing at the end of the screen. */
+  let held: Message[] = [];
+  let growing: ReturnType<ConversationView["answer"]> | undefined;
+
+  /** Draws a message once, whoever brings it first. */
+  function show(message: Message): void {
+    const id = message.origin?.platformMessageId;
+    if (id !== undefined) {
+      begun.add(id);
+      waiting.remove(id);
+    }
+    // What a fork shows of another session has that session's numbers.
+    const isOwn = message.session === session?.id;
+    if (isOwn && drawn.has(message.seq)) return;
+    if (isOwn) drawn.add(message.seq);
+    view.message(message);
+    if (message.role === "user") remember(textOf(message));
+    render();
+  }
+
+  async function refresh(): Promise<void> {
+    if (session === undefined) return;
+    const { id } = session;
+    const [now, length] = await Promise.all([sessions.get(who, id), sessions.shownLength(who, id)]);
+    if (now === undefined || session.id !== id) return;
+    session = now;
+    const isAnswering = talk.isAnswering();
+    status.set({ session, length: length ?? 0, agent: place.agent, isAnswering, waiting: waiting.count() });
+    render();
+  }
+
+  async function follow({ id, messageCount }: Session, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const message of sessions.follow(who, id, { after: messageCount, signal })) {
+        // Our own answer is there already; which number it has is known when its turn has ended.
+        if (talk.isAnswering() && message.role !== "user") held.push(message);
+        else show(message);
+        await refresh();
+      }
+    } catch (error) {
+      if (!signal.aborted) view.fail((error as Error).message);
+      render();
+    }
+  }
+
+  return {
+    async draw(next) {
+      following.abort();
+      following = new AbortController();
+      session = next;
+      drawn = new Set();
+      held = [];
+      growing = undefined;
+      const length = (await sessions.shownLength(who, next.id)) ?? 0;
+      const offset = Math.max(0, length - DRAWN);
+      const history = (await sessions.history(who, next.id, { offset })) ?? [];
+      view.clear();
+      view.tell(heading(next.title, next.handle));
+      if (offset > 0) view.tell(`*… ${plural(offset, "message")} before: /history ${DRAWN * 2}*`);
+      for (const message of history) show(message);
+      void follow(next, following.signal);
+      await refresh();
+      render(true);
+    },
+    heard(event) {
+      if (event.session !== session?.id) return;
+      if (event.type === "begun") {
+        for (const input of event.inputs) show(input);
+        growing = view.answer();
+      } else if (event.type === "text") growing?.add(event.text);
+      else if (event.type === "broken") view.fail((event.error as Error).message);
+      else if (event.type === "ended") {
+        const { outcome, reason, seqs } = event.end;
+        if (growing !== undefined) for (const seq of seqs) drawn.add(seq);
+        growing?.end(outcome === "interrupted" ? "(stopped)" : undefined);
+        growing = undefined;
+        if (reason !== undefined) view.fail(`${reason} /retry asks again.`);
+        for (const message of held.splice(0)) show(message);
+      }
+      render();
+      if (event.type !== "text") void refresh();
+    },
+    accepted(messageId, text) {
+      if (!begun.has(messageId)) waiting.add(messageId, text);
+    },
+    refresh,
+    current: () => session?.id,
+    close: () => following.abort(),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Conversation, PolicyDecision } from "./conversation.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Identity } from "./identity.ts";
+
+/** A conversation with everything that decided where it is: for people who ask why. */
+export interface PlacedConversation extends Conversation {
+  readonly identity: Identity;
+  /** The current session's short name. */
+  readonly handle: string;
+  readonly createdAt: number;
+  /** Whose messages go there, when it is one account's alone. */
+  readonly account?: KnownAccount;
+  /** Messages that were accepted there and wait for their turn. */
+  readonly waiting: number;
+}
+
+export interface KnownAccount {
+  readonly platform: string;
+  readonly id?: string;
+  readonly altId?: string;
+  readonly name?: string;
+  readonly person: string;
+}
+
+/** A turn as it was: for reading only. */
+export interface TurnRecord {
+  readonly number: number;
+  readonly conversation: number;
+  readonly runner: string;
+  readonly attempt: number;
+  readonly state: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+}
+
+/** What is around a session. Turns, deliveries and decisions: the newest 20 of each, newest first. */
+export interface Surroundings {
+  readonly conversations: readonly PlacedConversation[];
+  readonly turns: readonly TurnRecord[];
+  readonly deliveries: readonly Delivery[];
+  /** Those that led a conversation to it or away from it. */
+  readonly decisions: readonly (PolicyDecision & { readonly conversation: number })[];
+  /** Those that have not run out are what keeps it from being reset. */
+  readonly holds: readonly { readonly name: string; readonly until: number }[];
+}
+
+/** How a message came in. */
+export interface Arrival {
+  readonly platform: string;
+  readonly chatId: string;
+  readonly messageId: string;
+  readonly at: number;
+  readonly state: "waiting" | "running" | "done" | "cancelled";
+  readonly conversation: number;
+  /** Where it stands; while it waits, where it would. */
+  readonly session?: string;
+  readonly seq?: number;
+  readonly turn?: TurnRecord;
+}

@@ -1,0 +1,62 @@
+import { type Message, type Part, type Role, textOf } from "./message.ts";
+import type { Session } from "./session.ts";
+import { zonedParts } from "./zone.ts";
+
+/** A session as a document for people to read: what it shows, in Markdown. */
+export function transcript(session: Session, shown: readonly Message[], zone: string): string {
+  const facts = [
+    `- session: ${session.id} (${session.handle})`,
+    `- begun: ${clockTime(session.createdAt, zone)} (${zone})`,
+    ...(session.origin === undefined ? [] : [`- platform: ${session.origin.platform}`]),
+    `- messages: ${shown.length}`,
+  ];
+  const title = session.title ?? `Session ${session.handle}`;
+  return `${[`# ${title}`, facts.join("\n"), ...shown.map((message) => section(message, zone))].join("\n\n")}\n`;
+}
+
+const SPEAKER: Readonly<Record<Role, string>> = {
+  user: "You",
+  assistant: "Agent",
+  tool: "Tool",
+  note: "Note",
+};
+
+function section(message: Message, zone: string): string {
+  const who = message.role === "tool" ? `Tool ${message.toolName ?? ""}`.trim() : speaker(message);
+  const stopped = message.origin?.interrupted === true ? ", stopped" : "";
+  const head = `## ${who}, ${clockTime(message.at, zone)}${stopped}`;
+  const said = textOf(message);
+  // A tool's output is shown as it is, whatever Markdown would make of it.
+  const body = message.role === "tool" ? fenced(said, "") : said;
+  const calls = (message.toolCalls ?? []).map(
+    (call) => `Calls ${call.name}:\n\n${fenced(JSON.stringify(call.arguments, null, 2) ?? "", "json")}`,
+  );
+  return [head, body, ...calls, ...message.parts.flatMap(attachment)]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function speaker(message: Message): string {
+  const name = message.role === "user" ? message.origin?.userName : undefined;
+  return name?.replaceAll(/\s+/g, " ") ?? SPEAKER[message.role];
+}
+
+function attachment(part: Part): string[] {
+  if (part.type === "text") return [];
+  if (part.type === "resource") return [`*resource: ${part.uri}*`];
+  return [`*${part.type}: ${part.name ?? part.mimeType}, ${part.size} bytes*`];
+}
+
+/** With a fence longer than any in the text. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+/** `2026-03-15 09:24` on the wall clock of a zone. */
+export function clockTime(at: number, zone: string): string {
+  const { year, month, day, hour, minute } = zonedParts(at, zone);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${year}-${two(month)}-${two(day)} ${two(hour)}:${two(minute)}`;
+}

@@ -1,0 +1,20 @@
+import { PostriderError } from "../../core/errors.ts";
+import { type ChatCommand, here, nameOf } from "./command.ts";
+import { refuseWhileAnswering } from "./leave-session.ts";
+
+export const fork: ChatCommand = {
+  name: "fork",
+  aliases: ["branch"],
+  takes: "[TITLE]",
+  summary: "go on in a copy; the original stays as it is",
+  async run(place, args) {
+    refuseWhileAnswering(place);
+    const { conversation, session } = await here(place);
+    if (session.messageCount === 0)
+      throw new PostriderError("invalid_input", "There is nothing to fork yet.");
+    const copy = await place.sessions.fork(place.who, session.id, args === "" ? {} : { title: args });
+    await place.sessions.switchTo(place.who, conversation.number, copy.id);
+    const back = `To go back to the original: \`/resume ${session.handle}\``;
+    return { text: `You are in the copy ${nameOf(copy)} now. ${back}`, moved: true };
+  },
+};

@@ -1,0 +1,41 @@
+import { PostriderError } from "../../core/errors.ts";
+import type { Hit } from "../../core/listing.ts";
+import { type ChatCommand, type Choice, escaped, type Place, shortened } from "./command.ts";
+import { distance } from "./when.ts";
+
+export const search: ChatCommand = {
+  name: "search",
+  aliases: ["find"],
+  takes: "WORDS",
+  summary: "find words in all your sessions, and jump there",
+  async run(place, args) {
+    const hits = await find(place, args, 10);
+    if (hits.length === 0) return { text: `Nothing was found for “${escaped(shortened(args))}”.` };
+    const rows = hits.map((hit) => {
+      const where = hit.title === undefined ? "" : `**${escaped(hit.title)}** `;
+      return `- \`/resume ${hit.handle}/${hit.seq}\` ${where}${marked(hit.snippet)} (${distance(hit.at, place.now())})`;
+    });
+    return { text: rows.join("\n") };
+  },
+  async choose(place, args) {
+    return (await find(place, args, 50)).map(
+      (hit): Choice => ({
+        line: `/resume ${hit.handle}/${hit.seq}`,
+        label: shortened(hit.snippet.replaceAll(/>>>|<<</g, ""), 70),
+        about: `${hit.title ?? hit.handle} · ${distance(hit.at, place.now())}`,
+      }),
+    );
+  },
+};
+
+function find(place: Place, words: string, limit: number): Promise<readonly Hit[]> {
+  if (words === "")
+    throw new PostriderError("invalid_input", "Write what to look for, such as /search holiday.");
+  return place.sessions.search(place.who, words, { limit });
+}
+
+/** The hits in bold. */
+function marked(snippet: string): string {
+  const parts = snippet.replaceAll(/\s+/g, " ").split(/>>>|<<</);
+  return parts.map((part, index) => (index % 2 === 1 ? `**${escaped(part)}**` : escaped(part))).join("");
+}

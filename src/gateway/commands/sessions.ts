@@ -1,0 +1,8 @@
+import type { ChatCommand } from "./command.ts";
+import { sessionList } from "./resume.ts";
+
+export const sessions: ChatCommand = {
+  name: "sessions",
+  summary: "list the newest sessions",
+  run: async (place) => ({ text: await sessionList(place) }),
+};

@@ -1,0 +1,28 @@
+import type { Message } from "../core/message.ts";
+import type { UsageDelta } from "../core/usage.ts";
+
+/** The brain behind a conversation. */
+export interface Agent {
+  /** What people call it. */
+  readonly name: string;
+  /**
+   * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What
+   * goes wrong with the model is an event, never an exception.
+   */
+  run(turn: AgentTurn, signal: AbortSignal): AsyncIterable<AgentEvent>;
+}
+
+export interface AgentTurn {
+  readonly session: string;
+  /** What the session shows, valid for every provider; what is to be answered stands last. */
+  readonly history: readonly Message[];
+  /** Told to the model, once, and never stored: that the conversation has just started afresh. */
+  readonly note?: string;
+}
+
+export type AgentEvent =
+  /** More of the answer. */
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "usage"; readonly usage: UsageDelta }
+  /** No answer, or not all of it; the sentence is for the person who waits. */
+  | { readonly type: "failed"; readonly reason: string };

@@ -1,0 +1,106 @@
+import { type Db, openReader, openWriter } from "./connection.ts";
+import { checkCounters } from "./counter-checks.ts";
+import { storeError } from "./failure.ts";
+import { type Finding, fine, problem, warning } from "./findings.ts";
+import { checkIndex } from "./index-checks.ts";
+import { mendDatabase, rebuildIndex } from "./mending.ts";
+import {
+  checkBlobs,
+  checkConversations,
+  checkForeignKeys,
+  checkOrphans,
+  checkViews,
+} from "./reference-checks.ts";
+import { MIGRATIONS } from "./schema.ts";
+import { openOurs } from "./soundness.ts";
+import { checkWork } from "./work-checks.ts";
+
+const SALVAGE =
+  "Restore a copy: postrider restore FILE --replace. Without one: postrider doctor --salvage saves what can be read.";
+
+/** Looks at a database without writing. Whatever is wrong becomes a finding, never an exception. */
+export function checkDatabase(
+  file: string,
+  options: { readonly full: boolean; readonly now: number },
+): Finding[] {
+  const findings: Finding[] = [];
+  let db: Db;
+  try {
+    const raw = openOurs(file);
+    const schema = Number(raw.pragma("user_version", { simple: true }));
+    raw.close();
+    findings.push(fine("database", `${file} is Postrider's.`));
+    if (schema < MIGRATIONS.length) {
+      const text = `Schema ${schema}; this Postrider writes ${MIGRATIONS.length}.`;
+      return [...findings, warning("schema", text, "The next start brings it up to date, after a copy.")];
+    }
+    findings.push(fine("schema", `Schema ${schema}.`));
+    db = openReader(file);
+  } catch (error) {
+    const { code, message } = storeError(error, file);
+    if (code === "newer_schema") return [problem("schema", message, "Update Postrider.")];
+    return [problem("database", message, code === "corrupt" ? SALVAGE : "See that you may read it.")];
+  }
+  try {
+    // One instant for all: what others write meanwhile would look like a contradiction.
+    db.exec("begin");
+    const { full, now } = options;
+    findings.push(...checked("integrity", () => [checkPages(db, full)]));
+    findings.push(...checked("foreign_keys", () => [checkForeignKeys(db)]));
+    findings.push(...checked("sessions", () => [checkOrphans(db)]));
+    findings.push(...checked("counters", () => checkCounters(db)));
+    findings.push(...checked("views", () => [checkViews(db)]));
+    findings.push(...checked("conversations", () => [checkConversations(db)]));
+    findings.push(...checked("attachments", () => checkBlobs(db, full)));
+    findings.push(...checked("search_index", () => [checkIndex(db, full)]));
+    findings.push(...checked("runners", () => checkWork(db, now)));
+    return findings;
+  } finally {
+    db.close();
+  }
+}
+
+function checked(check: string, look: () => Finding[]): Finding[] {
+  try {
+    return look();
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return [problem(check, `This could not be checked: ${text}.`, SALVAGE)];
+  }
+}
+
+function checkPages(db: Db, full: boolean): Finding {
+  const rows = db
+    .rows(full ? "pragma integrity_check(20)" : "pragma quick_check(20)")
+    .map(([text]) => String(text));
+  if (rows.length === 1 && rows[0] === "ok")
+    return fine("integrity", full ? "Every page and index is whole." : "Every page is whole.");
+  const first = (rows[0] ?? "")
+    .replaceAll("\n", " ")
+    .replaceAll("*** in database main *** ", "")
+    .slice(0, 200);
+  return problem("integrity", `The file is damaged: ${first}${rows.length > 1 ? ", …" : "."}`, SALVAGE);
+}
+
+/** Makes again what follows from something else. Damage to the file itself is left as it is. */
+export function fixDatabase(
+  file: string,
+  findings: readonly Finding[],
+  options: { readonly now: number; onDone(text: string): void },
+): void {
+  if (
+    findings.some(
+      ({ check, state }) => state === "problem" && ["database", "schema", "integrity"].includes(check),
+    )
+  )
+    return;
+  const db = openWriter({ file });
+  try {
+    mendDatabase(db, options.now, options.onDone);
+    if (findings.some(({ check, state }) => check === "search_index" && state === "problem"))
+      options.onDone(rebuildIndex(db));
+    db.pragma("wal_checkpoint(TRUNCATE)");
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,30 @@
+/** What a check found. `todo` says what to do; `fixable` that Postrider can do it itself. */
+export interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "warning" | "problem";
+  readonly text: string;
+  readonly todo?: string;
+  readonly fixable?: boolean;
+}
+
+export function fine(check: string, text: string): Finding {
+  return { check, state: "ok", text };
+}
+
+export function warning(check: string, text: string, todo: string): Finding {
+  return { check, state: "warning", text, todo };
+}
+
+export function problem(check: string, text: string, todo: string): Finding {
+  return { check, state: "problem", text, todo };
+}
+
+/** A problem of something that can be made again from what it was made of. */
+export function fixable(check: string, text: string): Finding {
+  return { check, state: "problem", text, todo: "postrider doctor --fix mends it.", fixable: true };
+}
+
+/** `3 sessions`, `1 session`. */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}

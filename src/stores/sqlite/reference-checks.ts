@@ -1,0 +1,168 @@
+import { createHash } from "node:crypto";
+import type { NewMessage } from "../../core/message.ts";
+import type { Db } from "./connection.ts";
+import { count, type Finding, fine, fixable, problem, warning } from "./findings.ts";
+
+const RESTORE = "postrider restore brings back a copy that has it.";
+
+export function checkForeignKeys(db: Db): Finding {
+  const rows = db.all<{ table: string }>("pragma foreign_key_check");
+  if (rows.length === 0) return fine("foreign_keys", "No row names another that is not there.");
+  const tables = [...new Set(rows.map(({ table }) => table))].join(", ");
+  return fixable("foreign_keys", `${count(rows.length, "row")} of ${tables} name others that are not there.`);
+}
+
+/** Messages whose session is gone: said, but shown nowhere. */
+export const LOST_SESSIONS = `
+select distinct id >> 24 as n from messages where id >> 24 not in (select n from sessions)`;
+
+export function checkOrphans(db: Db): Finding {
+  const lost = db.all(LOST_SESSIONS).length;
+  if (lost === 0) return fine("sessions", "Every message belongs to a session.");
+  return fixable("sessions", `The messages of ${count(lost, "session")} are there, but not the sessions.`);
+}
+
+/** Pieces of sessions that are gone. Whatever shows one cannot be read. */
+export const PIECES_OF_NOTHING = "piece_session not in (select n from sessions)";
+/** Sessions whose current list is gone or does not end in what they say next. */
+export const WITHOUT_LIST = `
+select s.n from sessions s where s.version > 0 and s.removed_at is null and not exists (
+  select 1 from pieces p join views v on v.session = p.session and v.version = p.version
+  where p.session = s.n and p.version = s.version and p.piece_session = s.n and p.to_seq is null)`;
+
+export function checkViews(db: Db): Finding {
+  const nowhere =
+    db.get<{ n: number }>(`select count(*) as n from pieces where ${PIECES_OF_NOTHING}`)?.n ?? 0;
+  const listless = db.all(WITHOUT_LIST).length;
+  if (nowhere + listless > 0) {
+    const parts = [
+      ...(nowhere > 0 ? [`${count(nowhere, "piece")} of sessions that are not there`] : []),
+      ...(listless > 0 ? [`${count(listless, "session")} without a list of what to show`] : []),
+    ];
+    return fixable("views", `What sessions show is wrong: ${parts.join(", ")}.`);
+  }
+  const beyond = missingInPieces(db);
+  if (beyond > 0) {
+    return warning(
+      "views",
+      `${count(beyond, "message")} that sessions show are not there.`,
+      `They were lost. ${RESTORE}`,
+    );
+  }
+  return fine("views", "Everything that sessions show is there.");
+}
+
+/** Messages that are shown of sessions with gaps, or that were removed but for what others show. */
+function missingInPieces(db: Db): number {
+  const pieces = db.all<{ n: number; from_seq: number; to_seq: number }>(`
+    select distinct piece_session as n, from_seq, to_seq from pieces
+    where to_seq >= from_seq and piece_session in (
+      select s.n from sessions s where s.removed_at is not null or s.next_seq - 1 <> (
+        select count(*) from messages where id between s.n * 16777216 and s.n * 16777216 + 16777215))`);
+  return pieces.reduce((sum, { n, from_seq, to_seq }) => {
+    const first = n * 16_777_216;
+    const found = db.get<{ n: number }>(
+      "select count(*) as n from messages where id between ? and ?",
+      first + from_seq,
+      first + to_seq,
+    );
+    return sum + (to_seq - from_seq + 1) - (found?.n ?? 0);
+  }, 0);
+}
+
+export const CONVERSATIONS_OF_NOTHING = `
+select * from conversations where session not in (select n from sessions where removed_at is null)`;
+
+export function checkConversations(db: Db): Finding {
+  const lost = db.all(CONVERSATIONS_OF_NOTHING).length;
+  if (lost === 0) return fine("conversations", "Every conversation has its session.");
+  return fixable("conversations", `${count(lost, "conversation")} point at sessions that are not there.`);
+}
+
+export interface BlobUse {
+  readonly session: number;
+  readonly hash: string;
+}
+
+/** The bytes that messages need, said or still waiting; and how many messages cannot be read at all. */
+export function neededBlobs(db: Db): { needed: BlobUse[]; unreadable: number } {
+  const needed: BlobUse[] = [];
+  let unreadable = 0;
+  const read = (session: number, json: string): void => {
+    try {
+      const value = JSON.parse(json) as NewMessage["parts"] | NewMessage;
+      const parts = Array.isArray(value) ? value : (value as NewMessage).parts;
+      for (const part of parts as NewMessage["parts"])
+        if ("blob" in part && part.blob !== undefined) needed.push({ session, hash: part.blob });
+    } catch {
+      unreadable += 1;
+    }
+  };
+  for (const [n, parts] of db.each("select id >> 24, parts from messages where parts is not null"))
+    read(n as number, parts as string);
+  for (const [n, message] of db.each(
+    "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
+  ))
+    read(n as number, message as string);
+  unreadable +=
+    db.get<{ n: number }>(
+      "select count(*) as n from messages where meta is not null and not json_valid(meta)",
+    )?.n ?? 0;
+  return { needed, unreadable };
+}
+
+export function checkBlobs(db: Db, full: boolean): Finding[] {
+  const { needed, unreadable } = neededBlobs(db);
+  const used = new Set(db.rows("select hash, session from blob_uses").map((row) => row.join(" ")));
+  const stored = new Set(db.rows("select hash from blobs").map(([hash]) => hash as string));
+  const lost = new Set(needed.filter(({ hash }) => !stored.has(hash)).map(({ hash }) => hash));
+  const unnamed = needed.filter(
+    ({ hash, session }) => stored.has(hash) && !used.has(`${hash} ${session}`),
+  ).length;
+  const idle = db.get<{ n: number }>(`select count(*) as n from blobs where ${UNUSED_BLOBS}`)?.n ?? 0;
+  const findings: Finding[] = [];
+  if (unreadable > 0)
+    findings.push(problem("message_data", `${count(unreadable, "message")} cannot be read.`, RESTORE));
+  if (lost.size > 0)
+    findings.push(
+      warning(
+        "attachments",
+        `The bytes of ${count(lost.size, "attachment")} are not there.`,
+        `They were lost. ${RESTORE}`,
+      ),
+    );
+  if (full) {
+    const altered = alteredBlobs(db);
+    if (altered > 0)
+      findings.push(
+        problem(
+          "attachments",
+          `The bytes of ${count(altered, "attachment")} are not what was stored.`,
+          RESTORE,
+        ),
+      );
+  }
+  if (unnamed + idle > 0)
+    findings.push(
+      fixable(
+        "blob_uses",
+        `Who needs which attachment is wrong: ${unnamed} not noted, ${idle} needed by nobody.`,
+      ),
+    );
+  if (findings.length > 0) return findings;
+  return [fine("attachments", `${count(stored.size, "attachment")}, each where it is needed.`)];
+}
+
+export const UNUSED_BLOBS = "hash not in (select hash from blob_uses)";
+
+function alteredBlobs(db: Db): number {
+  let altered = 0;
+  for (const [hash, bytes] of db.each("select hash, bytes from blobs"))
+    if (
+      createHash("sha256")
+        .update(bytes as Uint8Array)
+        .digest("hex") !== hash
+    )
+      altered += 1;
+  return altered;
+}
