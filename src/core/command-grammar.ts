@@ -5,14 +5,16 @@ export interface CommandLine {
   readonly args: string;
 }
 
-/**
- * `/resume holiday plans` is a command; anything else is something said. A path such as `/etc/hosts` is not a command,
- * and whoever wants to say a line that looks like one puts a space before it.
- */
+/** `/resume holiday plans` is a command; anything else is something said, also a path such as `/etc/hosts`. */
 export function parseCommand(text: string): CommandLine | undefined {
   const match = /^\/([\p{L}\p{N}_-]*)(?:@\w+)?(?:\s+([\s\S]*))?$/u.exec(text.trimEnd());
   if (match === null) return undefined;
   return { name: (match[1] ?? "").toLowerCase(), args: (match[2] ?? "").trim() };
+}
+
+/** What is said by a line that is no command: `//undo` says `/undo`, since many programs cut a space before it. */
+export function spokenText(text: string): string {
+  return text.startsWith("//") && parseCommand(text.slice(1)) !== undefined ? text.slice(1) : text;
 }
 
 /** What a table of commands must tell about each for it to be found. */

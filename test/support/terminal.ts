@@ -75,13 +75,13 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
     cols: columns,
     rows,
     cwd: options.folder ?? process.cwd(),
-    env: {
+    env: defined({
       ...process.env,
       TERM: "xterm-256color",
       NO_COLOR: undefined,
       CI: undefined,
       ...options.environment,
-    },
+    }),
   });
   const display = new headless.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
   const looks = new Set<() => void>();
@@ -175,6 +175,14 @@ export function startTerminal(command: readonly string[], options: TerminalOptio
     kill,
     ended,
   };
+}
+
+/** An absent variable is left out: the system knows only texts, and "undefined" is one. */
+function defined(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const present = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(present);
 }
 
 function predicate(wanted: string | RegExp | ((screen: string[]) => boolean)): (screen: string[]) => boolean {

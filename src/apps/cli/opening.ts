@@ -34,15 +34,19 @@ export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<
   return withStore(io, ({ home, store }) => use({ home, store, sessions: createSessions({ store, clock }) }));
 }
 
-/** The home, made at the first use of Postrider, with a word of welcome. */
-export function readyHome(io: Io): Home {
+/** The home, made at the first use of Postrider, with a word of welcome to whoever sits there. */
+export function readyHome(io: Io, greet: (line: string) => void = (line) => noteToPerson(io, line)): Home {
   const home = homeOf(io.environment);
   makeHome(home);
-  if (!existsSync(home.database) && io.notices.isTTY) {
-    note(io, `Welcome to Postrider. Everything you say is kept in ${home.folder}, readable by you alone.`);
-    note(io, "postrider --help lists the commands; /help does so inside the chat.");
+  if (!existsSync(home.database)) {
+    greet(`Welcome to Postrider. Everything you say is kept in ${home.folder}, readable by you alone.`);
+    greet("postrider --help lists the commands; /help does so inside the chat.");
   }
   return home;
+}
+
+function noteToPerson(io: Io, line: string): void {
+  if (io.notices.isTTY) note(io, line);
 }
 
 /** Commands act as the owner of the home; `--everyone` is for whoever looks after it. */

@@ -58,7 +58,7 @@ export function chatCommand(name: string): ChatCommand {
   const hint = near === undefined ? "/help lists them." : `Did you mean /${near}?`;
   throw new PostriderError(
     "not_found",
-    `There is no command /${name}. ${hint} To say it as it is, put a space before it.`,
+    `There is no command /${name}. ${hint} To say it as it is, write //${name}.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { parseCommand } from "../../../core/command-grammar.ts";
+import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
 import { resetNotice } from "../../../core/context-prompt.ts";
 import type { Fresh } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
@@ -85,7 +85,7 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
 async function take(io: Io, place: Place, line: string, printing: AnswerPrinter): Promise<boolean> {
   const command = parseCommand(line);
   if (command === undefined) {
-    await answer(io, place, line, printing);
+    await answer(io, place, spokenText(line), printing);
     return false;
   }
   if ((await place.talk.look()) === undefined) await place.talk.open();

@@ -1,5 +1,5 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
-import { parseCommand } from "../../../core/command-grammar.ts";
+import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
 import type { Choice, Reply } from "../../../gateway/commands/command.ts";
 import { chatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
@@ -21,7 +21,8 @@ import { waitingView } from "./waiting-view.ts";
 
 /** The chat on a terminal: what was said above, an editor and a status line below. Resolves with the exit code. */
 export async function screen(io: Io, beginning: Beginning, agent: Agent): Promise<number> {
-  const home = readyHome(io);
+  const welcome: string[] = [];
+  const home = readyHome(io, (line) => welcome.push(line));
   const theme = themeOf(hasColor(io));
   const view = conversationView(theme);
   const waiting = waitingView(theme);
@@ -109,7 +110,7 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent): Promis
     if (text.trim() === "") return;
     const typed = parseCommand(text);
     editor.addToHistory(text);
-    if (typed === undefined) say(text).catch(fail);
+    if (typed === undefined) say(spokenText(text)).catch(fail);
     // /stop must not wait for a command that waits for an answer; the others keep their order.
     else if (typed.name === "stop") command(typed.name, typed.args).catch(fail);
     else commands = commands.then(() => command(typed.name, typed.args)).catch(fail);
@@ -138,6 +139,7 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent): Promis
       tell(noticeOf(place, opened.fresh));
       await sessions.markShown(opened.conversation.number, { notice: true });
     }
+    for (const line of welcome) tell(line);
     if (opened.session.messageCount === 0)
       tell("Say something. `/help` lists the commands; Ctrl-C twice leaves.");
     talk.recover().catch(fail);
