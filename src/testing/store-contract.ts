@@ -1,6 +1,7 @@
 import { deliveryRules } from "./contract-deliveries.ts";
 import { findingRules } from "./contract-finding.ts";
 import { forkRules } from "./contract-forks.ts";
+import { importRules } from "./contract-import.ts";
 import { lifecycleRules } from "./contract-lifecycle.ts";
 import { messageRules } from "./contract-messages.ts";
 import { ownerRules } from "./contract-owners.ts";
@@ -27,4 +28,5 @@ export function storeContract(api: TestApi, harness: StoreHarness): void {
   findingRules(api, rule);
   searchRules(api, rule);
   lifecycleRules(api, rule);
+  importRules(api, rule);
 }

@@ -70,16 +70,19 @@ function checked(check: string, look: () => Finding[]): Finding[] {
 }
 
 function checkPages(db: Db, full: boolean): Finding {
-  const rows = db
-    .rows(full ? "pragma integrity_check(20)" : "pragma quick_check(20)")
-    .map(([text]) => String(text));
-  if (rows.length === 1 && rows[0] === "ok")
+  let complaints: string[];
+  try {
+    complaints = db
+      .rows(full ? "pragma integrity_check(20)" : "pragma quick_check(20)")
+      .map(([text]) => String(text).replaceAll("\n", " ").replaceAll("*** in database main *** ", ""));
+  } catch (error) {
+    if (storeError(error, db.file).code !== "corrupt") throw error;
+    complaints = [(error as Error).message];
+  }
+  if (complaints.length === 1 && complaints[0] === "ok")
     return fine("integrity", full ? "Every page and index is whole." : "Every page is whole.");
-  const first = (rows[0] ?? "")
-    .replaceAll("\n", " ")
-    .replaceAll("*** in database main *** ", "")
-    .slice(0, 200);
-  return problem("integrity", `The file is damaged: ${first}${rows.length > 1 ? ", …" : "."}`, SALVAGE);
+  const more = complaints.length > 1 ? ` (and ${complaints.length - 1} more)` : "";
+  return problem("integrity", `The file is damaged: ${complaints[0]?.slice(0, 200)}${more}.`, SALVAGE);
 }
 
 /** Makes again what follows from something else. Damage to the file itself is left as it is. */

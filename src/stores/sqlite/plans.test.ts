@@ -307,6 +307,36 @@ function everyStep(db: Db, called: Set<string>): void {
     hidden: [{ from: 2, to: 2 }],
     now: T0,
   });
+  const scope = { groupsPerUser: true, threadsPerUser: true };
+  const chats = [{ source: ANN, scope, activeAt: T0 + 9 }];
+  const brought = {
+    profile: "main",
+    session: newSession(),
+    usage: emptyUsage(),
+    createdAt: T0,
+    messages: [],
+    blobs: [],
+    shows: [],
+    hidden: [],
+    now: T0,
+  };
+  write.importSession(db, { ...brought, conversations: chats });
+  write.importSession(db, {
+    ...brought,
+    session: newSession(),
+    account: { platform: "telegram", userId: "x" },
+  });
+  write.importMore(db, {
+    profile: "main",
+    session: brought.session.id,
+    after: 0,
+    messages: [{ ...hello, at: T0 }],
+    blobs: [],
+    usage: emptyUsage(),
+    title: "Brought",
+    conversations: chats,
+    now: T0,
+  });
   indexMessages(db, 9);
   write.append(db, { ...ask, messages: [hello] });
 

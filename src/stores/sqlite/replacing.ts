@@ -64,6 +64,8 @@ export async function replaceDatabase(replacing: Replacing): Promise<Replaced> {
 
 /** Programs that are at work with a database, by their process ids. One that cannot be read names none. */
 export function usersOf(database: string, now: number): number[] {
+  // Whoever has it open has this beside it. Without one, even to look would put it there.
+  if (!isThere(`${database}-shm`)) return [];
   try {
     const db = openReader(database);
     try {

@@ -129,6 +129,12 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent): Promis
 
   const copies = startDailyCopies({ home, store: chat.store, runner: chat.runner, notice: tell });
   let isStarted = false;
+  // Whatever breaks, the person gets a terminal back that they can type in.
+  const giveBack = (): void => {
+    if (isStarted) tui.stop();
+    isStarted = false;
+  };
+  process.once("uncaughtExceptionMonitor", giveBack);
   try {
     const opened = await begin(place, beginning);
     arrange(editor);
@@ -148,7 +154,8 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent): Promis
     shown.close();
     await copies.stop();
     await chat.close().finally(() => {
-      if (isStarted) tui.stop();
+      giveBack();
+      process.off("uncaughtExceptionMonitor", giveBack);
       keys.forget();
     });
   }

@@ -1,0 +1,34 @@
+import { systemZone } from "../../sessions/system-clock.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "./command.ts";
+import { gather } from "./explain/gathering.ts";
+import { explainedJson } from "./explain/json.ts";
+import { targetOf } from "./explain/target.ts";
+import { explainedLines } from "./explain/words.ts";
+import { say, sayJson } from "./io.ts";
+import { asker, withStore } from "./opening.ts";
+
+export const explain: Command = defineCommand({
+  name: "explain",
+  takes: "WHAT",
+  words: [1, 1],
+  about: `Why something is where it is: where it came from, whose it is, every part of its key, which policy applies and when
+it would start afresh, what keeps it, and what happened to it. WHAT is one of
+  a session           k7f, "holiday plans", an id
+  a key               agent:main:telegram:dm:99 (all conversations that print so)
+  a message           k7f/17, or by the platform's own id: telegram:-100:4711`,
+  options: { everyone: EVERYONE_OPTION, json: JSON_OPTION },
+  examples: [
+    ["postrider explain k7f", "why this session is as it is"],
+    ["postrider explain agent:main:telegram:dm:99 --everyone", "who has this key"],
+    ["postrider explain k7f/17", "where this message came from"],
+  ],
+  async run({ words: [what = ""], values }, io) {
+    const who = asker(values.everyone);
+    const moment = { now: io.now(), zone: systemZone() };
+    const explained = await withStore(io, async ({ store }) =>
+      gather(store, who, await targetOf(store, who, what), moment),
+    );
+    if (values.json) return sayJson(io, explainedJson(explained));
+    say(io, explainedLines(io, explained).join("\n").trimEnd());
+  },
+});

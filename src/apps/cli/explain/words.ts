@@ -1,0 +1,176 @@
+import type { PolicyDecision } from "../../../core/conversation.ts";
+import type { ResetPolicy } from "../../../core/reset-policy.ts";
+import type { Io } from "../io.ts";
+import { widthOf } from "../io.ts";
+import { keyPartRows } from "../key-parts.ts";
+import { messageLines } from "../message-text.ts";
+import { onOneLine } from "../printable.ts";
+import { dateAndTime } from "../relative-time.ts";
+import { headerLines } from "../sessions/header.ts";
+import { ownerName } from "../sessions/rows.ts";
+import { type Style, styleOf } from "../style.ts";
+import { facts, table } from "../table.ts";
+import type { Explained, ExplainedConversation } from "./gathering.ts";
+
+/** The same as the JSON, for people. */
+export function explainedLines(io: Io, explained: Explained): string[] {
+  const style = styleOf(io);
+  const { session, message, conversations, key } = explained;
+  const width = widthOf(io);
+  return [
+    ...(key === undefined
+      ? []
+      : [
+          `${conversations.length === 1 ? "One conversation has" : `${conversations.length} conversations have`} the key ${onOneLine(key)}.`,
+          "",
+        ]),
+    ...(message === undefined ? [] : aboutMessage(explained, style)),
+    ...(message === undefined && explained.what === "message" ? [...arrivalLines(explained), ""] : []),
+    ...(session === undefined ? [] : [style.bold("The session"), ...headerLines(session, explained.now), ""]),
+    ...conversations.flatMap((conversation) => aboutConversation(conversation, explained, style, width)),
+    ...(session !== undefined && conversations.length === 0 ? [...nobodyThere(explained), ""] : []),
+    ...history(explained, style),
+  ];
+}
+
+function aboutMessage(explained: Explained, style: Style): string[] {
+  const { message, session } = explained;
+  if (message === undefined || session === undefined) return [];
+  const shown = { session: session.id, isOwn: true, notShown: !message.shown };
+  return [style.bold("The message"), ...messageLines(message, shown, style), ...arrivalLines(explained), ""];
+}
+
+function arrivalLines({ arrivals, message }: Explained): string[] {
+  if (arrivals.length === 0) {
+    const by =
+      message?.role === "user" ? "It was put here by a program, not received from a platform." : undefined;
+    return [by ?? "It was written here: only what people send comes in from a platform."];
+  }
+  return arrivals.flatMap(({ platform, chatId, messageId, at, state, turn }) => [
+    `Received from ${platform}, chat ${onOneLine(chatId)}, as its message ${onOneLine(messageId)}, ${dateAndTime(at)}: ${ARRIVED[state]}.`,
+    ...(turn === undefined
+      ? []
+      : [
+          `Turn ${turn.number} took it up ${dateAndTime(turn.startedAt)}, attempt ${turn.attempt}: ${turn.state}.`,
+        ]),
+  ]);
+}
+
+const ARRIVED = {
+  waiting: "it waits for its turn",
+  running: "its turn is running",
+  done: "it was answered",
+  cancelled: "it was cancelled before its turn",
+} as const;
+
+function aboutConversation(
+  conversation: ExplainedConversation,
+  { now, zone, what }: Explained,
+  style: Style,
+  width: number,
+): string[] {
+  const { account, person, policy, instants, activeAt, next, due, keptBy, waiting } = conversation;
+  const columns = [{ heading: "PART" }, { heading: "VALUE", least: 8 }, { heading: "WHY", least: 12 }];
+  const parts = keyPartRows(conversation.parts).map((row) => row.map(onOneLine));
+  const instant = (at: number | undefined): string | undefined =>
+    at === undefined ? undefined : dateAndTime(at);
+  return [
+    style.bold(`Conversation ${conversation.number}: ${onOneLine(conversation.key)}`),
+    ...table(columns, parts, width, style.dim),
+    "",
+    ...facts([
+      ["session", what === "key" ? conversation.handle : undefined],
+      ["account", account && onOneLine([account.name, account.id, account.altId].filter(Boolean).join(", "))],
+      ["person", person === undefined ? "nobody: it belongs to the chat" : ownerName(person)],
+      [
+        "rules",
+        `${rule("groups", conversation.scope.groupsPerUser)}, ${rule("threads", conversation.scope.threadsPerUser)} (as they were when it began)`,
+      ],
+      ["policy", policyWords(policy)],
+      ["last active", instant(activeAt)],
+      ["idle before", instant(instants.idleBefore)],
+      ["daily before", instant(instants.dailyBefore)],
+      ["now", `${dateAndTime(now)} (${zone})`],
+      [
+        "starts afresh",
+        due === undefined
+          ? next && `${dateAndTime(next.at)}, ${REASON[next.reason]}, unless something is said before`
+          : `at the next message: ${REASON[due]}`,
+      ],
+      ["kept by", keptBy.length === 0 ? "nothing" : onOneLine(keptBy.join(", "))],
+      ["waiting", waiting === 0 ? undefined : String(waiting)],
+    ]),
+    "",
+    ...(conversation.decisions.length === 0
+      ? []
+      : ["What was decided, newest first:", ...conversation.decisions.map(decisionLine), ""]),
+  ];
+}
+
+function rule(what: string, perUser: boolean): string {
+  return perUser ? `${what} per person` : `${what} shared`;
+}
+
+const REASON = { idle: "after a silence", daily: "at the daily hour" } as const;
+
+function policyWords({ mode, idleMinutes, atHour }: ResetPolicy): string {
+  const idle = `after ${idleMinutes} minutes of silence`;
+  const daily = `daily at ${String(atHour).padStart(2, "0")}:00`;
+  return { none: "never starts afresh", idle, daily, both: `${idle}, and ${daily}` }[mode];
+}
+
+const DECIDED: Readonly<Record<PolicyDecision["decision"], string>> = {
+  created: "began",
+  reset: "started afresh",
+  kept_busy: "should have started afresh, but was kept",
+  new: "a new session was asked for",
+  switched: "went to another session",
+  merged: "was merged with another",
+};
+
+function decisionLine({ at, decision, reason, from, to }: PolicyDecision): string {
+  const because = reason === undefined ? "" : ` (${onOneLine(reason)})`;
+  const way = [from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(" ");
+  return `  ${dateAndTime(at)}  ${DECIDED[decision]}${because}${way === "" ? "" : `: ${way}`}`;
+}
+
+function nobodyThere({ session }: Explained): string[] {
+  const ended = session?.endedAt !== undefined;
+  return [
+    ended
+      ? `No chat goes on in it, so nothing resets it. It can be taken up again: postrider -r ${session.handle}`
+      : "No chat points at it: it is addressed by its id, so nothing resets it.",
+  ];
+}
+
+function history({ around, versions }: Explained, style: Style): string[] {
+  const turns = (around?.turns ?? []).map(
+    ({ number, state, startedAt, attempt }) =>
+      `  ${dateAndTime(startedAt)}  turn ${number}, attempt ${attempt}: ${state}`,
+  );
+  const sent = (around?.deliveries ?? []).map(({ number, target, status }) => {
+    const error =
+      "lastError" in status && status.lastError !== undefined ? `: ${onOneLine(status.lastError)}` : "";
+    return `  delivery ${number} to ${target.platform} ${onOneLine(target.chatId)}: ${status.state}, attempts ${status.attempts}${error}`;
+  });
+  // What its conversations decided stands with them; one that was left has only this.
+  const left = new Set((around?.conversations ?? []).map(({ number }) => number));
+  const decided = (around?.decisions ?? [])
+    .filter(({ conversation }) => !left.has(conversation))
+    .map(decisionLine);
+  const held = (around?.holds ?? []).map(
+    ({ name, until }) => `  ${onOneLine(name)} until ${dateAndTime(until)}`,
+  );
+  const views = versions.map(
+    ({ version, kind, at, length }) => `  ${dateAndTime(at)}  version ${version}, ${kind}: shows ${length}`,
+  );
+  const part = (heading: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : [style.bold(heading), ...lines, ""];
+  return [
+    ...part("What was decided, newest first", decided),
+    ...part("Turns, newest first", turns),
+    ...part("Deliveries, newest first", sent),
+    ...part("Holds", held),
+    ...part("What it showed, newest first", views),
+  ];
+}

@@ -1,0 +1,166 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { assertZone } from "../../core/zone.ts";
+import { systemZone } from "../../sessions/system-clock.ts";
+import { homeOf } from "../home.ts";
+import type { Into } from "../import/hermes/bring-in.ts";
+import { importHermes } from "../import/hermes/import-hermes.ts";
+import type { ProblemKind } from "../import/hermes/problem.ts";
+import { type Report, type Summary, writeReport } from "../import/hermes/report.ts";
+import { type Command, columns, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
+import { type Io, note, say, sayJson } from "./io.ts";
+import { withHome } from "./opening.ts";
+
+interface Wanted {
+  readonly path: string;
+  readonly zone: string;
+  readonly strict: boolean;
+  readonly dryRun: boolean;
+}
+
+/** Takes over the sessions and chats of another system's home. That home is only read. */
+export const importHermesCommand: Command = defineCommand({
+  name: "import hermes",
+  takes: "PATH",
+  words: [0, 1],
+  about:
+    "Takes over sessions, transcripts, titles and chats from a Hermes home (or its state.db, or its sessions\n" +
+    "folder). What is there is only read. It may be stopped and run again: what is here already is not imported twice.",
+  options: {
+    "dry-run": { type: "flag", help: "tell what there is, and write nothing" },
+    strict: { type: "flag", help: "stop at the first line or row that cannot be read" },
+    zone: {
+      type: "text",
+      value: "ZONE",
+      help: "in which its clock times are meant (default: this machine's)",
+    },
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider import hermes ~/.hermes --dry-run", "what there is to take over"],
+    ["postrider import hermes ~/.hermes", "take it over, and go on in the same chats"],
+    ["postrider import hermes old/state.db --zone Europe/Berlin", "a database alone, from another machine"],
+  ],
+  async run({ words: [path], values }, io) {
+    if (path === undefined || path === "") throw wrongArguments(noPath(), "import hermes");
+    const zone = assertZone(values.zone ?? systemZone());
+    const wanted = { path, zone, strict: values.strict, dryRun: values["dry-run"] };
+    const summary = wanted.dryRun ? await look(wanted, io) : await take(wanted, io);
+    if (values.json) sayJson(io, summary);
+    else tell(summary, io);
+    return summary.complete ? 0 : 1;
+  },
+});
+
+function noPath(): string {
+  const usual = join(homedir(), ".hermes");
+  const hint = existsSync(usual) ? `; yours may be ${usual}` : "";
+  return `postrider import hermes needs the PATH of a home${hint}.`;
+}
+
+/** Without a database there is nothing to compare with, and none is made. */
+async function look(wanted: Wanted, io: Io): Promise<Summary> {
+  const exists = existsSync(homeOf(io.environment).database);
+  const { items: _, ...summary } = exists
+    ? await withHome(io, (into) => run(wanted, io, into))
+    : await run(wanted, io);
+  return { ...summary, report: null };
+}
+
+async function take(wanted: Wanted, io: Io): Promise<Summary> {
+  return withHome(io, async ({ home, store, sessions }) => {
+    const report = await run(wanted, io, { store, sessions });
+    const { items: _, ...summary } = report;
+    return { ...summary, report: writeReport(home.reports, report) };
+  });
+}
+
+async function run(wanted: Wanted, io: Io, into?: Into): Promise<Report> {
+  const progress = progressOn(io, wanted.dryRun ? "Reading" : "Importing");
+  try {
+    return await importHermes({
+      ...wanted,
+      now: io.now(),
+      clock: io.now,
+      onProgress: progress.show,
+      ...(into !== undefined && { into }),
+    });
+  } finally {
+    progress.clear();
+  }
+}
+
+const PROGRESS_MS = 100;
+
+/** One line that changes, for people who watch; nothing in a pipe. */
+function progressOn({ notices, now }: Io, doing: string) {
+  let shownAt = 0;
+  return {
+    show(done: number, total: number): void {
+      if (!notices.isTTY || now() - shownAt < PROGRESS_MS) return;
+      shownAt = now();
+      const width = 24;
+      const filled = total === 0 ? width : Math.floor((done / total) * width);
+      notices.write(`\r${doing} [${"#".repeat(filled).padEnd(width, ".")}] ${done}/${total} sessions`);
+    },
+    clear(): void {
+      if (shownAt > 0) notices.write("\r\u001B[K");
+    },
+  };
+}
+
+const SHOWN_PROBLEMS = 10;
+const WORST_FIRST: readonly ProblemKind[] = [
+  "failed",
+  "file",
+  "corrupt",
+  "too_large",
+  "changed",
+  "absent",
+  "chat",
+  "newer",
+  "title",
+  "id",
+  "missing",
+];
+
+function tell(summary: Summary, io: Io): void {
+  const { sessions, messages, titles, conversations, problems } = summary;
+  const found = [
+    ["sessions", `${sessions.found} found, ${sessions.here} of them here already`],
+    [
+      "messages",
+      `${messages.total} (${messages.user} user, ${messages.assistant} assistant, ${messages.tool} tool, ${messages.note} note)`,
+    ],
+    ["tool calls", `${summary.tool_calls}`],
+    ["titles", `${titles.found}`],
+    ["lineage links", `${summary.lineage}`],
+    ["chats", `${conversations.found}`],
+    ["images and files", `${summary.blobs}`],
+    ["corrupt lines", `${summary.corrupt}`],
+    ["too large", `${summary.too_large}`],
+    ["missing transcripts", `${summary.missing_transcripts}`],
+    ["named but nowhere", `${sessions.absent} sessions`],
+  ] as const;
+  say(io, `${summary.dry_run ? "Nothing was written. " : ""}${summary.path} has:`);
+  say(io, columns(found));
+  if (!summary.dry_run) {
+    say(
+      io,
+      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${conversations.placed} chats go on where they were.`,
+    );
+  }
+  const worst = problems.toSorted((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));
+  for (const { file, line, session, why } of worst.slice(0, SHOWN_PROBLEMS)) {
+    const place = [file, line].filter((part) => part !== undefined).join(":") || session;
+    note(io, `${place}: ${why}`);
+  }
+  const more = problems.length - SHOWN_PROBLEMS;
+  if (more > 0)
+    note(io, `and ${more} more${summary.report === null ? "; --json lists them all" : ", in the report"}`);
+  if (!summary.complete)
+    note(io, "Not everything could be taken over: see above. Running it again does no harm.");
+  if (summary.report === null) say(io, `To take it over: postrider import hermes ${summary.path}`);
+  else say(io, `The report: ${summary.report}`);
+}

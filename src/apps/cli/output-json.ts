@@ -1,0 +1,57 @@
+import { messageToJson } from "../../core/json.ts";
+import type { Hit, Neighbour } from "../../core/listing.ts";
+import type { Message } from "../../core/message.ts";
+
+/** Shapes that more than one command prints; docs/json.md describes each. Every field is there, null when absent. */
+
+const MESSAGE = [
+  "session",
+  "seq",
+  "at",
+  "role",
+  "parts",
+  "tool_calls",
+  "tool_call_id",
+  "tool_name",
+  "reasoning",
+  "finish_reason",
+  "token_count",
+  "origin",
+  "extra",
+];
+const PART = ["type", "text", "blob", "mime_type", "size", "name", "uri"];
+const ORIGIN = ["platform", "platform_message_id", "user_id", "user_name", "proactive", "interrupted"];
+
+export function messageJson(message: Message): Record<string, unknown> {
+  const json = messageToJson(message);
+  const { parts, origin } = json as { parts: readonly object[]; origin?: object };
+  return {
+    ...filled(json, MESSAGE),
+    parts: parts.map((part) => filled(part, PART)),
+    origin: origin === undefined ? null : filled(origin, ORIGIN),
+  };
+}
+
+export function hitJson(hit: Hit): Record<string, unknown> {
+  return {
+    session: hit.session,
+    handle: hit.handle,
+    title: hit.title ?? null,
+    platform: hit.platform ?? null,
+    seq: hit.seq,
+    at: hit.at,
+    role: hit.role,
+    snippet: hit.snippet,
+    before: neighbour(hit.before),
+    after: neighbour(hit.after),
+  };
+}
+
+function neighbour(beside: Neighbour | undefined): object | null {
+  return beside === undefined ? null : { role: beside.role, text: beside.text };
+}
+
+function filled(json: object, names: readonly string[]): Record<string, unknown> {
+  const fields = json as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(names.map((name) => [name, fields[name] ?? null]));
+}

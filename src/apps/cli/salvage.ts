@@ -1,0 +1,36 @@
+import { salvageDatabase } from "../../stores/sqlite/salvage/salvage.ts";
+import { type Io, note, say, sayJson } from "./io.ts";
+
+/** Saves what can be read of a broken file, and says what cannot. */
+export async function salvage(file: string, io: Io, json: boolean): Promise<number> {
+  const saved = salvageDatabase(file, io.now());
+  if (json) {
+    const { lostFrames, unreadable, ...rest } = saved;
+    sayJson(io, { ...rest, lost_frames: lostFrames, unreadable_pages: unreadable });
+    return 0;
+  }
+  say(io, `Saved ${saved.sessions} sessions with ${saved.messages} messages in ${saved.file}.`);
+  for (const { table, saved: rows, dropped } of saved.tables)
+    say(io, `  ${table}: ${rows} rows${dropped > 0 ? `, ${dropped} that contradict others left out` : ""}`);
+  for (const text of saved.mended) say(io, `  ${text}`);
+  const { unreadable, pages, losses, cut } = saved;
+  say(io, unreadable.length === 0 ? "Every page could be read." : unreadableText(unreadable, pages));
+  if (saved.broken > 0) say(io, `${saved.broken} entries on other pages make no sense.`);
+  if (saved.lostFrames > 0) say(io, `${saved.lostFrames} pages of the log come after a broken one.`);
+  for (const { session, handle, title, lost } of losses) {
+    const named = [handle ?? "", title ?? ""].filter((text) => text !== "").join(", ");
+    const ranges = lost.map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+    say(io, `Lost in ${session}${named === "" ? "" : ` (${named})`}: message ${ranges}`);
+  }
+  for (const { session, seq } of cut) say(io, `Only the beginning is left in ${session}: message ${seq}`);
+  note(
+    io,
+    `${file} was left as it is. To go on with what was saved: postrider restore ${saved.file} --replace`,
+  );
+  return 0;
+}
+
+function unreadableText(unreadable: readonly number[], pages: number): string {
+  const shown = unreadable.slice(0, 20).join(", ");
+  return `${unreadable.length} of ${pages} pages could not be read, or belong to nothing that could: ${shown}${unreadable.length > 20 ? ", …" : ""}`;
+}

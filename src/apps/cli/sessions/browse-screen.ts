@@ -1,0 +1,214 @@
+import {
+  type Component,
+  type Focusable,
+  Input,
+  matchesKey,
+  ProcessTerminal,
+  TuiAltScreen,
+  truncateToWidth,
+  wrapTextWithAnsi,
+} from "@earendil-works/pi-tui";
+import type { Listed } from "../../../core/listing.ts";
+import type { Io } from "../io.ts";
+import { type Style, styleOf } from "../style.ts";
+import type { BrowseList } from "./browse-list.ts";
+import { sessionRows } from "./rows.ts";
+
+export interface Browsing {
+  readonly list: BrowseList;
+  readonly everyone: boolean;
+  /** The lines of a session's preview. */
+  preview(session: Listed): Promise<readonly string[]>;
+}
+
+/** Runs until a session is chosen or the person leaves. The terminal is as before afterwards, however it ends. */
+export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed | undefined> {
+  const terminal = new ProcessTerminal();
+  const tui = new TuiAltScreen(terminal, undefined, undefined, { mouse: false });
+  let isOn = true;
+  const restore = (): void => {
+    if (isOn) tui.stop({ preserveScreen: true });
+    isOn = false;
+  };
+  const ended = (signal: NodeJS.Signals): void => {
+    restore();
+    process.kill(process.pid, signal);
+  };
+  const signals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
+  process.on("exit", restore);
+  for (const signal of signals) process.once(signal, ended);
+  try {
+    return await new Promise<Listed | undefined>((resolve, reject) => {
+      const render = (): void => tui.requestRender();
+      const screen = new BrowseScreen(io, browsing, {
+        rows: () => terminal.rows,
+        render,
+        done: resolve,
+        failed: reject,
+      });
+      tui.setLayoutRoot(screen);
+      tui.setFocus(screen);
+      tui.start();
+      screen.fill();
+    });
+  } finally {
+    await terminal.drainInput(200, 20);
+    restore();
+    process.off("exit", restore);
+    for (const signal of signals) process.off(signal, ended);
+  }
+}
+
+interface Around {
+  rows(): number;
+  render(): void;
+  done(chosen: Listed | undefined): void;
+  failed(error: unknown): void;
+}
+
+/** The filter, a heading, the hint at the bottom. */
+const FRAME = 3;
+
+interface Preview {
+  readonly lines: readonly string[];
+  top: number;
+}
+
+class BrowseScreen implements Component, Focusable {
+  readonly #browsing: Browsing;
+  readonly #around: Around;
+  readonly #style: Style;
+  readonly #now: number;
+  readonly #filter = new Input({ prompt: "Filter: ", placeholder: "title, first words, handle or platform" });
+  #preview: Preview | undefined;
+  #top = 0;
+  /** Between two words of the filter a space is a space. */
+  #isTyping = false;
+
+  constructor(io: Io, browsing: Browsing, around: Around) {
+    this.#browsing = browsing;
+    this.#around = around;
+    this.#style = styleOf(io);
+    this.#now = io.now();
+  }
+
+  get focused(): boolean {
+    return this.#filter.focused;
+  }
+
+  set focused(value: boolean) {
+    this.#filter.focused = value;
+  }
+
+  invalidate(): void {
+    this.#filter.invalidate();
+  }
+
+  /** Loads what the screen needs; keys are taken meanwhile. */
+  fill(): void {
+    const { render, failed } = this.#around;
+    this.#browsing.list.fill(this.#room(), render).catch(failed);
+  }
+
+  handleInput(data: string): void {
+    if (matchesKey(data, "ctrl+c") || matchesKey(data, "ctrl+d")) this.#around.done(undefined);
+    else if (this.#preview !== undefined) this.#inPreview(data, this.#preview);
+    else this.#inList(data);
+    this.#around.render();
+  }
+
+  #inList(data: string): void {
+    const { list } = this.#browsing;
+    const by = step(data, this.#room());
+    if (matchesKey(data, "escape") || (data === "q" && this.#filter.getValue() === "")) {
+      this.#around.done(undefined);
+    } else if (matchesKey(data, "enter")) {
+      if (list.chosen !== undefined) this.#around.done(list.chosen);
+    } else if (matchesKey(data, "tab") || (matchesKey(data, "space") && !this.#isTyping)) {
+      void this.#openPreview();
+    } else {
+      if (by === undefined) this.#filter.handleInput(data);
+      else list.move(by);
+      this.#isTyping = by === undefined && this.#filter.getValue() !== "";
+      list.narrow(this.#filter.getValue());
+      this.fill();
+    }
+  }
+
+  #inPreview(data: string, preview: Preview): void {
+    const { list } = this.#browsing;
+    if (matchesKey(data, "enter")) this.#around.done(list.chosen);
+    else if (matchesKey(data, "escape") || matchesKey(data, "space") || data === "q")
+      this.#preview = undefined;
+    else preview.top = Math.max(0, preview.top + (step(data, this.#around.rows() - 2) ?? 0));
+  }
+
+  async #openPreview(): Promise<void> {
+    const { chosen } = this.#browsing.list;
+    if (chosen === undefined) return;
+    try {
+      this.#preview = { lines: await this.#browsing.preview(chosen), top: 0 };
+      this.#around.render();
+    } catch (error) {
+      this.#around.failed(error);
+    }
+  }
+
+  render(width: number): string[] {
+    const lines = this.#preview === undefined ? this.#list(width) : this.#previewLines(width, this.#preview);
+    return lines.slice(0, this.#around.rows()).map((line) => truncateToWidth(line, width, ""));
+  }
+
+  #list(width: number): string[] {
+    const { list, everyone } = this.#browsing;
+    const room = this.#room();
+    this.#top = Math.max(Math.min(this.#top, list.at), list.at - room + 1, 0);
+    const visible = list.found.slice(this.#top, this.#top + room);
+    const [heading = "", ...rows] = sessionRows(visible, {
+      width: Math.max(1, width - 2),
+      now: this.#now,
+      everyone,
+    });
+    const body = rows.map((row, index) => (this.#top + index === list.at ? this.#chosen(row) : `  ${row}`));
+    if (body.length === 0)
+      body.push(this.#style.dim(list.isWhole ? "  Nothing is like that." : "  Looking…"));
+    const blank = Array.from({ length: Math.max(0, room - body.length) }, () => "");
+    const found = `${list.found.length}${list.isWhole ? "" : "+"}`;
+    const hint = `${found} · Enter open · Esc leave · Space preview · ↑↓ choose`;
+    return [
+      ...this.#filter.render(width),
+      this.#style.dim(`  ${heading}`),
+      ...body,
+      ...blank,
+      this.#style.dim(hint),
+    ];
+  }
+
+  #chosen(row: string): string {
+    return this.#style.isOn ? `\x1b[7m❯ ${row}\x1b[27m` : `❯ ${row}`;
+  }
+
+  #previewLines(width: number, preview: Preview): string[] {
+    const room = Math.max(1, this.#around.rows() - 1);
+    const wrapped = preview.lines.flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
+    preview.top = Math.max(0, Math.min(preview.top, wrapped.length - room));
+    const shown = wrapped.slice(preview.top, preview.top + room);
+    const blank = Array.from({ length: room - shown.length }, () => "");
+    return [...shown, ...blank, this.#style.dim("↑↓ scroll · Enter open · Esc back")];
+  }
+
+  #room(): number {
+    return Math.max(1, this.#around.rows() - FRAME);
+  }
+}
+
+/** How far a key moves, in lines. */
+function step(data: string, page: number): number | undefined {
+  if (matchesKey(data, "up")) return -1;
+  if (matchesKey(data, "down")) return 1;
+  if (matchesKey(data, "pageUp")) return -page;
+  if (matchesKey(data, "pageDown")) return page;
+  if (matchesKey(data, "home")) return Number.NEGATIVE_INFINITY;
+  if (matchesKey(data, "end")) return Number.MAX_SAFE_INTEGER;
+  return undefined;
+}

@@ -1,0 +1,62 @@
+import { textOf } from "../../../core/message.ts";
+import type { Asker } from "../../../core/owner.ts";
+import type { Session } from "../../../core/session.ts";
+import type { Store } from "../../../ports/store.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
+import { confirm } from "../confirm.ts";
+import { note, say, sayJson, widthOf } from "../io.ts";
+import { asker, withHome } from "../opening.ts";
+import { onOneLine } from "../printable.ts";
+import { sessionNamed } from "../session-argument.ts";
+import { cutToWidth } from "../width.ts";
+import { calledBy, ownerName } from "./rows.ts";
+
+export const YES_OPTION = { type: "flag", short: "y", help: "do it without asking" } as const;
+
+export const remove: Command = defineCommand({
+  name: "sessions delete",
+  takes: "SESSION…",
+  words: [1, Number.POSITIVE_INFINITY],
+  about:
+    "Removes sessions and every word in them for good. What a fork still shows of one stays with the fork.\nTo only put one away: postrider sessions archive.",
+  options: { yes: YES_OPTION, everyone: EVERYONE_OPTION, json: JSON_OPTION },
+  examples: [
+    ["postrider sessions delete k7f", "shows what would go, and asks"],
+    ["postrider sessions delete k7f m2q --yes", "two of them, without asking"],
+  ],
+  async run({ words, values }, io) {
+    const who = asker(values.everyone);
+    return withHome(io, async ({ store, sessions }) => {
+      const found = new Map<string, Session>();
+      for (const name of words) {
+        const session = await sessionNamed(store, who, name);
+        found.set(session.id, session);
+      }
+      const going = [...found.values()];
+      if (!values.yes) {
+        const width = Math.min(widthOf(io), 100);
+        for (const session of going)
+          for (const line of await whatGoes(store, who, session)) note(io, cutToWidth(line, width));
+        const what = going.length === 1 ? "Remove it" : `Remove these ${going.length} sessions`;
+        if (!(await confirm(io, `${what} for good?`))) return 1;
+      }
+      for (const { id } of going) await sessions.remove(who, id);
+      if (values.json) {
+        sayJson(io, {
+          removed: going.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
+        });
+      } else for (const session of going) say(io, `${calledBy(session)} is gone.`);
+      return 0;
+    });
+  },
+});
+
+/** What a person should have seen before it is gone: also what was said and waits for an answer. */
+async function whatGoes(store: Store, asker: Asker, session: Session): Promise<string[]> {
+  const { messageCount: count, owner } = session;
+  const waiting = await store.waiting({ asker, session: session.id });
+  return [
+    `${calledBy(session)}: ${count} ${count === 1 ? "message" : "messages"}, ${ownerName(owner) === "you" ? "yours" : `of ${ownerName(owner)}`}, id ${session.id}`,
+    ...waiting.map((message) => `  waits for an answer: ${onOneLine(textOf(message))}`),
+  ];
+}

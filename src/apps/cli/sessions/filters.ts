@@ -1,0 +1,28 @@
+import { SESSION_KINDS, type SessionKind } from "../../../core/session.ts";
+import { wrongArguments } from "../command.ts";
+
+/** Options that narrow down which sessions are meant. */
+export const PLATFORM_OPTION = {
+  type: "text",
+  value: "NAME",
+  help: "only from this platform, such as telegram",
+} as const;
+export const KIND_OPTION = {
+  type: "text",
+  value: "KIND",
+  help: "only of this kind: chat, editor, job, webhook, background; several with commas",
+} as const;
+
+export function kindsOf(text: string | undefined, command: string): { kinds?: readonly SessionKind[] } {
+  if (text === undefined) return {};
+  const kinds = text.split(",").map((name) => {
+    const kind = SESSION_KINDS.find((known) => known === name.trim());
+    if (kind !== undefined) return kind;
+    throw wrongArguments(`--kind must be one of ${SESSION_KINDS.join(", ")}, not "${name}"`, command);
+  });
+  return { kinds };
+}
+
+export function platformOf(text: string | undefined): { platform?: string } {
+  return text === undefined ? {} : { platform: text.toLowerCase() };
+}

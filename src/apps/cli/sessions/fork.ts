@@ -1,0 +1,46 @@
+import { sessionToJson } from "../../../core/json.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
+import { say, sayJson } from "../io.ts";
+import { asker, withHome } from "../opening.ts";
+import { sessionNamed } from "../session-argument.ts";
+import { noMessage, placeOf, readMessages } from "./reading.ts";
+import { calledBy } from "./rows.ts";
+
+export const fork: Command = defineCommand({
+  name: "sessions fork",
+  takes: "SESSION",
+  words: [1, 1],
+  about:
+    "A new session that begins with what this one shows. Each goes its own way from here; nothing is copied.",
+  options: {
+    title: { type: "text", help: "its title; else the next number of the other's: plan #2" },
+    at: { type: "count", value: "SEQ", help: "only up to this message" },
+    everyone: EVERYONE_OPTION,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider sessions fork k7f", "try something else without losing this"],
+    ['postrider sessions fork k7f --at 12 --title "plan B"', "as it was after message 12"],
+  ],
+  async run({ words: [name = ""], values }, io) {
+    const who = asker(values.everyone);
+    const { at, title } = values;
+    const { from, made } = await withHome(io, async ({ store, sessions }) => {
+      const from = await sessionNamed(store, who, name);
+      const place =
+        at === undefined ? undefined : placeOf(await readMessages(store, who, from, false), from, at);
+      if (at !== undefined && place === undefined) throw noMessage(from, at);
+      const options = {
+        ...(title !== undefined && { title }),
+        ...(place !== undefined && { keep: place + 1 }),
+      };
+      return { from, made: await sessions.fork(who, from.id, options) };
+    });
+    if (values.json) return sayJson(io, { session: sessionToJson(made) });
+    say(
+      io,
+      `${calledBy(made)} begins where ${calledBy(from)} is${at === undefined ? "" : ` after message ${at}`}.`,
+    );
+    say(io, `Go on in it: postrider -r ${made.handle}`);
+  },
+});

@@ -1,0 +1,108 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { type ErrorCode, PostriderError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/owner.ts";
+import type { Session } from "../../../core/session.ts";
+import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
+import { type Io, note, say, sayJson } from "../io.ts";
+import { linesOf } from "../lines.ts";
+import { type OpenHome, withHome } from "../opening.ts";
+
+export const importSessions: Command = defineCommand({
+  name: "sessions import",
+  takes: "FILE",
+  words: [1, 1],
+  about: `Takes in what postrider sessions export wrote (jsonl). Sessions that are here already are left alone. A line that
+cannot be read is named, and the others are taken. - reads from stdin.`,
+  options: { json: JSON_OPTION },
+  examples: [
+    ["postrider sessions import sessions.jsonl", "take in what another home exported"],
+    ["ssh server postrider sessions export --all | postrider sessions import -", "from another machine"],
+  ],
+  async run({ words: [file = ""], values }, io) {
+    const result = await withHome(io, (open) => importLines(open, input(io, file)));
+    const { imported, skipped, failed } = result;
+    if (values.json) {
+      sayJson(io, {
+        imported: imported.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
+        skipped,
+        failed,
+        messages: result.messages,
+      });
+    } else tell(io, result);
+    return failed.length > 0 ? 1 : 0;
+  },
+});
+
+interface Imported {
+  readonly imported: readonly Session[];
+  /** Ids that are here already. */
+  readonly skipped: readonly string[];
+  readonly failed: readonly { readonly line: number; readonly code: ErrorCode; readonly message: string }[];
+  readonly messages: number;
+}
+
+async function importLines({ store, sessions }: OpenHome, lines: AsyncIterable<string>): Promise<Imported> {
+  const imported: Session[] = [];
+  const skipped: string[] = [];
+  const failed: Imported["failed"][number][] = [];
+  const isHere = async (id: unknown): Promise<boolean> => {
+    if (typeof id !== "string") return false;
+    const found = await store.find({ asker: { everyone: true }, text: id });
+    return found.some((session) => session.id === id);
+  };
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    if (line.trim() === "") continue;
+    try {
+      const json = parsed(line);
+      const id = (json as { session?: { id?: unknown } } | null)?.session?.id;
+      if (await isHere(id)) skipped.push(id as string);
+      else imported.push(await sessions.import(json));
+    } catch (error) {
+      if (!(error instanceof PostriderError) || !ABOUT_THE_LINE.has(error.code)) throw error;
+      failed.push({ line: number, code: error.code, message: error.message });
+    }
+  }
+  const messages = imported.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  return { imported, skipped, failed, messages };
+}
+
+/** Anything else, such as a full disk, would meet every line that follows as well. */
+const ABOUT_THE_LINE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_input", "too_large"]);
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new PostriderError("invalid_input", "This is not JSON: the line is damaged or cut off.");
+  }
+}
+
+async function* input(io: Io, file: string): AsyncGenerator<string> {
+  if (file === "-") return yield* linesOf(io.input);
+  try {
+    yield* linesOf(createReadStream(resolve(file)));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    const missing = code === "ENOENT";
+    throw new PostriderError(
+      missing ? "not_found" : "invalid_input",
+      missing ? `There is no file ${file}.` : `${file} cannot be read (${code}).`,
+      { cause: error, details: { file } },
+    );
+  }
+}
+
+function tell(io: Io, { imported, skipped, failed, messages }: Imported): void {
+  say(
+    io,
+    `${imported.length} imported (${messages} messages), ${skipped.length} here already, ${failed.length} failed.`,
+  );
+  for (const id of skipped) note(io, `  here already: ${id}`);
+  for (const { line, message } of failed) note(io, `  line ${line}: ${message}`);
+  const others = imported.filter(({ owner }) => owner !== OWNER).length;
+  if (others > 0) note(io, `${others} of them belong to other people: postrider sessions list --everyone`);
+}

@@ -1,0 +1,72 @@
+import { cutToWidth, padToWidth, visibleWidth } from "./width.ts";
+
+export interface Column {
+  readonly heading: string;
+  readonly align?: "right";
+  /** May be cut down to this many columns when there is no room. Not at all unless said. */
+  readonly least?: number;
+  /** Left out when there is still no room: the highest number first. Never unless said. */
+  readonly leaveOut?: number;
+}
+
+const GAP = 2;
+
+/** Rows under headings, no line wider than `width`. What does not fit is cut with an ellipsis. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  heading: (line: string) => string = (line) => line,
+): string[] {
+  const kept = keptColumns(columns, rows, width);
+  const line = (cells: readonly string[]): string => {
+    const shown = kept.map(({ index, room, column }, at) => {
+      const cell = cutToWidth(cells[index] ?? "", room);
+      if (column.align === "right") return " ".repeat(Math.max(0, room - visibleWidth(cell))) + cell;
+      return at === kept.length - 1 ? cell : padToWidth(cell, room);
+    });
+    return cutToWidth(shown.join(" ".repeat(GAP)).trimEnd(), width);
+  };
+  return [heading(line(columns.map((column) => column.heading))), ...rows.map(line)];
+}
+
+interface Kept {
+  readonly column: Column;
+  readonly index: number;
+  room: number;
+}
+
+function keptColumns(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly Kept[] {
+  let kept: Kept[] = columns.map((column, index) => ({
+    column,
+    index,
+    room: Math.max(visibleWidth(column.heading), ...rows.map((row) => visibleWidth(row[index] ?? ""))),
+  }));
+  const total = (roomOf: (one: Kept) => number): number =>
+    kept.reduce((sum, one) => sum + roomOf(one), GAP * (kept.length - 1));
+  const least = ({ column, room }: Kept): number => Math.min(room, column.least ?? room);
+  while (total(least) > width) {
+    const rank = ({ column }: Kept): number => column.leaveOut ?? 0;
+    const out = kept.reduce((worst, one) => (rank(one) > rank(worst) ? one : worst));
+    if (rank(out) === 0) break;
+    kept = kept.filter((one) => one !== out);
+  }
+  // The widest gives first, so that no column is cut while another is long.
+  while (total(({ room }) => room) > width) {
+    const able = kept.filter((one) => one.room > least(one));
+    if (able.length === 0) break;
+    able.reduce((widest, one) => (one.room > widest.room ? one : widest)).room -= 1;
+  }
+  return kept;
+}
+
+/** `name   value`, one under the other; absent values leave their line out. */
+export function facts(lines: readonly (readonly [name: string, value: string | undefined])[]): string[] {
+  const present = lines.filter((line): line is readonly [string, string] => line[1] !== undefined);
+  const width = Math.max(0, ...present.map(([name]) => visibleWidth(name)));
+  return present.map(([name, value]) => `${padToWidth(name, width)}  ${value}`);
+}

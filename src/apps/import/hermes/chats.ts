@@ -1,0 +1,93 @@
+import { type ScopeRules, scopeFor } from "../../../core/identity.ts";
+import type { Source } from "../../../core/source.ts";
+import type { ImportedConversation } from "../../../core/transfer.ts";
+import type { IndexEntry } from "./index-file.ts";
+
+/** What the index says about chats: which go on in which session, newest first, and which do not, and why. */
+export interface Chats {
+  readonly bySession: ReadonlyMap<string, readonly ImportedConversation[]>;
+  readonly left: readonly { readonly entry: IndexEntry; readonly why: string }[];
+}
+
+interface Chat {
+  readonly entry: IndexEntry;
+  readonly conversation: ImportedConversation;
+  readonly shared: boolean;
+}
+
+/**
+ * Turns entries into conversations under Postrider's default rules. A group whose key names no person was one
+ * conversation for all who spoke in it, and goes on as that. The form of keys has changed over time, so that old
+ * entries stay behind in an index: of several for one place the newest counts.
+ */
+export function chatsOf(entries: readonly IndexEntry[]): Chats {
+  const left: { entry: IndexEntry; why: string }[] = [];
+  const places = new Map<string, Chat[]>();
+  for (const entry of entries) {
+    if ("why" in entry.chat) {
+      left.push({ entry, why: entry.chat.why });
+      continue;
+    }
+    const { source } = entry.chat;
+    const shared = isSharedKey(entry.key, source);
+    const conversation = { source, scope: scopeOf(source, shared), activeAt: activeAtOf(entry) };
+    const { platform, chatType, chatId, threadId = "" } = source;
+    const place = JSON.stringify([platform, chatType, chatId, threadId]);
+    listIn(places, place).push({ entry, conversation, shared });
+  }
+  const chosen: Chat[] = [];
+  for (const chats of places.values()) {
+    const seen = new Set<string>();
+    const newest = chats.toSorted(byActivity);
+    for (const chat of newest) {
+      const who = personIn(chat);
+      const older = chat.shared !== newest[0]?.shared || seen.has(who);
+      seen.add(who);
+      if (older) left.push({ entry: chat.entry, why: "a newer entry of the index is about the same chat" });
+      else chosen.push(chat);
+    }
+  }
+  const bySession = new Map<string, ImportedConversation[]>();
+  for (const { entry, conversation } of chosen.toSorted(byActivity)) {
+    listIn(bySession, entry.session).push(conversation);
+  }
+  return { bySession, left };
+}
+
+function listIn<Item>(lists: Map<string, Item[]>, name: string): Item[] {
+  const list = lists.get(name) ?? [];
+  lists.set(name, list);
+  return list;
+}
+
+function activeAtOf({ updatedAt, createdAt }: IndexEntry): number {
+  return updatedAt ?? createdAt ?? 0;
+}
+
+function byActivity(a: Chat, b: Chat): number {
+  return b.conversation.activeAt - a.conversation.activeAt || (a.entry.key < b.entry.key ? -1 : 1);
+}
+
+/** In a direct chat and in a shared one there is one conversation, whoever speaks. */
+function personIn({ conversation: { source }, shared }: Chat): string {
+  if (shared || source.chatType === "dm") return "";
+  return source.userIdAlt ?? source.userId ?? "";
+}
+
+/** Whether the key leaves out the person whom the origin names. */
+export function isSharedKey(key: string, source: Source): boolean {
+  const { platform, chatType, chatId, threadId } = source;
+  const person = source.userIdAlt ?? source.userId;
+  if (chatType === "dm" || person === undefined) return false;
+  const chat = `agent:main:${platform}:${chatType}:${chatId}`;
+  const thread = threadId === undefined ? chat : `${chat}:${threadId}`;
+  return key !== `${thread}:${person}` && (key === chat || key === thread);
+}
+
+function scopeOf(source: Source, shared: boolean): ScopeRules {
+  const scope = scopeFor({}, source.platform);
+  if (!shared) return scope;
+  return source.threadId === undefined
+    ? { ...scope, groupsPerUser: false }
+    : { ...scope, threadsPerUser: false };
+}

@@ -1,0 +1,98 @@
+import type { Part } from "../../../core/message.ts";
+import type { Blob } from "../../../core/turn.ts";
+import { blobOf } from "../../../sessions/message-input.ts";
+
+/** What a message says, in parts that Postrider knows, the bytes of its images, and what no part has a place for. */
+export interface Content {
+  readonly parts: readonly Part[];
+  readonly blobs: readonly Blob[];
+  /** By place in the list it came from. */
+  readonly rest: readonly Readonly<Record<string, unknown>>[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Content is text, nothing, or a list of texts and images in one of the forms that providers use. */
+export function contentOf(value: unknown): Content {
+  if (value === null || value === undefined || value === "") return { parts: [], blobs: [], rest: [] };
+  if (typeof value === "string") return { parts: [{ type: "text", text: value }], blobs: [], rest: [] };
+  if (typeof value === "number" || typeof value === "boolean") return contentOf(String(value));
+  const parts: Part[] = [];
+  const blobs: Blob[] = [];
+  const rest: Fields[] = [];
+  for (const [at, item] of (Array.isArray(value) ? value : [value]).entries()) {
+    const { part, blob, left } = itemOf(item);
+    if (part !== undefined) parts.push(part);
+    if (blob !== undefined) blobs.push(blob);
+    if (left !== undefined) rest.push({ at, ...left });
+  }
+  return { parts, blobs, rest };
+}
+
+interface Item {
+  readonly part?: Part;
+  readonly blob?: Blob;
+  readonly left?: Fields;
+}
+
+function itemOf(item: unknown): Item {
+  if (typeof item === "string") return { part: { type: "text", text: item } };
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return { left: { value: item } };
+  const { type, ...fields } = item as Fields;
+  switch (type) {
+    case "text":
+    case "input_text":
+    case "output_text": {
+      const { text, ...left } = fields;
+      if (typeof text === "string") return { part: { type: "text", text }, ...remaining(left) };
+      break;
+    }
+    case "image_url":
+    case "input_image": {
+      const { image_url: image, ...left } = fields;
+      const { url, ...more } = typeof image === "string" ? { url: image } : ((image ?? {}) as Fields);
+      if (typeof url === "string" && url !== "") return at(url, { ...more, ...left }, item as Fields);
+      break;
+    }
+    case "image": {
+      // One provider's form: the bytes or the address stand in `source`.
+      const { source, ...left } = fields;
+      const { type: form, media_type: mime, data, url, ...more } = (source ?? {}) as Fields;
+      if (form === "url" && typeof url === "string") return at(url, { ...more, ...left }, item as Fields);
+      if (typeof data === "string" && typeof mime === "string")
+        return at(`data:${mime};base64,${data}`, { ...more, ...left }, item as Fields);
+      break;
+    }
+  }
+  return { left: item as Fields };
+}
+
+/** An address with its bytes in it becomes an image of its own; any other is kept as the address it is. */
+function at(url: string, left: Fields, whole: Fields): Item {
+  if (!url.startsWith("data:")) return { part: { type: "resource", uri: url }, ...remaining(left) };
+  const comma = url.indexOf(",");
+  const [mime = "", ...options] = url.slice("data:".length, comma).split(";");
+  const bytes = comma === -1 ? undefined : bytesOf(url.slice(comma + 1), options.includes("base64"));
+  if (bytes === undefined || bytes.length === 0) return { left: whole };
+  const blob = blobOf(bytes, "content");
+  const mimeType = mime === "" ? "application/octet-stream" : mime;
+  const type = mimeType.startsWith("image/") ? "image" : "file";
+  return {
+    part: { type, blob: blob.hash, mimeType, size: blob.bytes.byteLength },
+    blob,
+    ...remaining(left),
+  };
+}
+
+function bytesOf(text: string, base64: boolean): Uint8Array | undefined {
+  if (base64) return new Uint8Array(Buffer.from(text, "base64"));
+  try {
+    return new Uint8Array(Buffer.from(decodeURIComponent(text)));
+  } catch {
+    return undefined;
+  }
+}
+
+function remaining(left: Fields): { readonly left?: Fields } {
+  return Object.keys(left).length === 0 ? {} : { left };
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { asObject } from "../../../core/json.ts";
+import { knownPlatforms } from "../../../core/platforms.ts";
+import { type Source, sourceFromJson } from "../../../core/source.ts";
+import type { ReadInstant } from "./instants.ts";
+import { parseJson } from "./lossless-json.ts";
+
+/** One chat of the index: which session is current there, and where it is. */
+export interface IndexEntry {
+  readonly key: string;
+  readonly session: string;
+  readonly createdAt?: number;
+  readonly updatedAt?: number;
+  /** The chat, or why it is not known. */
+  readonly chat: { readonly source: Source } | { readonly why: string };
+  /** Everything the entry says, counters included. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface Index {
+  readonly entries: readonly IndexEntry[];
+  /** Entries that name no session. */
+  readonly broken: readonly { readonly key: string; readonly why: string }[];
+}
+
+/** Platforms that came to be known after Postrider's own list was written; a chat there goes on, too. */
+const LATER_PLATFORMS = ["feishu", "wecom", "weixin", "bluebubbles", "qqbot"];
+
+export function isKnownPlatform(name: string): boolean {
+  return knownPlatforms().includes(name) || LATER_PLATFORMS.includes(name);
+}
+
+/** Reads the index. Throws a sentence when the file as a whole is none. */
+export function readIndex(file: string, readInstant: ReadInstant): Index {
+  const json = parseJson(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
+  const entries: IndexEntry[] = [];
+  const broken: { key: string; why: string }[] = [];
+  for (const [key, value] of Object.entries(asObject(json, "sessions.json"))) {
+    const fields =
+      typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+    const session = fields.session_id;
+    if (typeof session !== "string" || session === "") {
+      broken.push({ key, why: "the entry names no session" });
+      continue;
+    }
+    const [createdAt, updatedAt] = [readInstant(fields.created_at), readInstant(fields.updated_at)];
+    entries.push({
+      key,
+      session,
+      ...(createdAt !== undefined && { createdAt }),
+      ...(updatedAt !== undefined && { updatedAt }),
+      chat: chatOf(key, fields.origin),
+      fields,
+    });
+  }
+  return { entries, broken };
+}
+
+function chatOf(key: string, origin: unknown): IndexEntry["chat"] {
+  if (origin === undefined || origin === null) return { why: "the entry does not say where the chat is" };
+  let source: Source;
+  try {
+    source = sourceFromJson(origin);
+  } catch (error) {
+    return { why: `its origin cannot be read: ${(error as Error).message}` };
+  }
+  if (!isKnownPlatform(source.platform)) return { why: `the platform ${source.platform} is not known` };
+  const begins = `agent:main:${source.platform}:${source.chatType}`;
+  if (key !== begins && !key.startsWith(`${begins}:`))
+    return { why: "its key and its origin name different chats" };
+  return { source };
+}

@@ -1,0 +1,31 @@
+/**
+ * JSON in which a whole number too large for a double becomes text: chat and message ids of 18 digits would otherwise
+ * come out as somebody else's.
+ */
+export function parseJson(text: string): unknown {
+  return LONG_NUMBER.test(text) ? JSON.parse(text, exact as Reviver) : JSON.parse(text);
+}
+
+/** Whether `parseJson` would have to change something to keep it. */
+export function hasLargeNumbers(text: string): boolean {
+  if (!LONG_NUMBER.test(text)) return false;
+  let found = false;
+  const look: WithSource = (_, value, context) => {
+    if (exact("", value, context) !== value) found = true;
+    return value;
+  };
+  JSON.parse(text, look as Reviver);
+  return found;
+}
+
+/** JSON.parse gives the source text of each number; the library's types do not say so yet. */
+type Reviver = (key: string, value: unknown) => unknown;
+type WithSource = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
+
+const LONG_NUMBER = /\d{16}/;
+const WHOLE = /^-?\d+$/;
+
+const exact: WithSource = (_, value, context) => {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  return context?.source !== undefined && WHOLE.test(context.source) ? context.source : value;
+};

@@ -1,0 +1,99 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { NewMessage, Role } from "../../../core/message.ts";
+import { toolCallCount } from "../../../core/message.ts";
+import type { Status } from "./bring-in.ts";
+import type { Problem, ProblemKind } from "./problem.ts";
+
+/** One session of the source, and what became of it. */
+export interface ReportItem {
+  readonly id: string;
+  /** As the source calls it, where that cannot be an id here. */
+  readonly original_id?: string;
+  readonly status: Status | "found";
+  readonly read_from: "database" | "transcript" | "both";
+  readonly platform: string | null;
+  readonly title: string | null;
+  readonly parent_session_id: string | null;
+  readonly messages: number;
+  /** Of messages that only one of the two has, when it was read from both. */
+  readonly database_only: number;
+  readonly transcript_only: number;
+  readonly hash: string;
+  readonly conversations: number;
+  readonly skipped: readonly Problem[];
+}
+
+/** The result as JSON; docs/json.md describes each field. */
+export interface Summary {
+  readonly format: "postrider.import";
+  readonly version: 1;
+  readonly from: "hermes";
+  readonly path: string;
+  readonly dry_run: boolean;
+  readonly zone: string;
+  readonly schema_version: number | null;
+  readonly started_at: number;
+  readonly finished_at: number;
+  readonly sessions: Record<"found" | "here" | Status | "absent", number>;
+  readonly messages: Record<Role | "total", number>;
+  readonly tool_calls: number;
+  readonly titles: Record<"found" | "kept" | "other", number>;
+  readonly lineage: number;
+  readonly conversations: Record<"found" | "placed" | "left", number>;
+  readonly blobs: number;
+  readonly corrupt: number;
+  readonly too_large: number;
+  readonly missing_transcripts: number;
+  readonly complete: boolean;
+  readonly problems: readonly Problem[];
+  /** Where the whole report is; null after a dry run. */
+  readonly report: string | null;
+}
+
+export type Report = Omit<Summary, "report"> & { readonly items: readonly ReportItem[] };
+
+/** Counts while the import runs. */
+export function newCounts() {
+  return {
+    sessions: { found: 0, here: 0, imported: 0, grown: 0, unchanged: 0, changed: 0, failed: 0, absent: 0 },
+    messages: { total: 0, user: 0, assistant: 0, tool: 0, note: 0 },
+    tool_calls: 0,
+    titles: { found: 0, kept: 0, other: 0 },
+    lineage: 0,
+    conversations: { found: 0, placed: 0, left: 0 },
+    blobs: 0,
+  };
+}
+
+export type Counts = ReturnType<typeof newCounts>;
+
+export function countMessages(counts: Counts, messages: readonly NewMessage[]): void {
+  for (const message of messages) {
+    counts.messages.total += 1;
+    counts.messages[message.role] += 1;
+    counts.tool_calls += toolCallCount(message);
+  }
+}
+
+export function countOf(problems: readonly Problem[], kind: ProblemKind): number {
+  return problems.filter((problem) => problem.kind === kind).length;
+}
+
+/** Whether a script may go on: nothing failed, and every file could be read. */
+export function isComplete(problems: readonly Problem[]): boolean {
+  return !problems.some(({ kind }) => kind === "file" || kind === "failed");
+}
+
+/** Writes the report where only the owner of the home reads it. Never over another one. */
+export function writeReport(folder: string, report: Report): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const at = new Date(report.started_at)
+    .toISOString()
+    .replaceAll(/[-:]/g, "")
+    .replace("T", "_")
+    .replace("Z", "");
+  const file = join(folder, `import-hermes-${at}-${process.pid}.json`);
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+  return file;
+}

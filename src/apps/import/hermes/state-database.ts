@@ -1,0 +1,175 @@
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { PostriderError } from "../../../core/errors.ts";
+import { parseJson } from "./lossless-json.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A message's row: as a record like those of transcripts, or what is wrong with it. */
+export interface MessageRow {
+  readonly row: number;
+  readonly record: Row;
+  /** Columns that should hold JSON and do not; the record has their text. */
+  readonly damaged: readonly string[];
+}
+
+export interface StateDatabase {
+  /** As the database says; `undefined` when it does not. */
+  readonly version: number | undefined;
+  /** By id. Messages whose session has no row give one with nothing but the id. */
+  readonly sessions: ReadonlyMap<string, Row>;
+  /** The first thing that could not be read of the table of sessions. */
+  readonly damage: string | undefined;
+  /** In the order in which they were said. Throws where the file is damaged. */
+  messages(session: string): Generator<MessageRow>;
+  close(): void;
+}
+
+/** The newest schema whose columns are all known here. */
+export const KNOWN_VERSION = 6;
+
+const JSON_COLUMNS = ["tool_calls", "reasoning_details", "codex_reasoning_items"] as const;
+const COPY_ATTEMPTS = 5;
+/** The file, and the two sorts of log that may belong to it. */
+const SUFFIXES = ["", "-wal", "-journal"] as const;
+
+/**
+ * Opens a copy. Even a reader of a live database leaves files beside it or waits for its writer; a copy leaves the
+ * original alone, and takes in what is still in its log.
+ */
+export function openStateDatabase(file: string): StateDatabase {
+  const folder = mkdtempSync(join(tmpdir(), "postrider-import-"));
+  let db: Database.Database | undefined;
+  try {
+    const copy = join(folder, "state.db");
+    copyAll(file, copy);
+    db = new Database(copy, { fileMustExist: true });
+    // Takes in the log, so that all is in the one file.
+    db.pragma("journal_mode = DELETE");
+    return read(db, folder);
+  } catch (error) {
+    db?.close();
+    rmSync(folder, { recursive: true, force: true });
+    if (error instanceof PostriderError) throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOSPC") {
+      const sentence = `There is no room in ${tmpdir()} to read a copy of ${file}. Free some, or set TMPDIR to a larger folder.`;
+      throw new PostriderError("disk_full", sentence, { cause: error, details: { file } });
+    }
+    throw new PostriderError("corrupt", `${file} cannot be read: ${(error as Error).message}.`, {
+      cause: error,
+      details: { file },
+    });
+  }
+}
+
+function read(db: Database.Database, folder: string): StateDatabase {
+  const tables = new Set(
+    db.prepare("select name from sqlite_master where type = 'table'").pluck().all() as string[],
+  );
+  if (!tables.has("sessions") && !tables.has("messages")) {
+    throw new PostriderError(
+      "corrupt",
+      "The database has neither sessions nor messages: it is some other file.",
+    );
+  }
+  const version = tables.has("schema_version")
+    ? db.prepare("select max(version) from schema_version").pluck().get()
+    : undefined;
+  const { sessions, damage } = sessionsOf(db, tables);
+  const said = tables.has("messages")
+    ? db.prepare("select * from messages where session_id = ? order by timestamp, id")
+    : undefined;
+  // From here on nothing but this process can reach the copy, and nothing of it stays if this process is killed.
+  rmSync(folder, { recursive: true, force: true });
+  return {
+    version: typeof version === "number" ? version : undefined,
+    sessions,
+    damage,
+    *messages(session) {
+      if (said === undefined) return;
+      for (const row of said.iterate(session) as IterableIterator<Row>) yield messageRow(row);
+    },
+    close: () => {
+      db.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function sessionsOf(db: Database.Database, tables: ReadonlySet<string>) {
+  const sessions = new Map<string, Row>();
+  let damage: string | undefined;
+  try {
+    if (tables.has("sessions")) {
+      for (const row of db.prepare("select * from sessions").iterate() as IterableIterator<Row>) {
+        if (row.id !== null && row.id !== undefined) sessions.set(String(row.id), withTexts(row));
+      }
+    }
+    if (tables.has("messages")) {
+      const ids = db.prepare("select distinct session_id from messages where session_id is not null").pluck();
+      for (const id of ids.iterate() as IterableIterator<unknown>) {
+        if (!sessions.has(String(id))) sessions.set(String(id), {});
+      }
+    }
+  } catch (error) {
+    damage = (error as Error).message;
+  }
+  return { sessions, damage };
+}
+
+function messageRow({ id, session_id: _, ...columns }: Row): MessageRow {
+  const damaged: string[] = [];
+  const record: Record<string, unknown> = { ...columns };
+  for (const column of JSON_COLUMNS) {
+    const text = record[column];
+    if (typeof text !== "string" || text === "") continue;
+    try {
+      record[column] = parseJson(text);
+    } catch {
+      // Not where a reader would take it for what it should be.
+      delete record[column];
+      record[`${column}_text`] = text;
+      damaged.push(column);
+    }
+  }
+  return { row: Number(id), record: withTexts(record), damaged };
+}
+
+/** Any column may hold bytes, whatever its type says. */
+function withTexts(row: Row): Row {
+  if (!Object.values(row).some((value) => value instanceof Uint8Array)) return row;
+  const texts = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : value,
+  ]);
+  return Object.fromEntries(texts) as Row;
+}
+
+/** The file and its log as they were at one moment: nobody wrote while they were copied. */
+function copyAll(file: string, copy: string): void {
+  for (let attempt = 1; attempt <= COPY_ATTEMPTS; attempt += 1) {
+    const before = stamp(file);
+    for (const suffix of SUFFIXES) {
+      if (existsSync(file + suffix)) copyOne(file + suffix, copy + suffix);
+      else rmSync(copy + suffix, { force: true });
+    }
+    if (stamp(file) === before) return;
+  }
+  throw new PostriderError("busy", `${file} is being written. Stop the program that uses it and try again.`, {
+    details: { file },
+  });
+}
+
+function copyOne(from: string, to: string): void {
+  copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  chmodSync(to, 0o600);
+}
+
+function stamp(file: string): string {
+  return SUFFIXES.map((suffix) => {
+    const found = statSync(file + suffix, { throwIfNoEntry: false, bigint: true });
+    return `${found?.size} ${found?.mtimeNs}`;
+  }).join(" ");
+}

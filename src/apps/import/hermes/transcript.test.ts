@@ -1,0 +1,60 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../../test/support/folder.ts";
+import { readTranscript } from "./transcript.ts";
+
+function reading(bytes: string | Uint8Array, maxLine?: number) {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const file = join(folder.path, "s.jsonl");
+  writeFileSync(file, bytes);
+  return [...readTranscript(file, maxLine)];
+}
+
+describe("a transcript", () => {
+  it("gives its lines with their numbers, blank ones passed over, the last also without a line break", () => {
+    expect(reading('\uFEFF{"n":1}\r\n\n  \n{"n":2}\n{"n":"ä\u2028"}')).toEqual([
+      { line: 1, record: { n: 1 } },
+      { line: 4, record: { n: 2 } },
+      { line: 5, record: { n: "ä\u2028" } },
+    ]);
+    expect(reading("")).toEqual([]);
+  });
+
+  it("says of each line that is none what is wrong with it, and goes on behind it", () => {
+    const bad = Buffer.concat([
+      Buffer.from('{"a":1\n[1]\n"x"\nnull\n{"b":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"}\n{}'),
+    ]);
+    expect(reading(bad)).toEqual([
+      { line: 1, why: "not JSON" },
+      { line: 2, why: "not an object" },
+      { line: 3, why: "not an object" },
+      { line: 4, why: "not an object" },
+      { line: 5, why: "not valid UTF-8" },
+      { line: 6, record: {} },
+    ]);
+  });
+
+  it("passes over a line that is too long, at any place of what is read at once", () => {
+    const long = `{"text":"${"x".repeat(600_000)}"}`;
+    expect(reading(`{"n":1}\n${long}\n{"n":2}\n${long}`, 500_000)).toEqual([
+      { line: 1, record: { n: 1 } },
+      { line: 2, why: "longer than 500000 bytes", tooLarge: true },
+      { line: 3, record: { n: 2 } },
+      { line: 4, why: "longer than 500000 bytes", tooLarge: true },
+    ]);
+    expect(reading(`${long}\n{"n":2}`)).toMatchObject([
+      { record: { text: expect.any(String) } },
+      { line: 2 },
+    ]);
+  });
+
+  it("keeps numbers that are too long to be numbers, digit by digit", () => {
+    expect(reading('{"id":1234567890123456789,"n":-5,"x":[98765432109876543210],"f":1.25e300}')).toEqual([
+      { line: 1, record: { id: "1234567890123456789", n: -5, x: ["98765432109876543210"], f: 1.25e300 } },
+    ]);
+  });
+});

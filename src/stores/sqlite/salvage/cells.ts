@@ -1,0 +1,201 @@
+import type { Pages } from "./pages.ts";
+
+export type Value = number | string | Buffer | null;
+
+/** One entry of a page, with as much of its contents as can be reached. */
+export interface Cell {
+  /** Of a table with row numbers. */
+  readonly rowid?: number;
+  readonly bytes: Buffer;
+  /** How many bytes it had. */
+  readonly length: number;
+  readonly overflow: readonly number[];
+}
+
+export interface TreePage {
+  readonly kind: "table" | "index";
+  readonly isLeaf: boolean;
+  /** Pages below this one, in order. */
+  readonly children: readonly number[];
+  readonly cells: readonly Cell[];
+  /** Entries that make no sense. */
+  readonly broken: number;
+}
+
+const KINDS: Readonly<Record<number, Pick<TreePage, "kind" | "isLeaf">>> = {
+  2: { kind: "index", isLeaf: false },
+  5: { kind: "table", isLeaf: false },
+  10: { kind: "index", isLeaf: true },
+  13: { kind: "table", isLeaf: true },
+};
+
+/** Reads a page of a tree; `undefined` when it is none. */
+export function treePage(pages: Pages, number: number): TreePage | undefined {
+  const data = pages.read(number);
+  const start = number === 1 ? 100 : 0;
+  const kind = KINDS[data?.[start] ?? 0];
+  if (data === undefined || kind === undefined) return undefined;
+  const { usable } = pages;
+  const pointers = start + (kind.isLeaf ? 8 : 12);
+  const count = data.readUInt16BE(start + 3);
+  if (pointers + 2 * count > usable) return undefined;
+  const children: number[] = [];
+  const cells: Cell[] = [];
+  let broken = 0;
+  for (let index = 0; index < count; index += 1) {
+    const at = data.readUInt16BE(pointers + 2 * index);
+    if (at < pointers + 2 * count || at + 4 > usable) {
+      broken += 1;
+      continue;
+    }
+    if (!kind.isLeaf) children.push(data.readUInt32BE(at));
+    if (kind.kind === "table" && !kind.isLeaf) continue;
+    const cell = cellAt(pages, data, at + (kind.isLeaf ? 0 : 4), kind.kind);
+    if (cell === undefined) broken += 1;
+    else cells.push(cell);
+  }
+  if (!kind.isLeaf) children.push(data.readUInt32BE(start + 8));
+  // Chance makes a byte that looks like a kind once in 64 pages, but no page whose entries make sense.
+  if (count > 0 && broken === count) return undefined;
+  return { ...kind, children, cells, broken };
+}
+
+function cellAt(pages: Pages, data: Buffer, at: number, kind: "table" | "index"): Cell | undefined {
+  const { usable } = pages;
+  const length = varint(data, at, usable);
+  if (length === undefined || length.value > 1_000_000_000) return undefined;
+  let body = length.end;
+  let rowid: number | undefined;
+  if (kind === "table") {
+    const row = varint(data, body, usable);
+    if (row === undefined) return undefined;
+    rowid = row.value;
+    body = row.end;
+  }
+  const local = localLength(length.value, usable, kind);
+  const isWhole = local === length.value;
+  if (body + local + (isWhole ? 0 : 4) > usable) return undefined;
+  const first = data.subarray(body, body + local);
+  const rest = isWhole
+    ? { chunks: [], pages: [] }
+    : follow(pages, data.readUInt32BE(body + local), length.value - local);
+  return {
+    ...(rowid !== undefined && { rowid }),
+    bytes: rest.chunks.length === 0 ? first : Buffer.concat([first, ...rest.chunks]),
+    length: length.value,
+    overflow: rest.pages,
+  };
+}
+
+/** How many bytes of an entry stand on the page itself. */
+function localLength(length: number, usable: number, kind: "table" | "index"): number {
+  const least = Math.floor(((usable - 12) * 32) / 255) - 23;
+  const most = kind === "table" ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
+  if (length <= most) return length;
+  const wanted = least + ((length - least) % (usable - 4));
+  return wanted <= most ? wanted : least;
+}
+
+/** The rest of a long entry, page by page, until it is whole or the chain breaks. */
+function follow(pages: Pages, first: number, length: number): { chunks: Buffer[]; pages: number[] } {
+  const chunks: Buffer[] = [];
+  const seen: number[] = [];
+  const used = new Set<number>();
+  let page = first;
+  for (let left = length; left > 0; ) {
+    if (page < 2 || page > pages.count || used.has(page)) break;
+    const data = pages.read(page);
+    if (data === undefined) break;
+    const next = data.readUInt32BE(0);
+    const take = Math.min(left, pages.usable - 4);
+    // Of a page that was overwritten the way on is wrong too: a page that cannot be, or one where the end should be.
+    if (left > take ? next < 2 || next > pages.count : next !== 0) break;
+    used.add(page);
+    seen.push(page);
+    chunks.push(data.subarray(4, 4 + take));
+    left -= take;
+    page = next;
+  }
+  return { chunks, pages: seen };
+}
+
+export interface Columns {
+  readonly values: readonly Value[];
+  /** From this column on something is missing; the text of that very column may have a beginning. */
+  readonly cutAt?: number;
+}
+
+/** The columns of an entry; `undefined` when its bytes are no columns. */
+export function decode(cell: Cell): Columns | undefined {
+  const { bytes, length } = cell;
+  const header = varint(bytes, 0, bytes.length);
+  if (header === undefined || header.value < header.end || header.value > bytes.length) return undefined;
+  const types: number[] = [];
+  let total = header.value;
+  for (let at = header.end; at < header.value; ) {
+    const type = varint(bytes, at, header.value);
+    if (type === undefined || type.value === 10 || type.value === 11) return undefined;
+    types.push(type.value);
+    total += sizeOf(type.value);
+    at = type.end;
+  }
+  if (total !== length) return undefined;
+  const values: Value[] = [];
+  let at = header.value;
+  for (const type of types) {
+    const size = sizeOf(type);
+    if (at + size > bytes.length) {
+      const isText = type >= 13 && type % 2 === 1;
+      const partial = isText ? beginningOf(bytes.subarray(at)) : null;
+      const cutAt = values.length;
+      values.push(partial, ...types.slice(cutAt + 1).map(() => null));
+      return { values, cutAt };
+    }
+    const value = columnAt(bytes, at, type, size);
+    if (value === undefined) return undefined;
+    values.push(value);
+    at += size;
+  }
+  return { values };
+}
+
+const SIZES = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
+
+function sizeOf(type: number): number {
+  return type < 12 ? (SIZES[type] ?? 0) : Math.floor((type - 12) / 2);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function columnAt(bytes: Buffer, at: number, type: number, size: number): Value | undefined {
+  if (type === 0) return null;
+  if (type === 7) return bytes.readDoubleBE(at);
+  if (type === 8 || type === 9) return type - 8;
+  if (type === 6) return Number(bytes.readBigInt64BE(at));
+  if (type < 6) return bytes.readIntBE(at, size);
+  const data = bytes.subarray(at, at + size);
+  if (type % 2 === 0) return data;
+  try {
+    return utf8.decode(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Half a character at the end is left out. */
+function beginningOf(bytes: Buffer): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
+}
+
+/** SQLite's own numbers of one to nine bytes. Those beyond 2^53 are none of ours. */
+function varint(data: Buffer, at: number, end: number): { value: number; end: number } | undefined {
+  let value = 0;
+  for (let index = 0; index < 8; index += 1) {
+    const byte = at + index < end ? data[at + index] : undefined;
+    if (byte === undefined) return undefined;
+    value = value * 128 + (byte & 0x7f);
+    if (value > Number.MAX_SAFE_INTEGER) return undefined;
+    if (byte < 0x80) return { value, end: at + index + 1 };
+  }
+  return undefined;
+}

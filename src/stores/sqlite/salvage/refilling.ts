@@ -1,0 +1,103 @@
+import type { Db } from "../connection.ts";
+import { SEQ_BITS } from "../rows.ts";
+import type { Value } from "./cells.ts";
+import type { Row } from "./gathering.ts";
+import type { Table } from "./tables.ts";
+
+export interface TableCount {
+  readonly table: string;
+  saved: number;
+  /** Rows that could be read but contradict others, such as a second one with the same number. */
+  dropped: number;
+}
+
+/** What of a message's text follows when its end is lost. */
+export const CUT_MARK = " […the rest could not be recovered]";
+
+/** These follow from the others, or tell of programs that do not run here. */
+const MADE_AGAIN: ReadonlySet<string> = new Set(["blob_uses", "runners"]);
+const ROWS_PER_COMMIT = 1000;
+
+/** Puts rows into a new database, whatever order they come in. */
+export interface Refilling {
+  add(row: Row): void;
+  /** Commits what is left. */
+  end(): { readonly tables: readonly TableCount[]; readonly cut: readonly number[] };
+}
+
+export function refill(db: Db): Refilling {
+  const counts = new Map<string, TableCount>();
+  const cut: number[] = [];
+  let pending = 0;
+  const countOf = ({ name }: Table): TableCount => {
+    let found = counts.get(name);
+    if (found === undefined) {
+      found = { table: name, saved: 0, dropped: 0 };
+      counts.set(name, found);
+    }
+    return found;
+  };
+  db.exec("begin");
+  return {
+    add(row) {
+      if (MADE_AGAIN.has(row.table.name)) return;
+      const values = readied(row);
+      const counted = countOf(row.table);
+      if (values === undefined || !insert(db, row.table, values)) counted.dropped += 1;
+      else {
+        counted.saved += 1;
+        if (row.cutAt !== undefined && row.rowid !== undefined) cut.push(row.rowid);
+      }
+      pending += 1;
+      if (pending % ROWS_PER_COMMIT === 0) db.exec("commit; begin");
+    },
+    end() {
+      db.exec("commit");
+      return { tables: [...counts.values()].toSorted((a, b) => (a.table < b.table ? -1 : 1)), cut };
+    },
+  };
+}
+
+/** The values as the new database takes them. Of what is cut only a message can be kept: its words have a beginning. */
+function readied({ table, values, rowid, cutAt }: Row): Value[] | undefined {
+  const ready = values.map((value, index) => (table.columns[index]?.isRowid ? (rowid ?? null) : value));
+  if (table.name === "messages") return message(table, ready, cutAt);
+  if (cutAt !== undefined) return undefined;
+  if (table.name === "leases") {
+    ready[table.columns.findIndex(({ name }) => name === "runner")] = null;
+    ready[table.columns.findIndex(({ name }) => name === "until")] = 0;
+  }
+  return ready;
+}
+
+function message(table: Table, ready: Value[], cutAt: number | undefined): Value[] | undefined {
+  const at = (name: string): number => table.columns.findIndex((column) => column.name === name);
+  const [id, text] = [ready[at("id")], ready[at("text")]];
+  if (typeof id !== "number" || id < SEQ_BITS || id % SEQ_BITS === 0) return undefined;
+  if (cutAt !== undefined && cutAt < at("text")) return undefined;
+  if (cutAt === at("text")) ready[at("text")] = `${text ?? ""}${CUT_MARK}`;
+  for (const column of ["parts", "meta"]) if (!isJson(ready[at(column)])) ready[at(column)] = null;
+  return ready;
+}
+
+function isJson(value: Value | undefined): boolean {
+  if (value === null || value === undefined) return true;
+  try {
+    JSON.parse(String(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function insert(db: Db, { name, columns }: Table, values: readonly Value[]): boolean {
+  const names = columns.map((column) => column.name);
+  const statement = `insert or ignore into ${name} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+  try {
+    return db.run(statement, ...values).changes > 0;
+  } catch (error) {
+    // A value that the schema forbids; a disk without room is something else.
+    if (String((error as { code?: unknown }).code).startsWith("SQLITE_CONSTRAINT")) return false;
+    throw error;
+  }
+}

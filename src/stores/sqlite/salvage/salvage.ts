@@ -1,0 +1,218 @@
+import { chmodSync, copyFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import Database from "better-sqlite3";
+import { PostriderError } from "../../../core/errors.ts";
+import { type Db, openWriter } from "../connection.ts";
+import { storeError } from "../failure.ts";
+import { giveName, isThere, removeWithBeside, unfinishedName } from "../files.ts";
+import { mendDatabase, rebuildIndex } from "../mending.ts";
+import { stampOf, usersOf } from "../replacing.ts";
+import { SEQ_BITS } from "../rows.ts";
+import { assertWhole, contentsOf, openOurs } from "../soundness.ts";
+import { type Gathered, gather } from "./gathering.ts";
+import { openPages } from "./pages.ts";
+import { refill, type TableCount } from "./refilling.ts";
+
+/** Messages that a session is known to have had. */
+export interface Loss {
+  readonly session: string;
+  readonly handle: string | null;
+  readonly title: string | null;
+  readonly lost: readonly { readonly from: number; readonly to: number }[];
+}
+
+export interface Salvaged {
+  readonly file: string;
+  readonly sessions: number;
+  readonly messages: number;
+  /** Pages of the broken file, and which of them hold something that cannot be read. */
+  readonly pages: number;
+  readonly unreadable: readonly number[];
+  readonly strays: number;
+  readonly broken: number;
+  readonly lostFrames: number;
+  readonly tables: readonly TableCount[];
+  readonly losses: readonly Loss[];
+  /** Messages of which only the beginning is left. */
+  readonly cut: readonly { readonly session: string; readonly seq: number }[];
+  /** What was made again, in sentences. */
+  readonly mended: readonly string[];
+}
+
+/** Reads what can be read of a broken database into a new, whole one beside it. The original is only read, once. */
+export function salvageDatabase(file: string, now: number): Salvaged {
+  const original = resolve(file);
+  if (!isThere(original) || !statSync(original).isFile())
+    throw new PostriderError("not_found", `There is no file ${original}.`, { details: { file: original } });
+  const pids = usersOf(original, now);
+  if (pids.length > 0) {
+    throw new PostriderError(
+      "in_use",
+      `Another Postrider (process ${pids.join(", ")}) works with ${original}. End it first.`,
+      { details: { file: original, pids } },
+    );
+  }
+  const target = freeName(`${original}.salvaged-${stampOf(now)}`);
+  const work = unfinishedName(`${target}.work`);
+  const unfinished = unfinishedName(target);
+  try {
+    for (const suffix of ["", "-wal"])
+      if (isThere(original + suffix)) copyPrivately(original + suffix, work + suffix);
+    const report = { ...readInto(work, unfinished, now), file: target };
+    giveName(unfinished, target, false);
+    return report;
+  } catch (error) {
+    const known = storeError(error, target);
+    throw known.code !== "disk_full"
+      ? known
+      : new PostriderError(
+          "disk_full",
+          `There is no room to save what can be read beside ${original}, which was left as it is. Free some space and try again.`,
+          { cause: error, details: { file: target } },
+        );
+  } finally {
+    removeWithBeside(work);
+    removeWithBeside(unfinished);
+  }
+}
+
+function freeName(wanted: string): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`;
+    if (!isThere(name)) return name;
+  }
+}
+
+function copyPrivately(from: string, to: string): void {
+  copyFileSync(from, to);
+  chmodSync(to, 0o600);
+}
+
+function readInto(work: string, unfinished: string, now: number): Omit<Salvaged, "file"> {
+  const pages = openPages(work);
+  const db = openWriter({ file: unfinished });
+  try {
+    db.pragma("foreign_keys = OFF");
+    const filling = refill(db);
+    const found = gather(pages, filling.add);
+    const { tables, cut } = filling.end();
+    if (tables.every(({ saved }) => saved === 0))
+      throw new PostriderError("corrupt", "Nothing of a Postrider database could be read in that file.");
+    raiseSequences(db, found);
+    const losses = lossesIn(db);
+    const mended: string[] = [];
+    mendDatabase(db, now, (text) => mended.push(text));
+    mended.push(...dropContradictions(db), rebuildIndex(db));
+    const { count, lostFrames } = pages;
+    const { unreadable, strays, broken } = found;
+    const named = namesOf(db, cut);
+    finish(db, unfinished);
+    const contents = checkedContents(unfinished);
+    return {
+      ...contents,
+      pages: count,
+      unreadable,
+      strays,
+      broken,
+      lostFrames,
+      tables,
+      losses,
+      cut: named,
+      mended,
+    };
+  } finally {
+    pages.close();
+    db.close();
+  }
+}
+
+/** Numbers that were ever given out are not given out again: messages are named by their session's. */
+function raiseSequences(db: Db, { sequences }: Gathered): void {
+  const highest = db.get<{ n: number | null }>("select max(id) >> 24 as n from messages")?.n ?? 0;
+  for (const [name, number] of [...sequences, ["sessions", highest] as const]) {
+    if (db.run("update sqlite_sequence set seq = max(seq, ?) where name = ?", number, name).changes === 0)
+      db.run("insert into sqlite_sequence (name, seq) values (?, ?)", name, number);
+  }
+}
+
+/** What sessions say they had, less what is there. Of a session whose own row is lost, only gaps can be known. */
+function lossesIn(db: Db): Loss[] {
+  const losses: Loss[] = [];
+  const sessions = db.all<{
+    n: number;
+    id: string;
+    handle: string | null;
+    title: string | null;
+    next: number;
+  }>(
+    `select n, id, handle, title, next_seq as next from sessions where removed_at is null and next_seq - 1 > (
+       select count(*) from messages where id between n * ${SEQ_BITS} and n * ${SEQ_BITS} + ${SEQ_BITS - 1}) order by n`,
+  );
+  for (const { n, id, handle, title, next } of sessions)
+    losses.push({ session: id, handle, title, lost: gaps(seqsOf(db, n), next) });
+  const headless = db.all<{ n: number }>(
+    "select distinct id >> 24 as n from messages where id >> 24 not in (select n from sessions) order by 1",
+  );
+  for (const { n } of headless) {
+    const seqs = seqsOf(db, n);
+    const lost = gaps(seqs, (seqs.at(-1) ?? 0) + 1);
+    if (lost.length > 0) losses.push({ session: `number ${n}`, handle: null, title: null, lost });
+  }
+  return losses;
+}
+
+function seqsOf(db: Db, n: number): number[] {
+  return db
+    .rows(
+      "select id from messages where id between ? and ? order by id",
+      n * SEQ_BITS,
+      (n + 1) * SEQ_BITS - 1,
+    )
+    .map(([id]) => (id as number) % SEQ_BITS);
+}
+
+function gaps(seqs: readonly number[], next: number): { from: number; to: number }[] {
+  const lost: { from: number; to: number }[] = [];
+  let expected = 1;
+  for (const seq of [...seqs, next]) {
+    if (seq > expected) lost.push({ from: expected, to: seq - 1 });
+    expected = seq + 1;
+  }
+  return lost;
+}
+
+function namesOf(db: Db, ids: readonly number[]): { session: string; seq: number }[] {
+  return ids.map((id) => ({
+    session:
+      db.get<{ id: string }>("select id from sessions where n = ?", Math.floor(id / SEQ_BITS))?.id ??
+      "unknown",
+    seq: id % SEQ_BITS,
+  }));
+}
+
+/** Whatever names something that is not there after all was mended. */
+function dropContradictions(db: Db): string[] {
+  const rows = db.all<{ table: string; rowid: number | null }>("pragma foreign_key_check");
+  for (const { table, rowid } of rows)
+    if (rowid !== null) db.run(`delete from ${table} where rowid = ?`, rowid);
+  return rows.length === 0 ? [] : [`${rows.length} rows that named what is not there were dropped.`];
+}
+
+function finish(db: Db, file: string): void {
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
+  const raw = new Database(file, { fileMustExist: true });
+  raw.pragma("journal_mode = DELETE");
+  raw.close();
+}
+
+function checkedContents(file: string): { sessions: number; messages: number } {
+  const raw = openOurs(file);
+  try {
+    assertWhole(raw, file);
+    const { sessions, messages } = contentsOf(raw);
+    return { sessions, messages };
+  } finally {
+    raw.close();
+  }
+}

@@ -1,0 +1,82 @@
+import Database from "better-sqlite3";
+import { MIGRATIONS } from "../schema.ts";
+import type { Columns, Value } from "./cells.ts";
+
+interface Column {
+  readonly name: string;
+  readonly type: "integer" | "real" | "text" | "blob";
+  readonly isRequired: boolean;
+  /** The row's own number, which is not among the stored columns. */
+  readonly isRowid: boolean;
+}
+
+/** A table as its rows lie in the file. */
+export interface Table {
+  readonly name: string;
+  readonly kind: "table" | "index";
+  readonly columns: readonly Column[];
+}
+
+export interface Known {
+  readonly tables: ReadonlyMap<string, Table>;
+  /** Where each tree begins in a file that was made by this Postrider: names of tables and indexes by page. */
+  readonly roots: ReadonlyMap<string, number>;
+}
+
+/** What this Postrider's files consist of, learnt from a new one. */
+export function knownTables(): Known {
+  const db = new Database(":memory:");
+  try {
+    for (const migration of MIGRATIONS) db.exec(migration);
+    const roots = db.prepare("select name, rootpage from sqlite_schema where rootpage > 0").raw().all();
+    const listed = db
+      .prepare("select name, wr from pragma_table_list where schema = 'main' and type = 'table'")
+      .all() as { name: string; wr: number }[];
+    const tables = listed
+      .filter(({ name }) => !name.startsWith("sqlite_") && !name.startsWith("words"))
+      .map(({ name, wr }): [string, Table] => [
+        name,
+        { name, kind: wr === 1 ? "index" : "table", columns: columnsOf(db, name, wr === 1) },
+      ]);
+    return { tables: new Map(tables), roots: new Map(roots as [string, number][]) };
+  } finally {
+    db.close();
+  }
+}
+
+function columnsOf(db: Database.Database, table: string, isKeyed: boolean): Column[] {
+  const columns = db.prepare('select name, type, "notnull", pk from pragma_table_info(?)').all(table) as {
+    name: string;
+    type: string;
+    notnull: number;
+    pk: number;
+  }[];
+  // A table without row numbers is stored by its key, which comes first.
+  const stored = isKeyed
+    ? [
+        ...columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk),
+        ...columns.filter(({ pk }) => pk === 0),
+      ]
+    : columns;
+  return stored.map(({ name, type, notnull, pk }) => ({
+    name,
+    type: type.toLowerCase() as Column["type"],
+    isRequired: notnull === 1 || (isKeyed && pk > 0),
+    isRowid: !isKeyed && pk > 0,
+  }));
+}
+
+/** Whether a row may belong to a table, by the number and the kinds of its values. */
+export function fits({ columns }: Table, { values, cutAt = values.length }: Columns): boolean {
+  return (
+    values.length === columns.length &&
+    columns.every((column, index) => index >= cutAt || isOfKind(column, values[index] ?? null))
+  );
+}
+
+function isOfKind({ type, isRequired, isRowid }: Column, value: Value): boolean {
+  if (isRowid) return value === null;
+  if (value === null) return !isRequired;
+  if (type === "text") return typeof value === "string";
+  return type === "blob" ? Buffer.isBuffer(value) : typeof value === "number";
+}

@@ -1,0 +1,330 @@
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createSessions, localRunner, OWNER, routingOf, sqliteStore, unrefused } from "../src/index.ts";
+import { cli } from "./support/cli.ts";
+import { indexed, look } from "./support/database.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { settings } from "./support/routing.ts";
+
+const who = { person: OWNER };
+let home: string;
+let database: string;
+
+interface Report {
+  readonly ok: boolean;
+  readonly checks: readonly { check: string; state: string; text: string; todo: string | null }[];
+  readonly fixed: readonly string[];
+}
+
+beforeEach(() => {
+  const temporary = temporaryFolder();
+  onTestFinished(() => temporary.remove());
+  home = join(temporary.path, "home");
+  database = join(home, "postrider.db");
+});
+
+/** A home with a bit of everything: turns, forks, undone words, attachments, several languages. */
+async function furnish(): Promise<void> {
+  mkdirSync(home, { mode: 0o700 });
+  const store = await sqliteStore({ file: database, mode: "in-process" });
+  const sessions = createSessions({ store });
+  const runner = localRunner();
+  await store.beat({ runner, now: Date.now() });
+  for (let n = 1; n <= 5; n += 1) {
+    const { turn } = (await store.accept({
+      ...routingOf({ platform: "telegram", chatId: n, userId: n }, settings),
+      messageId: `m${n}`,
+      message: { role: "user", parts: [{ type: "text", text: `question number ${n} 夜景` }] },
+      claim: { runner: runner.id, take: "one" },
+    })) as { turn?: { number: number; fence: number } };
+    if (turn === undefined) throw new Error("no turn");
+    unrefused(
+      await store.finish({
+        turn: turn.number,
+        fence: turn.fence,
+        outcome: "done",
+        messages: [
+          { role: "assistant", parts: [], toolCalls: [{ id: "1", name: "look", arguments: {} }] },
+          { role: "tool", parts: [{ type: "text", text: "seen" }], toolCallId: "1" },
+          { role: "assistant", parts: [{ type: "text", text: `answer ${n}` }] },
+        ],
+        now: Date.now(),
+      }),
+    );
+  }
+  const { id } = await sessions.create(who, { id: "origin", title: "plans" });
+  await sessions.append(who, id, [
+    { role: "user", text: "one" },
+    { role: "assistant", text: "two" },
+    {
+      role: "user",
+      parts: [
+        { type: "text", text: "see" },
+        { type: "image", mimeType: "image/png", data: Buffer.from("an image") },
+      ],
+    },
+    { role: "assistant", text: "…" },
+  ]);
+  await sessions.fork(who, id, { id: "fork" });
+  await sessions.undo(who, id);
+  await sessions.append(who, id, { role: "user", text: "another way" });
+  await sessions.create(who, { id: "gone" });
+  await sessions.append(who, "gone", { role: "user", text: "soon removed" });
+  await sessions.fork(who, "gone", { id: "heir" });
+  await sessions.remove(who, "gone");
+  await store.retire({ runner: runner.id });
+  await indexed(database);
+  await store.close();
+}
+
+async function examined(...args: string[]): Promise<Report & { code: number | null }> {
+  const { code, out, err } = await cli(home, "doctor", "--json", ...args);
+  expect(err).toBe("");
+  return { ...(JSON.parse(out) as Report), code };
+}
+
+function wrongIn(report: Report): string[] {
+  return report.checks.filter(({ state }) => state !== "ok").map(({ check, state }) => `${state} ${check}`);
+}
+
+function damage(change: (db: Database.Database) => void): void {
+  const db = new Database(database);
+  db.pragma("foreign_keys = OFF");
+  change(db);
+  db.close();
+}
+
+describe("postrider doctor", () => {
+  it("finds a healthy home all right, and writes nothing into it", async () => {
+    await furnish();
+    const before = createHash("sha256").update(readFileSync(database)).digest("hex");
+    for (const args of [[], ["--full"]]) {
+      const report = await examined(...args);
+      expect(wrongIn(report)).toEqual([]);
+      expect([report.code, report.ok, report.fixed]).toEqual([0, true, []]);
+    }
+    expect(createHash("sha256").update(readFileSync(database)).digest("hex")).toBe(before);
+    const { out } = await cli(home, "doctor");
+    expect(
+      out
+        .trim()
+        .split("\n")
+        .every((line) => line.startsWith("ok       ")),
+    ).toBe(true);
+    // Nor does mending what is whole change anything.
+    expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
+  });
+
+  it("makes neither home nor database", async () => {
+    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+    expect(existsSync(home)).toBe(false);
+    mkdirSync(home, { mode: 0o700 });
+    expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
+    expect(existsSync(database)).toBe(false);
+  });
+
+  it("closes to others what they may not see", async () => {
+    await furnish();
+    chmodSync(home, 0o755);
+    chmodSync(database, 0o644);
+    const report = await examined();
+    expect(wrongIn(report)).toEqual(["problem permissions"]);
+    expect(report.code).toBe(1);
+    expect((await examined("--fix")).code).toBe(0);
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    expect(statSync(database).mode & 0o777).toBe(0o600);
+  });
+
+  const idOf = "(select n * 16777216 from sessions where id = 'origin')";
+  it.each<[string, string[], (db: Database.Database) => unknown]>([
+    [
+      "missing index rows",
+      ["search_index"],
+      (db) => {
+        db.exec(`insert into words (words, rowid, terms) values ('delete', ${idOf} + 1, 'one')`);
+      },
+    ],
+    [
+      "extra index rows",
+      ["search_index"],
+      (db) => {
+        db.exec("insert into words (rowid, terms) values (99999999999, 'ghost')");
+      },
+    ],
+    ["an emptied index", ["search_index"], (db) => db.exec("insert into words(words) values ('delete-all')")],
+    [
+      "wrong counts",
+      ["counters"],
+      (db) => db.exec("update sessions set human_count = 7 where id = 'origin'"),
+    ],
+    ["wrong tool counts", ["counters"], (db) => db.exec("update sessions set tool_call_count = 0")],
+    [
+      "a next seq too high",
+      ["counters"],
+      (db) => {
+        db.exec("update sessions set next_seq = next_seq + 3 where id = 'heir'");
+      },
+    ],
+    [
+      "a next seq too low",
+      ["counters"],
+      (db) => {
+        db.exec("update sessions set next_seq = 2, indexed_seq = 1 where id = 'origin'");
+      },
+    ],
+    ["a wrong last instant", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
+    [
+      "a piece of a session that is not there",
+      ["views"],
+      (db) => {
+        db.exec(
+          "insert into pieces select session, version, 90, 4711, 1, 2 from views where session = 6 and version = 1",
+        );
+      },
+    ],
+    [
+      "a session without its list",
+      ["views"],
+      (db) => {
+        db.exec(
+          "delete from pieces where session = 6 and version = (select version from sessions where n = 6)",
+        );
+      },
+    ],
+    [
+      "a conversation without its session",
+      ["foreign_keys", "conversations"],
+      (db) => {
+        db.exec("update conversations set session = 4711 where n = 2");
+      },
+    ],
+    [
+      "messages without their session",
+      ["foreign_keys", "sessions", "search_index"],
+      (db) => {
+        db.exec("delete from sessions where id = 'heir'; delete from sessions where id = 'origin'");
+      },
+    ],
+    ["attachments that nobody noted", ["blob_uses"], (db) => db.exec("delete from blob_uses")],
+    [
+      "attachments that nobody needs",
+      ["blob_uses"],
+      (db) => {
+        db.exec(`insert into blobs values ('${"ab".repeat(32)}', 1, x'00')`);
+      },
+    ],
+    ["people who are not there", ["foreign_keys"], (db) => db.exec("delete from people")],
+  ])("finds %s, and mends it", async (_, checks, change) => {
+    await furnish();
+    damage(change);
+    const found = await examined();
+    expect(found.code).toBe(1);
+    const problems = found.checks.filter(({ state }) => state === "problem");
+    for (const check of checks) expect(problems.map((one) => one.check)).toContain(check);
+    for (const { todo } of problems) expect(todo).toMatch(/--fix/);
+    const mended = await examined("--fix");
+    expect(mended.fixed.length).toBeGreaterThan(0);
+    expect([mended.code, wrongIn(mended)]).toEqual([0, []]);
+    expect(wrongIn(await examined("--full"))).toEqual([]);
+
+    // And it can be lived in.
+    const store = await sqliteStore({ file: database, mode: "in-process" });
+    onTestFinished(() => store.close());
+    const sessions = createSessions({ store });
+    for (const { id } of (await sessions.list({ everyone: true }, { limit: 100 })).items) {
+      expect(await sessions.history({ everyone: true }, id)).toBeDefined();
+      await sessions.append({ everyone: true }, id, { role: "user", text: "afterwards" });
+    }
+    expect((await sessions.search({ everyone: true }, "夜景")).length).toBe(5);
+  });
+
+  it("finds words in the index that were never said, when it looks at everything", async () => {
+    await furnish();
+    damage((db) => {
+      db.exec(`insert into words (words, rowid, terms) values ('delete', ${idOf} + 1, 'one');
+        insert into words (rowid, terms) values (${idOf} + 1, 'eleven')`);
+    });
+    expect(wrongIn(await examined())).toEqual([]);
+    expect(wrongIn(await examined("--full"))).toEqual(["problem search_index"]);
+    expect(wrongIn(await examined("--full", "--fix"))).toEqual([]);
+  });
+
+  it("tells of messages and attachments that are lost, as nobody can make them again", async () => {
+    await furnish();
+    damage((db) => {
+      db.exec(`delete from messages where id = ${idOf} + 2; delete from blob_uses; delete from blobs`);
+    });
+    const report = await examined("--fix");
+    expect(wrongIn(report).sort()).toEqual(["warning attachments", "warning messages", "warning views"]);
+  });
+
+  it("tells of programs that fell, what they held, and what waits", async () => {
+    await furnish();
+    const store = await sqliteStore({ file: database, mode: "in-process" });
+    const dead = { ...localRunner(), pid: 4_194_999 };
+    await store.beat({ runner: dead, now: Date.now() });
+    damage((db) =>
+      db.prepare("insert into leases values ('expiry', ?, 1, ?)").run(dead.id, Date.now() + 1e9),
+    );
+    await store.accept({
+      ...routingOf({ platform: "telegram", chatId: 1, userId: 1 }, settings),
+      messageId: "late",
+      message: { role: "user", parts: [{ type: "text", text: "anybody?" }] },
+    });
+    await store.close();
+    const report = await examined();
+    expect(wrongIn(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
+    expect(report.code).toBe(0);
+    expect(wrongIn(await examined("--fix"))).toEqual(["warning inbox"]);
+  });
+
+  it.each<[string, string, RegExp, () => void]>([
+    [
+      "a damaged page",
+      "integrity",
+      /damaged/,
+      () => {
+        const bytes = readFileSync(database);
+        const root = look(
+          database,
+          (db) =>
+            db.prepare("select rootpage from sqlite_schema where name = 'messages'").pluck().get() as number,
+        );
+        bytes.fill(0xa5, (root - 1) * 4096, root * 4096);
+        writeFileSync(database, bytes);
+      },
+    ],
+    ["a newer schema", "schema", /newer Postrider/, () => damage((db) => db.pragma("user_version = 99"))],
+    ["no database", "database", /not a database/, () => writeFileSync(database, "hello ".repeat(5000))],
+    ["an empty file", "database", /empty/, () => writeFileSync(database, "")],
+    [
+      "another program's database",
+      "database",
+      /not Postrider's/,
+      () => damage((db) => db.pragma("application_id = 5")),
+    ],
+  ])("reports %s, says what to do, and changes nothing", async (_, check, sentence, change) => {
+    await furnish();
+    change();
+    const before = readFileSync(database);
+    for (const args of [[], ["--fix"], ["--full", "--fix"]]) {
+      const report = await examined(...args);
+      expect(report.code).toBe(1);
+      const found = report.checks.find((one) => one.check === check);
+      expect(found).toMatchObject({ state: "problem", text: expect.stringMatching(sentence) });
+      expect(found?.todo).toMatch(/\w/);
+    }
+    expect(readFileSync(database).equals(before)).toBe(true);
+  });
+
+  it("reports a database that is gone while its log is there", async () => {
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(`${database}-wal`, "frames", { mode: 0o600 });
+    const report = await examined("--fix");
+    expect([report.code, wrongIn(report)]).toEqual([1, ["problem database"]]);
+    expect(existsSync(database)).toBe(false);
+  });
+});

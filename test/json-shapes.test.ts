@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../src/apps/cli/commands.ts";
+import type { RunOptions } from "./support/command.ts";
+import { type Furnished, furnishedHome } from "./support/furnished.ts";
+import { documentedShapes, problems } from "./support/json-shapes.ts";
+
+const shapes = documentedShapes();
+
+interface Case {
+  /** What is typed after `postrider`; `--json` is added. */
+  args(home: Furnished): readonly string[];
+  readonly options?: RunOptions;
+  /** Commands that must have run in this home before. */
+  before?(home: Furnished): readonly (readonly string[])[];
+  readonly code?: number;
+}
+
+/**
+ * For every heading of docs/json.md that is a command: at least one way to call it. Together the cases of a heading
+ * should fill as many of its fields as can be filled.
+ */
+const CASES: Readonly<Record<string, readonly Case[]>> = {
+  "postrider -q": [{ args: () => ["-q", "hello"] }],
+  "postrider sessions list": [
+    { args: () => ["sessions", "list"] },
+    { args: () => ["sessions", "list", "--everyone", "--all", "--limit", "1"] },
+    { args: () => ["sessions", "list", "--platform", "nowhere"] },
+  ],
+  "postrider sessions show": [
+    { args: ({ plans }) => ["sessions", "show", plans, "--all"] },
+    { args: ({ group }) => ["sessions", "show", group, "--everyone"] },
+  ],
+  "postrider sessions search": [
+    { args: () => ["sessions", "search", "lighthouse", "OR", "tide"] },
+    { args: () => ["sessions", "search", "hello", "--everyone", "--context"] },
+    { args: () => ["sessions", "search", "zzz"] },
+  ],
+  "postrider sessions rename": [
+    { args: ({ plans }) => ["sessions", "rename", plans, "other", "plans"] },
+    { args: ({ plans }) => ["sessions", "rename", plans, "--clear"] },
+  ],
+  "postrider sessions fork": [{ args: ({ plans }) => ["sessions", "fork", plans, "--at", "2"] }],
+  "postrider sessions export": [
+    { args: ({ plans, folder }) => ["sessions", "export", plans, "--output", join(folder, "one.jsonl")] },
+    { args: ({ folder }) => ["sessions", "export", "--all", "--format", "md", "-o", join(folder, "all.md")] },
+  ],
+  "postrider sessions import": [
+    {
+      before: ({ plans, folder }) => [
+        ["sessions", "export", "--all", "--output", join(folder, "all.jsonl")],
+        ["sessions", "delete", plans, "--yes"],
+      ],
+      args: ({ folder }) => ["sessions", "import", join(folder, "all.jsonl")],
+    },
+    { args: () => ["sessions", "import", "-"], options: { input: "not json\n" }, code: 1 },
+  ],
+  "postrider sessions archive": [{ args: ({ plans }) => ["sessions", "archive", plans] }],
+  "postrider sessions unarchive": [{ args: ({ plans }) => ["sessions", "unarchive", plans] }],
+  "postrider sessions delete": [{ args: ({ plans }) => ["sessions", "delete", plans, "--yes"] }],
+  "postrider sessions prune": [
+    { args: () => ["sessions", "prune"] },
+    { args: () => ["sessions", "prune", "--yes", "--older-than", "90"] },
+  ],
+  "postrider sessions stats": [
+    { args: () => ["sessions", "stats"] },
+    { args: () => ["sessions", "stats", "--everyone"] },
+  ],
+  "postrider explain": [
+    { args: ({ plans }) => ["explain", plans] },
+    { args: ({ old }) => ["explain", old] },
+    { args: ({ group }) => ["explain", group, "--everyone"] },
+    { args: ({ group }) => ["explain", `${group}/1`, "--everyone"] },
+    { args: () => ["explain", "telegram:-100:18", "--everyone"] },
+    { args: () => ["explain", "agent:main:telegram:group:-100:42", "--everyone"] },
+  ],
+  "postrider key": [
+    {
+      args: () => [
+        "key",
+        '{"platform":"signal","chat_type":"group","chat_id":"g","user_id":"1","user_id_alt":"u"}',
+      ],
+    },
+    { args: () => ["key", '{"platform":"telegram","chat_id":99}'] },
+  ],
+};
+
+const headings = [...shapes.keys()].filter((heading) => heading.startsWith("postrider "));
+
+describe("docs/json.md", () => {
+  it("describes every command that takes --json, and no other; each is run below", async () => {
+    const takesJson: string[] = [];
+    for (const { name, load } of COMMANDS) {
+      const help = name === "" ? "--json" : (await load()).help();
+      if (help.includes("--json")) takesJson.push(name === "" ? "postrider -q" : `postrider ${name}`);
+    }
+    expect(headings.toSorted()).toEqual(takesJson.toSorted());
+    expect(Object.keys(CASES).toSorted()).toEqual(takesJson.toSorted());
+  });
+
+  for (const [heading, cases] of Object.entries(CASES)) {
+    for (const [index, { args, options, before, code = 0 }] of cases.entries()) {
+      it(`describes what ${heading} prints (${index + 1})`, async () => {
+        const home = await furnishedHome();
+        for (const earlier of before?.(home) ?? []) await home.run(earlier);
+        const ran = await home.run([...args(home), "--json"], options);
+        expect(ran).toMatchObject({ code, out: expect.stringMatching(/^.+\n$/) });
+        const shape = shapes.get(heading);
+        if (shape === undefined) throw new Error(`docs/json.md has no heading ${heading}`);
+        expect(problems(shapes, shape, JSON.parse(ran.out))).toEqual([]);
+      });
+    }
+  }
+
+  const failures: readonly [what: string, code: number, args: readonly string[]][] = [
+    ["a wrong option", 2, ["sessions", "list", "--colour"]],
+    ["a command that does not exist", 2, ["sessoins"]],
+    ["an unknown session", 3, ["sessions", "show", "nobody"]],
+    ["an ambiguous one", 4, ["explain", "20"]],
+    ["nobody to ask", 5, ["sessions", "delete", "holiday plans"]],
+    ["a key that is none", 1, ["explain", "agent:main"]],
+  ];
+  it.each(failures)("describes the error of %s, exit code %i", async (_, code, args) => {
+    const home = await furnishedHome();
+    const ran = await home.run([...args, "--json"]);
+    expect(ran).toMatchObject({ code, out: "" });
+    const error = ran.err.trimEnd().split("\n").at(-1) ?? "";
+    expect(problems(shapes, shapes.get("Errors") ?? new Map(), JSON.parse(error))).toEqual([]);
+  });
+
+  it("finds what is missing, more or of another type", () => {
+    const shape = new Map([
+      ["a", "string"],
+      ["b", "object[]"],
+      ["b[].c", "number or null"],
+    ]);
+    expect(problems(shapes, shape, { a: "x", b: [{ c: null }, { c: 1 }] })).toEqual([]);
+    expect(problems(shapes, shape, { a: 1, b: [{ c: "1", d: 2 }], e: 3 })).toHaveLength(4);
+    expect(problems(shapes, shape, { b: {} })).toHaveLength(2);
+  });
+});

@@ -1,0 +1,320 @@
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
+import { cli, cliOnFullDisk } from "./support/cli.ts";
+import { indexed, look } from "./support/database.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { seeded } from "./support/random.ts";
+
+const PAGE = 4096;
+const CUT = " […the rest could not be recovered]";
+const who = { person: OWNER };
+const everyone = { everyone: true } as const;
+
+interface Report {
+  readonly file: string;
+  readonly sessions: number;
+  readonly messages: number;
+  readonly pages: number;
+  readonly unreadable_pages: readonly number[];
+  readonly tables: readonly { table: string; saved: number; dropped: number }[];
+  readonly losses: readonly { session: string; lost: readonly { from: number; to: number }[] }[];
+  readonly cut: readonly { session: string; seq: number }[];
+}
+
+let original: Buffer;
+/** Every message of the original, by its number in the file. */
+const said = new Map<number, string | null>();
+let intact: string;
+let home: string;
+let database: string;
+
+/** A file of some thousand pages: long and short messages in several scripts, forks, undone words, attachments. */
+beforeAll(async () => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, "postrider.db");
+  const store = await sqliteStore({ file });
+  const sessions = createSessions({ store });
+  const random = seeded(7);
+  for (let n = 0; n < 70; n += 1) {
+    const { id } = await sessions.create(who, { id: `s${n}`, title: `title ${n}` });
+    await sessions.append(
+      who,
+      id,
+      Array.from({ length: 60 + (n % 50) }, (_, at) => ({
+        role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+        text: `${n}/${at} ${"слово 夜景 word ".repeat(random.between(0, 30))}${at % 23 === 0 ? "z".repeat(9000) : ""}`,
+      })),
+    );
+    if (n % 10 === 0) {
+      await sessions.append(who, id, {
+        role: "user",
+        parts: [{ type: "file", mimeType: "text/plain", data: Buffer.alloc(20_000, n) }],
+      });
+      await sessions.fork(who, id, { id: `fork${n}` });
+      await sessions.undo(who, id);
+      await sessions.append(who, id, { role: "user", text: "another way" });
+    }
+  }
+  await indexed(file);
+  await store.close();
+  original = readFileSync(file);
+  for (const [id, text] of look(file, (db) => db.prepare("select id, text from messages").raw().all()) as [
+    number,
+    string | null,
+  ][])
+    said.set(id, text);
+  folder.remove();
+}, 60_000);
+
+beforeEach(() => {
+  const temporary = temporaryFolder();
+  onTestFinished(() => temporary.remove());
+  intact = join(temporary.path, "intact.db");
+  writeFileSync(intact, original);
+  home = join(temporary.path, "home");
+  database = join(home, "postrider.db");
+  mkdirSync(home, { mode: 0o700 });
+});
+
+/** The original with these pages overwritten by chance. */
+function overwrite(pages: Iterable<number>, seed: number, length = PAGE): void {
+  const bytes = Buffer.from(original);
+  const random = seeded(seed);
+  for (const page of pages) {
+    for (let at = 0; at < length; at += 1) bytes[(page - 1) * PAGE + at] = random.between(0, 255);
+  }
+  writeFileSync(database, bytes, { mode: 0o600 });
+}
+
+/** What the original had on a page, as SQLite itself tells. */
+function onOriginal<T>(read: (db: Database.Database) => T): T {
+  return look(intact, read);
+}
+
+async function salvaged(...args: string[]): Promise<Report> {
+  const before = readFileSync(database);
+  const { code, out, err } = await cli(home, "doctor", "--salvage", ...args, "--json");
+  expect([code, err]).toEqual([0, ""]);
+  expect(readFileSync(database).equals(before)).toBe(true);
+  return JSON.parse(out) as Report;
+}
+
+/** Nothing invented, nothing altered: every message is one of the original's, or marked as its beginning. */
+function checkMessages(report: Report): { whole: number; cut: number } {
+  const rows = look(report.file, (db) => db.prepare("select id, text from messages").raw().all()) as [
+    number,
+    string | null,
+  ][];
+  const cut = rows.filter(([, text]) => text?.endsWith(CUT));
+  for (const [id, text] of rows) {
+    if (text?.endsWith(CUT)) expect(said.get(id)?.startsWith(text.slice(0, -CUT.length))).toBe(true);
+    else expect(said.get(id)).toBe(text);
+  }
+  expect(report.messages).toBe(rows.length);
+  expect(report.cut.length).toBeGreaterThanOrEqual(cut.length);
+  return { whole: rows.length - cut.length, cut: cut.length };
+}
+
+function lostIn(report: Report): number {
+  return report.losses.reduce(
+    (sum, { lost }) => sum + lost.reduce((more, { from, to }) => more + to - from + 1, 0),
+    0,
+  );
+}
+
+/** It is a database like any other: sound, searchable, to be gone on with. */
+async function checkLiveable(report: Report): Promise<void> {
+  expect(await cli(home, "restore", report.file, "--replace")).toMatchObject({ code: 0 });
+  const { code, out } = await cli(home, "doctor", "--full", "--json");
+  const { checks } = JSON.parse(out) as { checks: { check: string; state: string }[] };
+  expect(checks.filter(({ state }) => state === "problem")).toEqual([]);
+  expect(code).toBe(0);
+  const store = await sqliteStore({ file: database, mode: "in-process" });
+  onTestFinished(() => store.close());
+  const sessions = createSessions({ store });
+  const { items } = await sessions.list(everyone, { limit: 1000 });
+  for (const { id } of items)
+    expect((await sessions.history(everyone, id))?.length).toBeGreaterThanOrEqual(0);
+  expect((await sessions.search(everyone, "夜景", { limit: 5 })).length).toBe(5);
+  const { id } = await sessions.create(who);
+  await sessions.append(who, id, { role: "user", text: "and on" });
+}
+
+describe("postrider doctor --salvage", () => {
+  it("loses nothing of a whole file", async () => {
+    overwrite([], 1);
+    const report = await salvaged();
+    expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
+    expect([report.losses, report.cut, report.unreadable_pages]).toEqual([[], [], []]);
+    expect(statSync(report.file).mode & 0o777).toBe(0o600);
+    for (const table of [
+      "sessions",
+      "views",
+      "pieces",
+      "hidden",
+      "blobs",
+      "blob_uses",
+      "people",
+      "words_docsize",
+    ]) {
+      const all = (where: string) =>
+        look(where, (db) => db.prepare(`select * from ${table} order by 1, 2`).raw().all());
+      expect(all(report.file), table).toEqual(all(intact));
+    }
+    await checkLiveable(report);
+  });
+
+  it.each([
+    ["", 1],
+    ["", 2],
+    ["", 3],
+    [", the first among them", 4],
+  ])(
+    "gets back what untouched pages hold when one page of a hundred is overwritten%s, and says what is gone (%i)",
+    async (first, seed) => {
+      const count = original.length / PAGE;
+      const random = seeded(seed);
+      const pages = new Set<number>(first === "" ? [] : [1]);
+      while (pages.size < count / 100) pages.add(random.between(2, count));
+      overwrite(pages, seed);
+      const [gone, long] = onOriginal((db) => {
+        const placed = db
+          .prepare("select pageno, pagetype, ncell from dbstat where name = 'messages'")
+          .raw()
+          .all() as [number, string, number][];
+        const hit = placed.filter(([page]) => pages.has(page));
+        return [
+          hit.filter(([, type]) => type === "leaf").reduce((sum, [, , cells]) => sum + cells, 0),
+          hit.filter(([, type]) => type === "overflow").length,
+        ];
+      }) as [number, number];
+      const report = await salvaged();
+      const { whole, cut } = checkMessages(report);
+      // Not one message more is lost than stood on the pages that are gone.
+      expect(whole + cut).toBe(said.size - gone);
+      expect(cut).toBeLessThanOrEqual(long);
+      expect(lostIn(report)).toBe(gone);
+      // The report knows every page that was overwritten.
+      for (const page of pages) expect(report.unreadable_pages).toContain(page);
+      expect(report.tables.find(({ table }) => table === "messages")?.saved).toBe(said.size - gone);
+      await checkLiveable(report);
+    },
+  );
+
+  it("finds messages to which no way leads any more, when all pages above them are gone", async () => {
+    const pages = onOriginal((db) =>
+      db.prepare("select pageno from dbstat where name = 'messages' and pagetype = 'internal'").pluck().all(),
+    ) as number[];
+    expect(pages.length).toBeGreaterThan(0);
+    overwrite(pages, 5);
+    const report = await salvaged();
+    expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
+    expect(report.losses).toEqual([]);
+  });
+
+  it("keeps the messages of sessions that are lost, as recovered ones", async () => {
+    const pages = onOriginal((db) =>
+      db
+        .prepare("select pageno from dbstat where name = 'sessions' and pagetype = 'leaf' order by 1")
+        .pluck()
+        .all(),
+    ) as number[];
+    overwrite(pages.slice(0, 2), 6);
+    const report = await salvaged();
+    expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
+    const made = look(report.file, (db) =>
+      db.prepare("select owner, title from sessions where id like 'recovered%'").raw().all(),
+    ) as [string, string][];
+    expect(made.length).toBeGreaterThan(5);
+    for (const [owner, title] of made) {
+      expect(owner).toBe(OWNER);
+      expect(title).toMatch(/^recovered \w+$/);
+    }
+    await checkLiveable(report);
+  });
+
+  it("reads what is left of a page that is torn in the middle", async () => {
+    const page = onOriginal((db) =>
+      db
+        .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 8")
+        .pluck()
+        .get(),
+    ) as number;
+    const cells = onOriginal((db) =>
+      db.prepare("select ncell from dbstat where pageno = ?").pluck().get(page),
+    ) as number;
+    const bytes = Buffer.from(original);
+    bytes.fill(0xa5, page * PAGE - 512, page * PAGE);
+    writeFileSync(database, bytes, { mode: 0o600 });
+    const report = await salvaged();
+    expect(report.messages).toBeGreaterThan(said.size - cells);
+    expect(report.messages + lostIn(report)).toBe(said.size);
+  });
+
+  it("takes the log along, with what was said last", async () => {
+    writeFileSync(join(home, "live.db"), original);
+    const raw = new Database(join(home, "live.db"));
+    raw.pragma("journal_mode = WAL");
+    raw.pragma("wal_autocheckpoint = 0");
+    raw.exec("update messages set text = 'said last' where id = 16777217");
+    copyFileSync(join(home, "live.db"), database);
+    copyFileSync(join(home, "live.db-wal"), `${database}-wal`);
+    raw.close();
+    const bytes = readFileSync(database);
+    const last = bytes.length / PAGE;
+    bytes.fill(0x5a, (last - 4) * PAGE, (last - 2) * PAGE);
+    writeFileSync(database, bytes);
+    const report = await salvaged();
+    expect(
+      look(report.file, (db) => db.prepare("select text from messages where id = 16777217").pluck().get()),
+    ).toBe("said last");
+    expect(readdirSync(home).filter((name) => /new-|work/.test(name))).toEqual([]);
+  });
+
+  it("says in words what was saved, what was lost and how to go on", async () => {
+    const page = onOriginal((db) =>
+      db
+        .prepare("select pageno from dbstat where name = 'messages' and pagetype = 'leaf' and ncell > 1")
+        .pluck()
+        .get(),
+    ) as number;
+    overwrite([page], 8);
+    const file = join(home, "elsewhere.db");
+    cpSync(database, file);
+    const { code, out, err } = await cli(home, "doctor", "--salvage", file);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Saved \d+ sessions with \d+ messages in .*elsewhere\.db\.salvaged-\d{8}T\d{6}Z\./);
+    expect(out).toMatch(new RegExp(`could not be read, .*: .*\\b${page}\\b`));
+    expect(out).toMatch(/Lost in s\d+ \(\w+, title \d+\): message \d+–\d+/);
+    expect(err).toMatch(/left as it is.*postrider restore .* --replace/);
+  });
+
+  it("says so when nothing can be read, and leaves nothing behind", async () => {
+    for (const bytes of [Buffer.alloc(0), Buffer.from("hello ".repeat(5000)), Buffer.alloc(40_960, 0xa5)]) {
+      writeFileSync(database, bytes, { mode: 0o600 });
+      const { code, err } = await cli(home, "doctor", "--salvage", "--json");
+      expect(code).toBe(1);
+      expect(JSON.parse(err).error.code).toBe("corrupt");
+    }
+    expect(await cli(home, "doctor", "--salvage", join(home, "nowhere"))).toMatchObject({ code: 3 });
+    expect(readdirSync(home)).toEqual(["postrider.db"]);
+  });
+
+  it("leaves the original when the disk is full, and says so", async () => {
+    overwrite([20, 21], 9);
+    const before = readFileSync(database);
+    for (const kilobytes of [2000, Math.ceil(original.length / 1024) + 8]) {
+      const { code, err } = await cliOnFullDisk(home, kilobytes, "doctor", "--salvage");
+      // With room for the copy to work on, what is saved may just fit.
+      if (code === 0) continue;
+      expect(code).toBe(1);
+      expect(err).toMatch(/no room/);
+      expect(readdirSync(home)).toEqual(["postrider.db"]);
+    }
+    expect(readFileSync(database).equals(before)).toBe(true);
+    expect(await cliOnFullDisk(home, 2000, "doctor", "--salvage")).toMatchObject({ code: 1 });
+  });
+});

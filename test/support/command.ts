@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
+import { onTestFinished } from "vitest";
+import type { Io } from "../../src/apps/cli/io.ts";
+import { main } from "../../src/apps/cli/main.ts";
+import {
+  createSessions,
+  OWNER,
+  type PersonId,
+  type Sessions,
+  type Store,
+  sqliteStore,
+  systemClock,
+} from "../../src/index.ts";
+import { temporaryFolder } from "./folder.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RunOptions {
+  /** As in a terminal of this width; without it, as in a pipe. */
+  readonly columns?: number;
+  /** What is typed or piped in. */
+  readonly input?: string;
+  /** Whether somebody can be asked. */
+  readonly isTerminal?: boolean;
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly now?: number;
+}
+
+/** A Monday afternoon. */
+export const NOW: number = Date.UTC(2026, 2, 16, 15, 0, 0);
+export const me: { readonly person: PersonId } = { person: OWNER };
+
+/** A home of its own, and commands run in this very process as `postrider` would run them. */
+export interface TestHome {
+  readonly folder: string;
+  readonly database: string;
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** Runs it with `--json` and gives back what it printed. */
+  json<Output = Record<string, unknown>>(args: readonly string[], options?: RunOptions): Promise<Output>;
+  /** Fills it through the library; `at` sets the clock. */
+  fill<Result>(
+    work: (open: { sessions: Sessions; store: Store; at(now: number): void }) => Promise<Result>,
+  ): Promise<Result>;
+}
+
+export function testHome(): TestHome {
+  const temporary = temporaryFolder();
+  onTestFinished(() => temporary.remove());
+  const folder = join(temporary.path, "home");
+  const database = join(folder, "postrider.db");
+  const run = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+    const [output, notices] = [collector(options), collector(options)];
+    const input = Object.assign(new PassThrough(), { isTTY: options.isTerminal === true });
+    input.end(options.input ?? "");
+    const io: Io = {
+      input,
+      output,
+      notices,
+      environment: { POSTRIDER_HOME: folder, ...options.environment },
+      now: () => options.now ?? NOW,
+    };
+    const code = await main(args, io);
+    return { code, out: output.text(), err: notices.text() };
+  };
+  return {
+    folder,
+    database,
+    run,
+    async json(args, options) {
+      const { code, out, err } = await run([...args, "--json"], options);
+      if (code !== 0) throw new Error(`postrider ${args.join(" ")} ended with ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+    async fill(work) {
+      await run(["sessions", "list"]); // makes the home
+      let now = NOW;
+      const store = await sqliteStore({ file: database, mode: "in-process" });
+      const sessions = createSessions({ store, zone: "UTC", clock: { ...systemClock, now: () => now } });
+      try {
+        return await work({
+          sessions,
+          store,
+          at: (instant) => {
+            now = instant;
+          },
+        });
+      } finally {
+        await store.close();
+      }
+    },
+  };
+}
+
+function collector({ columns }: RunOptions) {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return Object.assign(stream, {
+    text: () => Buffer.concat(chunks).toString(),
+    ...(columns !== undefined && { isTTY: true, columns }),
+  });
+}
