@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { main } from "../src/apps/cli/main.ts";
 import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
@@ -133,6 +135,15 @@ describe("postrider backup", () => {
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/copy\.db: 1 sessions, 1 messages, [\d.]+ kB, checked\.\n$/);
+  });
+
+  it("counts up for someone who watches", async () => {
+    await homeWith(home, "x".repeat(6_000_000));
+    const [output, notices] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
+    const environment = { ...process.env, POSTRIDER_HOME: home };
+    const io = { input: new PassThrough(), output, notices, environment, now: Date.now };
+    expect(await main(["backup", join(folder, "copy.db")], io)).toBe(0);
+    expect(String(notices.read())).toMatch(/\rcopied \d+ %.*\r +\r$/s);
   });
 
   it("overwrites nothing unless told to", async () => {

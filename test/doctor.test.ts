@@ -4,6 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createSessions, localRunner, OWNER, routingOf, sqliteStore, unrefused } from "../src/index.ts";
+import type { SaidByTalker } from "./backup/writer.ts";
+import { startChild } from "./support/child.ts";
 import { cli } from "./support/cli.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
@@ -116,6 +118,19 @@ describe("postrider doctor", () => {
     ).toBe(true);
     // Nor does mending what is whole change anything.
     expect(await examined("--fix")).toMatchObject({ code: 0, fixed: [] });
+  });
+
+  it("finds nothing wrong while 64 sessions of another process talk", async () => {
+    await furnish();
+    const talker = startChild(new URL("./backup/writer.ts", import.meta.url), [database]);
+    onTestFinished(() => void talker.process.kill("SIGKILL"));
+    await talker.heard<SaidByTalker>(({ step }) => step === "running");
+    for (const args of [["--full"], ["--fix"], []]) {
+      const report = await examined(...args);
+      expect([report.code, wrongIn(report), report.fixed]).toEqual([0, [], []]);
+    }
+    talker.tell("stop");
+    expect((await talker.ended).code).toBe(0);
   });
 
   it("makes neither home nor database", async () => {

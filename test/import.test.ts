@@ -28,6 +28,7 @@ import { bytesIn, hashOf, stateOf } from "./import/imported.ts";
 import { makeHome, type TrueHome } from "./import/make-home.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { documentedShapes, problems } from "./support/json-shapes.ts";
 import { seeded } from "./support/random.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
@@ -401,6 +402,10 @@ describe("the report", () => {
     expect(statSync(report).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, "reports")).mode & 0o777).toBe(0o700);
     const { items, ...rest } = JSON.parse(readFileSync(report, "utf8"));
+    const shapes = documentedShapes();
+    const [list, summary] = [shapes.get("Import report"), shapes.get("postrider import hermes")];
+    expect(problems(shapes, list ?? new Map(), { items })).toEqual([]);
+    expect(problems(shapes, summary ?? new Map(), { ...rest, report })).toEqual([]);
     expect(rest).toMatchObject({ format: "postrider.import", version: 1, from: "hermes", complete: true });
     expect(items).toHaveLength(30);
     for (const item of items) {

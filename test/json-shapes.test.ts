@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
+import { makeHome } from "./import/make-home.ts";
 import type { RunOptions } from "./support/command.ts";
 import { type Furnished, furnishedHome } from "./support/furnished.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
@@ -74,6 +75,10 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     { args: () => ["explain", "telegram:-100:18", "--everyone"] },
     { args: () => ["explain", "agent:main:telegram:group:-100:42", "--everyone"] },
   ],
+  "postrider import hermes": [
+    { args: ({ folder }) => ["import", "hermes", otherHome(folder)] },
+    { args: ({ folder }) => ["import", "hermes", otherHome(folder), "--dry-run"] },
+  ],
   "postrider key": [
     {
       args: () => [
@@ -83,7 +88,26 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     },
     { args: () => ["key", '{"platform":"telegram","chat_id":99}'] },
   ],
+  "postrider backup": [{ args: ({ folder }) => ["backup", join(folder, "copy.db")] }],
+  "postrider restore": [
+    {
+      before: ({ folder }) => [["backup", join(folder, "copy.db")]],
+      args: ({ folder }) => ["restore", join(folder, "copy.db"), "--replace"],
+    },
+  ],
+  "postrider doctor": [{ args: () => ["doctor", "--full"] }, { args: () => ["doctor", "--fix"] }],
+  "postrider export-person": [
+    { args: ({ folder }) => ["export-person", "owner", join(folder, "owner.jsonl")] },
+  ],
+  "postrider erase": [
+    { args: () => ["erase", "owner", "--yes"] },
+    { args: () => ["erase", "owner", "--yes", "--backups"] },
+  ],
 };
+
+function otherHome(folder: string): string {
+  return makeHome(join(folder, "other"), { seed: 1, sessions: 12 }).path;
+}
 
 const headings = [...shapes.keys()].filter((heading) => heading.startsWith("postrider "));
 

@@ -6,6 +6,7 @@ import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { documentedShapes, problems } from "./support/json-shapes.ts";
 import { seeded } from "./support/random.ts";
 
 const PAGE = 4096;
@@ -99,6 +100,8 @@ async function salvaged(...args: string[]): Promise<Report> {
   const { code, out, err } = await cli(home, "doctor", "--salvage", ...args, "--json");
   expect([code, err]).toEqual([0, ""]);
   expect(readFileSync(database).equals(before)).toBe(true);
+  const shapes = documentedShapes();
+  expect(problems(shapes, shapes.get("Salvage report") ?? new Map(), JSON.parse(out))).toEqual([]);
   return JSON.parse(out) as Report;
 }
 
@@ -234,6 +237,22 @@ describe("postrider doctor --salvage", () => {
       expect(title).toMatch(/^recovered \w+$/);
     }
     await checkLiveable(report);
+  });
+
+  it("knows the tables of a file that was written anew, though its first page is gone", async () => {
+    const raw = new Database(intact);
+    raw.exec("vacuum");
+    raw.close();
+    const bytes = readFileSync(intact);
+    bytes.fill(0xa5, 0, PAGE);
+    writeFileSync(database, bytes, { mode: 0o600 });
+    const report = await salvaged();
+    expect(checkMessages(report)).toEqual({ whole: said.size, cut: 0 });
+    for (const table of ["sessions", "views", "pieces", "hidden", "blobs", "people", "profiles"]) {
+      const all = (where: string) =>
+        look(where, (db) => db.prepare(`select * from ${table} order by 1, 2`).raw().all());
+      expect(all(report.file), table).toEqual(all(intact));
+    }
   });
 
   it("reads what is left of a page that is torn in the middle", async () => {

@@ -11,19 +11,45 @@ const history = (...said: readonly (readonly [Role, string])[]): Message[] =>
     parts: [{ type: "text", text }],
   }));
 
+async function answer(shown: readonly Message[], signal = new AbortController().signal): Promise<string[]> {
+  const pieces: string[] = [];
+  for await (const event of echo.run({ session: "s", history: shown }, signal)) {
+    if (event.type !== "text") throw new Error(`the echo ${event.type}`);
+    pieces.push(event.text);
+  }
+  return pieces;
+}
+
 describe("the echo agent", () => {
-  it("repeats what was said", () => {
-    expect(echo(history(["user", "hello"]))).toBe("You said: hello");
+  it("repeats what was said, word by word", async () => {
+    expect(await answer(history(["user", "hello  there\nyou"]))).toEqual([
+      "You ",
+      "said: ",
+      "hello ",
+      " ",
+      "there\n",
+      "you",
+    ]);
   });
 
-  it("shows that it remembers what was said before, past its own answers and notes", () => {
-    expect(
-      echo(history(["user", "one"], ["assistant", "You said: one"], ["note", "x"], ["user", "two"])),
-    ).toBe("You said: two (before that: one)");
+  it("shows that it remembers what was said before, past its own answers and notes", async () => {
+    const shown = history(["user", "one"], ["assistant", "You said: one"], ["note", "x"], ["user", "two"]);
+    expect((await answer(shown)).join("")).toBe("You said: two (before that: one)");
   });
 
-  it("has an answer to nothing", () => {
-    expect(echo([])).toBe("You said: ");
-    expect(echo(history(["assistant", "Welcome"]))).toBe("You said: ");
+  it("has an answer to nothing", async () => {
+    expect((await answer([])).join("")).toBe("You said: ");
+    expect((await answer(history(["assistant", "Welcome"]))).join("")).toBe("You said: ");
+  });
+
+  it("ends when it is stopped", async () => {
+    expect(await answer(history(["user", "hello"]), AbortSignal.abort())).toEqual([]);
+    const abort = new AbortController();
+    const heard: string[] = [];
+    for await (const event of echo.run({ session: "s", history: history(["user", "a b c"]) }, abort.signal)) {
+      if (event.type === "text") heard.push(event.text);
+      if (heard.length === 2) abort.abort();
+    }
+    expect(heard).toEqual(["You ", "said: "]);
   });
 });

@@ -1,8 +1,11 @@
 import { PostriderError } from "../core/errors.ts";
-import { asArray, asObject, textFromJson, usageFromJson } from "../core/json.ts";
+import { asArray, asObject, usageFromJson } from "../core/json.ts";
 import { textOf } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
+
+/** Timers count no further; it is more than three weeks. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** An answer of the script: what it is given to, and what is said or waited for, piece by piece. */
 interface Answer {
@@ -29,8 +32,11 @@ export function script(json: unknown): Agent {
       for (const piece of answer.say) {
         if (signal.aborted) return;
         if (typeof piece === "string") yield { type: "text", text: piece };
-        else if ("fail" in piece) yield { type: "failed", reason: piece.fail };
-        else await pause(piece.waitMs, signal);
+        else if ("waitMs" in piece) await pause(piece.waitMs, signal);
+        else {
+          yield { type: "failed", reason: piece.fail };
+          break;
+        }
       }
       if (answer.usage !== undefined) yield { type: "usage", usage: answer.usage };
     },
@@ -45,13 +51,30 @@ function answerFrom(json: unknown, index: number): Answer {
     say: (typeof say === "string" ? [say] : asArray(say, `${field}.say`)).map((piece, at) =>
       pieceFrom(piece, `${field}.say[${at}]`),
     ),
-    ...(usage !== undefined && { usage: usageFromJson(asObject(usage, `${field}.usage`)) }),
+    ...(usage !== undefined && { usage: usageFrom(usage, `${field}.usage`) }),
   };
 }
 
-function pattern(to: unknown, field: string): RegExp {
+/** What one answer adds: what the script does not name stays as the session has it. */
+function usageFrom(json: unknown, field: string): UsageDelta {
+  const given = asObject(json, field);
   try {
-    return new RegExp(String(to), "iu");
+    const { lastPromptTokens, costStatus, ...rest } = usageFromJson(given);
+    return {
+      ...rest,
+      ...(given.last_prompt_tokens !== undefined && { lastPromptTokens }),
+      ...(given.cost_status !== undefined && { costStatus }),
+    };
+  } catch (error) {
+    throw new PostriderError("invalid_input", `${field}.${(error as Error).message}`, { details: { field } });
+  }
+}
+
+function pattern(to: unknown, field: string): RegExp {
+  if (typeof to !== "string")
+    throw new PostriderError("invalid_input", `${field} must be a text.`, { details: { field } });
+  try {
+    return new RegExp(to, "iu");
   } catch (error) {
     throw new PostriderError("invalid_input", `${field} is not a pattern: ${(error as Error).message}.`, {
       details: { field },
@@ -62,9 +85,9 @@ function pattern(to: unknown, field: string): RegExp {
 function pieceFrom(json: unknown, field: string): Answer["say"][number] {
   if (typeof json === "string") return json;
   const piece = asObject(json, field);
-  const fail = textFromJson(piece, "fail");
-  if (fail !== undefined) return { fail };
-  if (typeof piece.wait_ms === "number" && piece.wait_ms >= 0) return { waitMs: piece.wait_ms };
+  if (typeof piece.fail === "string" && piece.fail !== "") return { fail: piece.fail };
+  const { wait_ms: waitMs } = piece;
+  if (typeof waitMs === "number" && waitMs >= 0 && waitMs <= LONGEST_WAIT_MS) return { waitMs };
   throw new PostriderError("invalid_input", `${field} must be a text, { "wait_ms": … } or { "fail": … }.`, {
     details: { field },
   });

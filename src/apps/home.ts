@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -22,7 +21,10 @@ export function homeOf(environment: NodeJS.ProcessEnv): Home {
   };
 }
 
+// The module is asked for, not imported: see bin/postrider.mjs.
 /** Makes the home if it is not there; only its owner may look inside. Tells whether it is new. */
 export function makeHome({ folder }: Home): boolean {
-  return mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined;
+  return (
+    process.getBuiltinModule("node:fs").mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined
+  );
 }

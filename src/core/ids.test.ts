@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
-import { assertSessionId, handleFor, isHandle, isSessionId, sessionId, uuidFrom } from "./ids.ts";
+import { assertSessionId, handleFor, isHandle, isSessionId, uuidFrom } from "./ids.ts";
+import { sessionId } from "./session-id.ts";
 
 describe("a new session's id", () => {
   it("says when it began, on the wall clock of the named zone", () => {

@@ -1,5 +1,8 @@
 import { PostriderError } from "./errors.ts";
+import type { ResetInstants, ResetReason } from "./reset-reason.ts";
 import { lastDailyBoundary, nextDailyBoundary } from "./zone.ts";
+
+export { type ResetInstants, type ResetReason, resetReason } from "./reset-reason.ts";
 
 /** idle: after a silence; daily: at an hour of the day; both: whichever comes first; none: never. */
 export type ResetMode = "idle" | "daily" | "both" | "none";
@@ -38,26 +41,11 @@ export function policyFor(settings: ResetSettings, platform: string, chatType: s
   return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
 }
 
-/** A conversation last active before one of these starts fresh. */
-export interface ResetInstants {
-  readonly idleBefore?: number;
-  readonly dailyBefore?: number;
-}
-
 export function resetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
   return {
     ...(resetsWhenIdle(policy) && { idleBefore: now - policy.idleMinutes * MINUTE }),
     ...(resetsDaily(policy) && { dailyBefore: lastDailyBoundary(now, policy.atHour, zone) }),
   };
-}
-
-export type ResetReason = "idle" | "daily";
-
-/** Activity exactly at an instant still counts. When both hold, idle is the reason given. */
-export function resetReason(activeAt: number, instants: ResetInstants): ResetReason | undefined {
-  if (instants.idleBefore !== undefined && activeAt < instants.idleBefore) return "idle";
-  if (instants.dailyBefore !== undefined && activeAt < instants.dailyBefore) return "daily";
-  return undefined;
 }
 
 /** The first instant at which `resetReason` would answer, if nothing more is said: for people to read. */

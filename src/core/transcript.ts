@@ -27,7 +27,7 @@ function section(message: Message, zone: string): string {
   const head = `## ${who}, ${clockTime(message.at, zone)}${stopped}`;
   const said = textOf(message);
   // A tool's output is shown as it is, whatever Markdown would make of it.
-  const body = message.role === "tool" ? fenced(said, "") : said;
+  const body = message.role === "tool" ? fenced(said, "") : closed(said);
   const calls = (message.toolCalls ?? []).map(
     (call) => `Calls ${call.name}:\n\n${fenced(JSON.stringify(call.arguments, null, 2) ?? "", "json")}`,
   );
@@ -38,13 +38,25 @@ function section(message: Message, zone: string): string {
 
 function speaker(message: Message): string {
   const name = message.role === "user" ? message.origin?.userName : undefined;
-  return name?.replaceAll(/\s+/g, " ") ?? SPEAKER[message.role];
+  return name?.replaceAll(/\s+/g, " ").trim() || SPEAKER[message.role];
 }
 
 function attachment(part: Part): string[] {
   if (part.type === "text") return [];
   if (part.type === "resource") return [`*resource: ${part.uri}*`];
   return [`*${part.type}: ${part.name ?? part.mimeType}, ${part.size} bytes*`];
+}
+
+/** An answer that was stopped inside a code block must not make code of all that follows. */
+function closed(text: string): string {
+  let open: string | undefined;
+  for (const line of text.split("\n")) {
+    const [, fence = "", info = ""] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line.trimEnd()) ?? [];
+    if (fence === "") continue;
+    if (open === undefined) open = fence.startsWith("`") && info.includes("`") ? undefined : fence;
+    else if (fence.startsWith(open) && info === "") open = undefined;
+  }
+  return open === undefined ? text : `${text}\n${open}`;
 }
 
 /** With a fence longer than any in the text. */

@@ -1,15 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type { Conversation, Fresh, Opened } from "../core/conversation.ts";
-import { type Message, type NewMessage, textOf } from "../core/message.ts";
+import { PostriderError } from "../core/errors.ts";
+import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
-import type { ClaimBy, Turn } from "../core/turn.ts";
-import type { Agent, AgentEvent } from "../ports/agent.ts";
+import type { ClaimBy } from "../core/turn.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { readyMessages } from "../sessions/message-input.ts";
 import { type RoutingSettings, routingOf } from "../sessions/routing.ts";
-import { runTurn, type TurnEnd } from "./run-turn.ts";
+import { answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
+import type { TurnEnd } from "./run-turn.ts";
+
+export type { TalkEvent } from "./answering.ts";
 
 export interface TalkOptions {
   readonly store: Store;
@@ -21,20 +25,14 @@ export interface TalkOptions {
   readonly heard: (event: TalkEvent) => void;
 }
 
-export type TalkEvent =
-  | { readonly type: "begun"; readonly session: string; readonly inputs: readonly Message[] }
-  | ({ readonly session: string } & AgentEvent)
-  | { readonly type: "ended"; readonly session: string; readonly end: TurnEnd }
-  /** The program failed, not the agent; what was accepted is kept and runs at the next start. */
-  | { readonly type: "broken"; readonly session: string; readonly error: unknown };
-
 /** What was said is stored. Its answer comes when its turn has come, here or in another process. */
 export interface Said {
   readonly session: Session;
   readonly conversation: Conversation;
+  /** Why the conversation starts afresh; its notice is due once, however many messages come before the first answer. */
   readonly fresh?: Fresh;
   readonly messageId: string;
-  /** The stored answer; `undefined` if the message was cancelled before its turn. */
+  /** The stored answer; `undefined` if the message was cancelled, or the talk closed, before its turn. */
   readonly answer: Promise<Message | undefined>;
 }
 
@@ -45,15 +43,16 @@ export interface Talk {
   /** The same without touching anything. */
   look(): Promise<{ readonly conversation: Conversation; readonly session: Session } | undefined>;
   say(text: string): Promise<Said>;
-  /** Answers what a process that is gone had accepted from a terminal. Resolves with the answers. */
-  recover(): Promise<readonly string[]>;
-  /** Ends the answer that is being written here; resolves when it is stored. False if there is none. */
+  /** Answers what a process that is gone had accepted from a terminal. Resolves with how each turn ended. */
+  recover(): Promise<readonly TurnEnd[]>;
+  /** Ends the answers that are being written here; resolves when they are stored. False if there are none. */
   stop(): Promise<boolean>;
   /** What waits in the place's conversation will not run. Returns the texts. */
   cancelWaiting(conversation: number): Promise<readonly string[]>;
-  isAnswering(): boolean;
-  /** Resolves when nothing is being answered here. */
-  settled(): Promise<void>;
+  /** Whether an answer is being written here: in this session, or in any. */
+  isAnswering(session?: string): boolean;
+  /** Ends what is being answered, keeping what there is, and begins nothing more. What waits is kept for the next start. */
+  close(): Promise<void>;
 }
 
 const who = { person: OWNER };
@@ -62,56 +61,39 @@ const asker = { everyone: true } as const;
 
 export function openTalk({ store, agent, runner, source, settings, heard }: TalkOptions): Talk {
   const { clock } = settings;
-  const next: ClaimBy = { runner, take: "one" };
-  let running: { readonly abort: AbortController; readonly done: Promise<void> } | undefined;
-
-  /** Runs a turn, and after it whatever waits in the session. Resolves when the first has ended. */
-  async function run(turn: Turn, fresh?: Fresh): Promise<TurnEnd> {
-    const abort = new AbortController();
-    const { session } = turn;
-    const ending = runTurn(turn, {
-      store,
-      agent,
-      clock,
-      next,
-      signal: abort.signal,
-      ...(fresh !== undefined && { fresh }),
-      begun: (inputs) => heard({ type: "begun", session, inputs }),
-      event: (event) => heard({ ...event, session }),
-    });
-    const mine = { abort, done: ending.then(nothing, nothing) };
-    running = mine;
-    try {
-      const end = await ending;
-      heard({ type: "ended", session, end });
-      // Later turns belong to nobody who waits here: their failure is told, not thrown.
-      if (end.next !== undefined) run(end.next).catch((error) => heard({ type: "broken", session, error }));
-      return end;
-    } finally {
-      if (running === mine) running = undefined;
-    }
-  }
+  const by: ClaimBy = { runner, take: "one" };
+  const turns = answering({ store, agent, clock, by, heard });
+  const { closing } = turns;
+  /** The session before the fresh start of which the person has been told here. */
+  let noticed: string | undefined;
 
   /** The stored answer to one of our messages. While somebody else is answering, it waits its turn. */
   async function answered(session: string, after: number, messageId: string): Promise<Message | undefined> {
     for (;;) {
-      const change = nextChange(store);
+      const change = nextChange(store, closing);
       try {
         const waiting = await store.waiting({ asker, session });
         const said = (await store.messages({ asker, session, after })) ?? [];
         const at = said.findIndex((message) => message.origin?.platformMessageId === messageId);
         const answer = at === -1 ? undefined : said.slice(at + 1).find(({ role }) => role === "assistant");
-        if (answer !== undefined) return answer;
+        if (answer !== undefined || closing.aborted) return answer;
         if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId))
           return undefined;
-        const turn =
-          running === undefined ? await store.claim({ session, ...next, now: clock.now() }) : undefined;
+        const turn = turns.isRunning(session)
+          ? undefined
+          : (turns.takeBroken(session) ?? (await store.claim({ session, ...by, now: clock.now() })));
         if (turn === undefined) await change.happened;
-        else await run(turn);
+        else await turns.run(turn).then(nothing, unlessTakenOver);
       } finally {
         change.forget();
       }
     }
+  }
+
+  function toldOnce(fresh: Fresh): Fresh {
+    const noticeDue = fresh.noticeDue && noticed !== fresh.previous.session;
+    noticed = fresh.previous.session;
+    return { ...fresh, noticeDue };
   }
 
   return {
@@ -129,56 +111,63 @@ export function openTalk({ store, agent, runner, source, settings, heard }: Talk
       const [message] = readyMessages({ role: "user", text, origin }).messages;
       if (message === undefined) throw new Error("a text became no message");
       const routing = routingOf(source, settings);
-      const accepted = await store.accept({ ...routing, messageId, message, claim: next });
+      const accepted = await store.accept({ ...routing, messageId, message, claim: by });
       if (accepted.duplicate) throw new Error("a new message was taken for an old one");
-      const { turn, fresh, session, conversation } = accepted;
+      const { turn, session, conversation } = accepted;
       const after = session.messageCount - (turn === undefined ? 0 : 1);
-      const ran = turn === undefined ? Promise.resolve() : run(turn, fresh).then(nothing);
-      const answer = ran.then(() => answered(session.id, after, messageId));
+      const ran =
+        turn === undefined
+          ? Promise.resolve()
+          : turns.run(turn, accepted.fresh).then(nothing, unlessTakenOver);
+      const answer = ran.then(() => answered(session.id, after, messageId)).catch(unlessClosed);
+      // Whoever waits for the answer learns of a failure; nobody has to wait.
+      answer.catch(nothing);
+      const fresh = accepted.fresh && toldOnce(accepted.fresh);
       return { session, conversation, messageId, answer, ...(fresh !== undefined && { fresh }) };
     },
     async recover() {
-      const answers: string[] = [];
+      const ends: TurnEnd[] = [];
       for (const id of await store.work({ now: clock.now() })) {
+        if (closing.aborted) break;
         const [session] = await store.find({ asker, text: id });
         // Other platforms' messages are answered by whoever can deliver there.
         if (session?.origin?.platform !== source.platform) continue;
-        let turn = await store.claim({ session: id, ...next, now: clock.now() });
-        while (turn !== undefined) {
-          const end: TurnEnd = await runTurn(turn, { store, agent, clock, next, signal: NEVER });
-          answers.push(end.text);
-          turn = end.next;
-        }
+        const turn = await store.claim({ session: id, ...by, now: clock.now() });
+        if (turn !== undefined) ends.push(...(await turns.runUnheard(turn)));
       }
-      return answers;
+      return ends;
     },
-    async stop() {
-      if (running === undefined) return false;
-      const { abort, done } = running;
-      abort.abort();
-      await done;
-      return true;
-    },
+    stop: () => turns.stop(),
     async cancelWaiting(conversation) {
       const cancelled = await store.cancelWaiting({ conversation, now: clock.now() });
-      return cancelled.map((message: NewMessage) => textOf(message));
+      return cancelled.map(textOf);
     },
-    isAnswering: () => running !== undefined,
-    async settled() {
-      while (running !== undefined) await running.done;
-    },
+    isAnswering: (session) => turns.isRunning(session),
+    close: () => turns.close(),
   };
 }
 
-const NEVER: AbortSignal = new AbortController().signal;
+/** The store goes when the talk has closed, and with it whoever still waited. */
+function unlessClosed(error: unknown): undefined {
+  if (!(error instanceof PostriderError && error.code === "closed")) throw error;
+}
 
-function nothing(): void {}
+/** The other runner's answer is as good as ours. */
+function unlessTakenOver(error: unknown): void {
+  if (!isTakenOver(error)) throw error;
+}
 
-/** Listens from now on, so that what changes during a look is not slept through. */
-function nextChange(store: Store): { readonly happened: Promise<void>; forget(): void } {
+/** Listens from now on, so that what changes during a look is not slept through. Nobody waits longer than the signal. */
+function nextChange(store: Store, signal: AbortSignal): { readonly happened: Promise<void>; forget(): void } {
   let forget = (): void => {};
   const happened = new Promise<void>((resolve) => {
-    forget = store.onChange(resolve);
+    const listener = (): void => resolve();
+    const unlisten = store.onChange(listener);
+    signal.addEventListener("abort", listener);
+    forget = () => {
+      unlisten();
+      signal.removeEventListener("abort", listener);
+    };
   });
   return { happened, forget };
 }

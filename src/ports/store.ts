@@ -13,6 +13,7 @@ import type {
 } from "../core/listing.ts";
 import type { Message, NewMessage } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
+import type { PersonData, PersonName } from "../core/person.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
 import type { Runner } from "../core/runner.ts";
@@ -86,6 +87,12 @@ export interface Shapes {
    * not see the session. No other instant moves.
    */
   importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
+  /**
+   * A bounded part of a person is gone: own sessions whole, also where forks of others show them; what they said
+   * elsewhere, and the answers to it, has no words any more but keeps its place. Called again until `done`: then
+   * nothing names them. Cut short and begun anew, it comes to the same.
+   */
+  erasePerson(input: ErasePerson): Maybe<{ readonly done: boolean }>;
   /** The messages follow what was imported before, as if imported with it. Refused unless it has `after` messages. */
   importMore(input: ImportedMore & { readonly profile: string }): Maybe<Session>;
 }
@@ -144,6 +151,8 @@ export interface Reads {
   work(input: Now): Promise<readonly string[]>;
   deliveries(input: { readonly dueAt: number; readonly limit: number }): Promise<readonly Delivery[]>;
   cursor(input: { readonly name: string }): Promise<string | undefined>;
+  /** Everything of a person but their own sessions; and how much there is in all. */
+  personData(input: PersonName): Promise<PersonData | undefined>;
 }
 
 export interface Store extends Steps, Shapes, Runners, Reads {
@@ -173,6 +182,13 @@ export interface Prune {
   /** Only tells what would go. */
   readonly dryRun: boolean;
   readonly limit?: number;
+  readonly now: number;
+}
+
+export interface ErasePerson {
+  readonly person: string;
+  /** How many messages one step may touch. */
+  readonly limit: number;
   readonly now: number;
 }
 

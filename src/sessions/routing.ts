@@ -1,6 +1,5 @@
 import type { Routing } from "../core/conversation.ts";
 import { type ScopeSettings, scopeFor } from "../core/identity.ts";
-import { sessionId } from "../core/ids.ts";
 import type { PersonId } from "../core/owner.ts";
 import {
   DEFAULT_RESET_POLICY,
@@ -10,6 +9,7 @@ import {
   resetInstants,
 } from "../core/reset-policy.ts";
 import type { SessionKind } from "../core/session.ts";
+import { sessionId } from "../core/session-id.ts";
 import { type SourceInput, source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
 

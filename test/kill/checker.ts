@@ -153,7 +153,11 @@ function checkOperations(db: Database.Database, journal: readonly Operation[], f
     live.set(row.id, row);
   }
   const said = readMessages(db);
-  const removals = new Map(journal.filter(({ name }) => name === "remove").map((one) => [one.session, one]));
+  const removals = new Set(
+    journal
+      .filter(({ name, refused }) => name === "remove" && refused === undefined)
+      .map((one) => one.session),
+  );
   const count = (sql: string, ...values: unknown[]): number =>
     Number(
       db
@@ -165,6 +169,7 @@ function checkOperations(db: Database.Database, journal: readonly Operation[], f
   for (const one of journal) {
     const { key, name, result, refused } = one;
     const acknowledged = result !== undefined;
+    if (refused === "disk_full") checkAbsent(db, one, said, live, removals, findings);
     if (refused !== undefined) continue;
     const what = `${name} ${key}${acknowledged ? "" : " (in flight)"}`;
     const made = name === "open" || name === "create" || name === "fork";
@@ -254,6 +259,36 @@ function checkOperations(db: Database.Database, journal: readonly Operation[], f
     // A fork of a titled session is born with a title.
     const isFork = forks.some(({ key }) => row.id.endsWith(`-${key}`));
     checkSession(db, row, bySession.get(row.id) ?? [], isFork, said, findings);
+  }
+}
+
+/** What found no room left nothing behind. What it would have counted or reshaped, `checkSession` counts. */
+function checkAbsent(
+  db: Database.Database,
+  { key, name, session }: Operation,
+  said: ReadonlyMap<string, readonly Said[]>,
+  live: ReadonlyMap<string, SessionRow>,
+  removals: ReadonlySet<string | undefined>,
+  { lost, broken }: Findings,
+): void {
+  const what = `${name} ${key} (refused)`;
+  const messages = said.get(key)?.length ?? 0;
+  if (messages > 0) broken.push(`${what}: ${messages} messages are there`);
+  const traces: Partial<Record<OperationName, readonly [sql: string, value: string]>> = {
+    accept: ["select 1 from inbox where message_id = ?", key],
+    open: ["select 1 from conversations where chat_id like ?", `w%-${key}`],
+    create: ["select 1 from sessions where id like ?", `w%-${key}`],
+    fork: ["select 1 from sessions where id like ?", `w%-${key}`],
+    hold: ["select 1 from holds where name = ?", `[${key}]`],
+    title: ["select 1 from sessions where title = ?", `[${key}]`],
+    finish: ["select 1 from deliveries where parts like ?", `%[${key}]%`],
+  };
+  const [sql, value] = traces[name] ?? [];
+  if (sql !== undefined && db.prepare(sql).get(value) !== undefined) {
+    broken.push(`${what}: it has left something behind`);
+  }
+  if (name === "remove" && session !== undefined && !live.has(session) && !removals.has(session)) {
+    lost.push(`${what}: ${session} is gone`);
   }
 }
 

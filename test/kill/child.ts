@@ -1,6 +1,6 @@
 /**
  * Works through the library until it is killed: several loops at once, each with sessions of its own. Says each
- * operation before it begins and after it was acknowledged.
+ * operation before it begins and after it was acknowledged. A disk without room refuses operations; it goes on.
  */
 import module from "node:module";
 import {
@@ -21,11 +21,14 @@ import { settings } from "../support/routing.ts";
 import { type Begun, type Line, type Result, type Told, textsOf } from "./journal.ts";
 
 module.enableCompileCache();
-const [file = "", mode = "", round = "", seed = "", loops = ""] = process.argv.slice(2);
+const [file = "", mode = "", round = "", seed = "", loops = "", pauseMs = "0"] = process.argv.slice(2);
 const tell = (line: Line): void => say(line);
 const everyone = { everyone: true } as const;
 /** More reshapings than this and the oldest version is forgotten, which a checker could not tell from a loss. */
 const MAX_VERSIONS = 40;
+/** Room does not come by asking. */
+const FULL_PAUSE_MS = 4;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Owned {
   readonly id: string;
@@ -37,22 +40,44 @@ interface Owned {
 tell({ say: "ready" });
 let stopping = false;
 const orders = told<Told>();
-await orders.next();
+const first = (await orders.next()).value as Told | undefined;
+const { maxBytes, keeps = false } = first?.do === "go" ? first : {};
 void (async () => {
   for await (const _stop of orders) stopping = true;
   stopping = true;
 })();
 
-const store = await sqliteStore({ file, mode: mode === "in-process" ? mode : "workers" });
+/** Beginning has to wait for room like everything else. */
+async function withRoom<T>(attempt: () => T | Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof PostriderError) || error.code !== "disk_full") throw error;
+      tell({ say: "no room" });
+      await pause(FULL_PAUSE_MS);
+    }
+  }
+}
+
+const store = await withRoom(() =>
+  sqliteStore({
+    file,
+    mode: mode === "in-process" ? mode : "workers",
+    ...(maxBytes !== undefined && { maxBytes }),
+  }),
+);
 const sessions = createSessions({ store, zone: settings.zone, reset: settings.reset });
 const runner = localRunner();
-await store.beat({ runner, now: Date.now() });
+await withRoom(() => store.beat({ runner, now: Date.now() }));
 const claim = { runner: runner.id, take: "one" } as const;
-const sameOptions = openWriter({ file });
+const sameOptions = await withRoom(() => openWriter({ file }));
 tell({ say: "open", synchronous: Number(sameOptions.pragma("synchronous")) });
 sameOptions.close();
 
+const REFUSALS: ReadonlySet<string> = new Set(["nothing_to_undo", "nothing_to_redo", "disk_full"]);
 let numbers = 0;
+let broken = false;
 /** Runs one operation between its two lines. `undefined` when a rule refused it. */
 async function operation<T>(
   begun: Omit<Begun, "key" | "count"> & { readonly count?: number },
@@ -68,8 +93,12 @@ async function operation<T>(
     return value;
   } catch (error) {
     const code = error instanceof PostriderError ? error.code : "";
-    if (code === "nothing_to_undo" || code === "nothing_to_redo") tell({ say: "refused", key, code });
-    else tell({ say: "failed", key, error: `${begun.name}: ${code} ${error}` });
+    if (REFUSALS.has(code)) tell({ say: "refused", key, code });
+    else {
+      broken = true;
+      tell({ say: "failed", key, error: `${begun.name}: ${code} ${error}` });
+    }
+    if (code === "disk_full") await pause(FULL_PAUSE_MS);
     return undefined;
   }
 }
@@ -78,8 +107,13 @@ function messages(key: string, count: number): MessageInput[] {
   return textsOf(key, count).map((text, index) => ({ role: index % 2 === 0 ? "user" : "assistant", text }));
 }
 
-/** Finishes a turn, with its answer, its usage and a delivery in the same commit. */
-function finish(turn: Turn): Promise<unknown> {
+/** A turn that was begun is finished, if need be when there is room again: its session waits for it. */
+async function finish(turn: Turn): Promise<void> {
+  while ((await finishOnce(turn)) === undefined && !broken);
+}
+
+/** The turn's end, with its answer, its usage and a delivery in the same commit. */
+function finishOnce(turn: Turn): Promise<unknown> {
   return operation({ name: "finish", session: turn.session, count: 2, turn: turn.number }, async (key) => {
     const answer = textsOf(key, 2).map((text) => ({ type: "text" as const, text }));
     return unrefused(
@@ -98,11 +132,15 @@ function finish(turn: Turn): Promise<unknown> {
 
 /** What a killed process had begun is taken up and finished. */
 async function recover(): Promise<void> {
-  for (const session of await store.work({ now: Date.now() })) {
-    const turn = await operation({ name: "claim", session }, () =>
-      store.claim({ session, ...claim, now: Date.now() }),
-    );
-    if (turn !== undefined) await finish(turn);
+  for (;;) {
+    const left = await store.work({ now: Date.now() });
+    for (const session of left) {
+      const turn = await operation({ name: "claim", session }, () =>
+        store.claim({ session, ...claim, now: Date.now() }),
+      );
+      if (turn !== undefined) await finish(turn);
+    }
+    if (left.length === 0 || broken) return;
   }
 }
 
@@ -193,9 +231,12 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
     hold: ({ id }) =>
       operation({ name: "hold", session: id }, (key) => sessions.hold(everyone, id, `[${key}]`, 3_600_000)),
     async remove(one) {
-      if (owned.length < 6) return;
+      if (keeps || owned.length < 6) return;
       owned.splice(owned.indexOf(one), 1);
-      await operation({ name: "remove", session: one.id }, () => sessions.remove(everyone, one.id));
+      const removed = await operation({ name: "remove", session: one.id }, () =>
+        sessions.remove(everyone, one.id),
+      );
+      if (removed === undefined) owned.push(one);
     },
     async begin() {
       if (owned.length > 10) return;
@@ -224,6 +265,7 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
   const mix = `${often} undo undo redo rewrite compress fork title title hold remove`.split(" ");
 
   while (!stopping) {
+    if (pauseMs !== "0") await pause(random.between(0, Number(pauseMs)));
     const one = owned.length === 0 ? undefined : random.pick(owned);
     if (one === undefined) await steps.begin?.({ id: "", versions: 0 });
     else await steps[random.pick(mix)]?.(one);

@@ -1,12 +1,13 @@
 import { type Child, startChild } from "../support/child.ts";
 import { seeded } from "../support/random.ts";
 import { check, checkIndex, type Findings } from "./checker.ts";
-import type { Line, Operation, Told } from "./journal.ts";
+import { type Line, type Operation, record, type Told } from "./journal.ts";
 
 export interface KillPlan {
   readonly file: string;
   readonly seed: number;
   readonly kills: number;
+  readonly progress?: (text: string) => void;
 }
 
 export interface KillReport extends Findings {
@@ -29,12 +30,13 @@ const CHECK_EVERY = 10;
  * Kills a working process again and again, on the same file, and holds the file against what was acknowledged.
  * The seed fixes what is done and how long each process may live; which instruction the kill meets is the machine's.
  */
-export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillReport> {
+export async function driveKills({ file, seed, kills, progress }: KillPlan): Promise<KillReport> {
   const random = seeded(seed);
   const journal: Operation[] = [];
   const report = { kills: 0, inFlight: 0, errors: [] as string[], synchronous: [] as number[] };
   const findings: Findings = { lost: [], doubled: [], broken: [] };
   const children: Child[] = [];
+  let lines = 0;
   const start = (round: number): Child => {
     // The last one is not killed; every fifth does everything in one thread.
     const mode = round % 5 === 4 ? "in-process" : "workers";
@@ -63,8 +65,11 @@ export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillR
       else child.tell({ do: "stop" } satisfies Told);
       const { code, signal } = await child.ended;
 
-      const lines = child.lines as readonly Line[];
-      const open = read(lines, journal, report);
+      const { open, failed, full, synchronous } = record(journal, child.lines as readonly Line[], lines);
+      lines += child.lines.length;
+      report.errors.push(...failed);
+      report.synchronous.push(...synchronous);
+      if (full > 0) report.errors.push(`round ${round}: ${full} operations found no room`);
       if (round < kills) {
         if (signal !== "SIGKILL") report.errors.push(`round ${round} ended by itself with ${code}`);
         report.kills += 1;
@@ -72,6 +77,7 @@ export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillR
       } else if (code !== 0 || open > 0) {
         report.errors.push(`the last process ended with ${code ?? signal} and ${open} operations open`);
       }
+      progress?.(`${report.kills} of ${kills} kills, ${journal.length} operations`);
       const last = round === kills;
       if (last || round % CHECK_EVERY === CHECK_EVERY - 1) add(findings, check(file, journal, last));
     }
@@ -87,34 +93,8 @@ export async function driveKills({ file, seed, kills }: KillPlan): Promise<KillR
   return { ...report, ...findings, operations, journal };
 }
 
-/** Takes a process's lines into the journal. Returns how many operations had begun and were not answered. */
-function read(
-  lines: readonly Line[],
-  journal: Operation[],
-  report: { readonly errors: string[]; readonly synchronous: number[] },
-): number {
-  const open = new Map<string, Operation>();
-  for (const line of lines) {
-    if (line.say === "open") report.synchronous.push(line.synchronous);
-    if (line.say === "begin") {
-      const { say: _say, ...begun } = line;
-      const operation: Operation = begun;
-      open.set(begun.key, operation);
-      journal.push(operation);
-    }
-    if (line.say === "done" || line.say === "refused" || line.say === "failed") {
-      const operation = open.get(line.key);
-      open.delete(line.key);
-      if (operation === undefined) continue;
-      if (line.say === "done") operation.result = line.result;
-      else if (line.say === "refused") operation.refused = line.code;
-      else report.errors.push(`${line.key}: ${line.error}`);
-    }
-  }
-  return open.size;
-}
-
-function add(to: Findings, more: Findings): void {
+/** What several looks found, each once. */
+export function add(to: Findings, more: Findings): void {
   for (const kind of ["lost", "doubled", "broken"] as const) {
     for (const one of more[kind]) if (!to[kind].includes(one)) to[kind].push(one);
   }

@@ -1,6 +1,8 @@
 /** What a working child says: a line before each operation begins, and one after it was acknowledged. */
 export type Line =
   | { readonly say: "ready" }
+  /** It cannot begin: not even the first small write finds room. */
+  | { readonly say: "no room" }
   | { readonly say: "open"; readonly synchronous: number }
   | { readonly say: "working" }
   | ({ readonly say: "begin" } & Begun)
@@ -9,7 +11,15 @@ export type Line =
   | { readonly say: "failed"; readonly key: string; readonly error: string }
   | { readonly say: "end" };
 
-export type Told = { readonly do: "go" } | { readonly do: "stop" };
+export type Told =
+  | {
+      readonly do: "go";
+      /** The store's option. */
+      readonly maxBytes?: number;
+      /** Remove nothing: what is removed makes room. */
+      readonly keeps?: boolean;
+    }
+  | { readonly do: "stop" };
 
 export type OperationName =
   | "create"
@@ -54,7 +64,48 @@ export function textsOf(key: string, count: number): string[] {
 }
 
 export interface Operation extends Begun {
+  /** The place of its first line among all lines of all processes, one after the other. */
+  readonly begunAt: number;
+  /** The place of its second line. */
+  doneAt?: number;
   /** Undefined while it is in flight, and for ever when the process was killed before it answered. */
   result?: Result;
   refused?: string;
+}
+
+export interface Heard {
+  /** Operations that had begun and were not answered. */
+  readonly open: number;
+  readonly failed: string[];
+  /** Operations for which there was no room. */
+  readonly full: number;
+  readonly synchronous: number[];
+}
+
+/** Takes the lines of one process into the journal. `from` is the number of lines of the processes before it. */
+export function record(journal: Operation[], lines: readonly Line[], from: number): Heard {
+  const open = new Map<string, Operation>();
+  const failed: string[] = [];
+  const synchronous: number[] = [];
+  let full = 0;
+  for (const [index, line] of lines.entries()) {
+    if (line.say === "open") synchronous.push(line.synchronous);
+    if (line.say === "begin") {
+      const { say: _say, ...begun } = line;
+      const operation: Operation = { ...begun, begunAt: from + index };
+      open.set(begun.key, operation);
+      journal.push(operation);
+    }
+    if (line.say === "done" || line.say === "refused" || line.say === "failed") {
+      const operation = open.get(line.key);
+      open.delete(line.key);
+      if (operation === undefined) continue;
+      operation.doneAt = from + index;
+      if (line.say === "done") operation.result = line.result;
+      else if (line.say === "refused") operation.refused = line.code;
+      else failed.push(`${line.key}: ${line.error}`);
+      if (line.say === "refused" && line.code === "disk_full") full += 1;
+    }
+  }
+  return { open: open.size, failed, full, synchronous };
 }

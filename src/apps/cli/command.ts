@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { PostriderError } from "../../core/errors.ts";
 import type { Io } from "./io.ts";
 
@@ -85,7 +84,7 @@ export function defineCommand<const Given extends Options>(definition: Definitio
 
 function read(name: string, args: readonly string[], options: Options) {
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = process.getBuiltinModule("node:util").parseArgs({
       args: [...args],
       allowPositionals: true,
       options: Object.fromEntries(

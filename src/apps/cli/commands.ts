@@ -26,6 +26,16 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import("./doctor.ts")).doctor,
   },
   {
+    name: "export-person",
+    summary: "write everything of one person into a file",
+    load: async () => (await import("./export-person.ts")).exportPerson,
+  },
+  {
+    name: "erase",
+    summary: "erase everything of one person, for good",
+    load: async () => (await import("./erase.ts")).erase,
+  },
+  {
     name: "sessions list",
     summary: "your sessions, the latest first",
     load: async () => (await import("./sessions/list.ts")).list,

@@ -153,7 +153,7 @@ function tell(summary: Summary, io: Io): void {
   }
   const worst = problems.toSorted((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));
   for (const { file, line, session, why } of worst.slice(0, SHOWN_PROBLEMS)) {
-    const place = [file, line].filter((part) => part !== undefined).join(":") || session;
+    const place = [file, line].filter((part) => part !== null).join(":") || session;
     note(io, `${place}: ${why}`);
   }
   const more = problems.length - SHOWN_PROBLEMS;

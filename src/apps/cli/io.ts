@@ -13,9 +13,16 @@ export interface Io {
 
 /** The process's own. */
 export const PROCESS: Io = {
-  input: process.stdin,
-  output: process.stdout,
-  notices: process.stderr,
+  // Each is made when it is first touched: few commands need all three.
+  get input() {
+    return process.stdin;
+  },
+  get output() {
+    return process.stdout;
+  },
+  get notices() {
+    return process.stderr;
+  },
   environment: process.env,
   now: Date.now,
 };

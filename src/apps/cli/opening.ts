@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { type Asker, OWNER } from "../../core/owner.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
@@ -38,7 +37,7 @@ export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<
 export function readyHome(io: Io, greet: (line: string) => void = (line) => noteToPerson(io, line)): Home {
   const home = homeOf(io.environment);
   makeHome(home);
-  if (!existsSync(home.database)) {
+  if (!process.getBuiltinModule("node:fs").existsSync(home.database)) {
     greet(`Welcome to Postrider. Everything you say is kept in ${home.folder}, readable by you alone.`);
     greet("postrider --help lists the commands; /help does so inside the chat.");
   }

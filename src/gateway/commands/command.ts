@@ -64,9 +64,9 @@ export function nameOf({ title, handle }: Pick<Session, "title" | "handle">): st
   return title === undefined ? `\`${handle}\`` : `**${escaped(title)}** (\`${handle}\`)`;
 }
 
-/** A title is text, whatever Markdown would make of it. */
+/** A text within a line, whatever Markdown would make of it. What means something only at a line's beginning stays. */
 export function escaped(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>()#+!|~-]/g, "\\$&");
+  return text.replace(/[\\`*_[\]<>|~&]/g, "\\$&");
 }
 
 /** The first words on one line. */

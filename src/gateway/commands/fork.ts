@@ -8,9 +8,10 @@ export const fork: ChatCommand = {
   takes: "[TITLE]",
   summary: "go on in a copy; the original stays as it is",
   async run(place, args) {
-    refuseWhileAnswering(place);
     const { conversation, session } = await here(place);
-    if (session.messageCount === 0)
+    refuseWhileAnswering(place, session.id);
+    // What it shows, not what was said in it: a copy that is copied at once has said nothing yet.
+    if (((await place.sessions.shownLength(place.who, session.id)) ?? 0) === 0)
       throw new PostriderError("invalid_input", "There is nothing to fork yet.");
     const copy = await place.sessions.fork(place.who, session.id, args === "" ? {} : { title: args });
     await place.sessions.switchTo(place.who, conversation.number, copy.id);

@@ -1,19 +1,20 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { sessionNamed } from "../../sessions/session-named.ts";
-import { escaped, type Place, shortened } from "./command.ts";
+import { type Place, shortened } from "./command.ts";
 
 /** The session that a person means by a title, a handle or an id, or an error that lists what it could be. */
 export async function named(place: Place, text: string): Promise<Session> {
   const { session, candidates } = await sessionNamed(place.store, place.who, text);
   if (session !== undefined) return session;
   if (candidates.length === 0) {
-    const what = `There is no session "${escaped(shortened(text, 60))}".`;
+    const what = `There is no session "${shortened(text, 60)}".`;
     throw new PostriderError("not_found", `${what} /sessions lists them, /search finds words in them.`);
   }
-  const lines = candidates.map(({ handle, id, title }) => `- \`${handle}\` ${id} ${escaped(title ?? "")}`);
-  throw new PostriderError(
-    "ambiguous",
-    `That could be ${candidates.length} sessions:\n\n${lines.join("\n")}`,
-  );
+  // An error is plain text, wherever it is shown.
+  const lines = candidates.map(({ handle, id, title }) => `  ${handle}  ${id}  ${title ?? ""}`.trimEnd());
+  const candidatesToPick = candidates.map(({ id, handle, title }) => ({ id, handle, title: title ?? null }));
+  throw new PostriderError("ambiguous", `That could be ${lines.length} sessions:\n${lines.join("\n")}`, {
+    details: { candidates: candidatesToPick },
+  });
 }

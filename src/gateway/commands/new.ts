@@ -1,4 +1,7 @@
-import { type ChatCommand, here, nameOf, plural } from "./command.ts";
+import { isRefused, unrefused } from "../../core/refusal.ts";
+import type { Session } from "../../core/session.ts";
+import { cleanTitle } from "../../core/titles.ts";
+import { type ChatCommand, here, nameOf, type Place, plural } from "./command.ts";
 import { leaveSession } from "./leave-session.ts";
 
 export const newSession: ChatCommand = {
@@ -7,14 +10,28 @@ export const newSession: ChatCommand = {
   takes: "[TITLE]",
   summary: "start a new session; the old one stays",
   async run(place, args) {
+    // Before anything is stopped or left.
+    const title = cleanTitle(args);
     const { conversation, session: old } = await here(place);
     const left = await leaveSession(place, conversation.number);
+    const back = await wayBack(place, old);
     const { session } = await place.sessions.reset(place.who, conversation.number);
-    const titled = args === "" ? session : await place.sessions.title(place.who, session.id, args);
-    const back =
-      old.messageCount === 0
-        ? ""
-        : ` The one before, ${nameOf(old)}, is kept with its ${plural(old.messageCount, "message")}. To go back: \`/resume ${old.handle}\``;
+    const titled = title === undefined ? session : await entitled(place, session, title);
     return { text: `New session ${nameOf(titled)}.${back}${left}`, moved: true };
   },
 };
+
+/** A title that is taken gets its lineage's next number: the person is in the new session already. */
+async function entitled({ store, who }: Place, session: Session, title: string): Promise<Session> {
+  const ask = { asker: who, session: session.id, title };
+  const set = await store.setTitle(ask);
+  const isTaken = isRefused(set) && set.refused === "title_taken";
+  return unrefused(isTaken ? await store.setTitle({ ...ask, numbered: true }) : set);
+}
+
+async function wayBack({ sessions, who }: Place, old: Session): Promise<string> {
+  const shown = (await sessions.shownLength(who, old.id)) ?? 0;
+  if (shown === 0 && old.messageCount === 0) return "";
+  const kept = `The one before, ${nameOf(old)}, is kept with its ${plural(shown, "message")}.`;
+  return ` ${kept} To go back: \`/resume ${old.handle}\``;
+}

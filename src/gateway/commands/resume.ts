@@ -1,7 +1,7 @@
-import { PostriderError } from "../../core/errors.ts";
 import { isHandle } from "../../core/ids.ts";
 import type { Listed } from "../../core/listing.ts";
 import type { Session } from "../../core/session.ts";
+import { sessionNamed } from "../../sessions/session-named.ts";
 import {
   type ChatCommand,
   type Choice,
@@ -12,8 +12,10 @@ import {
   plural,
   shortened,
 } from "./command.ts";
+import { goTo } from "./go-to.ts";
 import { leaveSession } from "./leave-session.ts";
 import { named } from "./named.ts";
+import { newestSessions } from "./newest-sessions.ts";
 import { distance } from "./when.ts";
 
 export const resume: ChatCommand = {
@@ -22,8 +24,9 @@ export const resume: ChatCommand = {
   summary: "go on in another session",
   async run(place, args) {
     if (args === "") return { text: await sessionList(place) };
-    const { conversation, session: current } = await here(place);
     const { session, seq } = await placeNamed(place, args);
+    // After the policy: in a session that is due to end, "already there" would be true for no longer than a message.
+    const { conversation, session: current } = await place.talk.open();
     const around = seq === undefined ? {} : { around: { session: session.id, seq } };
     if (session.id === current.id) {
       return {
@@ -32,9 +35,7 @@ export const resume: ChatCommand = {
       };
     }
     const left = await leaveSession(place, conversation.number);
-    if ((await place.sessions.switchTo(place.who, conversation.number, session.id)) === undefined) {
-      throw new PostriderError("not_found", "That session has just been removed. You are where you were.");
-    }
+    await goTo(place, conversation.number, session);
     const count = plural(session.humanCount, "message of yours", "messages of yours");
     return { text: `Back in ${nameOf(session)}, with ${count}.${left}`, moved: true, ...around };
   },
@@ -49,14 +50,15 @@ export const resume: ChatCommand = {
 /** `k7f/12` is message 12 of session k7f; anything else names a session. */
 async function placeNamed(place: Place, args: string): Promise<{ session: Session; seq?: number }> {
   const [, handle = "", seq = ""] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
-  if (!isHandle(handle)) return { session: await named(place, args) };
-  return { session: await named(place, handle), seq: Number(seq) };
+  const { session } = isHandle(handle) ? await sessionNamed(place.store, place.who, handle) : {};
+  // A title may look like this, too.
+  if (session?.handle !== handle) return { session: await named(place, args) };
+  return { session, seq: Number(seq) };
 }
 
 async function others(place: Place, limit: number): Promise<readonly Listed[]> {
   const { session } = await here(place);
-  const { items } = await place.sessions.list(place.who, { limit: limit + 1 });
-  return items.filter(({ id, messageCount }) => id !== session.id && messageCount > 0).slice(0, limit);
+  return newestSessions(place, limit, ({ id }) => id !== session.id);
 }
 
 async function choices(place: Place, limit: number): Promise<readonly Choice[]> {

@@ -13,6 +13,13 @@ export const retry: ChatCommand = {
       throw error;
     });
     const say = cut.firstCut === undefined ? "" : textOf(cut.firstCut);
+    if (say.trim() === "") {
+      await place.sessions.redo(place.who, session.id);
+      throw new PostriderError(
+        "invalid_input",
+        "Your last message has no words, so it cannot be asked again.",
+      );
+    }
     return { text: `Again: “${escaped(shortened(say))}”`, moved: true, say };
   },
 };

@@ -21,7 +21,7 @@ export const search: ChatCommand = {
     return (await find(place, args, 50)).map(
       (hit): Choice => ({
         line: `/resume ${hit.handle}/${hit.seq}`,
-        label: shortened(hit.snippet.replaceAll(/>>>|<<</g, ""), 70),
+        label: shortened(hit.snippet.replaceAll(HIT, "$1"), 70),
         about: `${hit.title ?? hit.handle} · ${distance(hit.at, place.now())}`,
       }),
     );
@@ -34,8 +34,11 @@ function find(place: Place, words: string, limit: number): Promise<readonly Hit[
   return place.sessions.search(place.who, words, { limit });
 }
 
+/** What stands between the two marks of a hit; a mark that somebody wrote has no partner. */
+const HIT = />>>((?:(?!>>>|<<<).)+)<<</gs;
+
 /** The hits in bold. */
 function marked(snippet: string): string {
-  const parts = snippet.replaceAll(/\s+/g, " ").split(/>>>|<<</);
+  const parts = snippet.replaceAll(/\s+/g, " ").split(HIT);
   return parts.map((part, index) => (index % 2 === 1 ? `**${escaped(part)}**` : escaped(part))).join("");
 }

@@ -1,6 +1,6 @@
 import { textOf } from "../../core/message.ts";
 import { clockTime } from "../../core/transcript.ts";
-import { type ChatCommand, escaped, here, nameOf, shortened } from "./command.ts";
+import { type ChatCommand, escaped, here, nameOf, plural, shortened } from "./command.ts";
 import { distance } from "./when.ts";
 
 export const status: ChatCommand = {
@@ -13,8 +13,8 @@ export const status: ChatCommand = {
     const lines = [
       `- session ${nameOf(session)}, ${session.id}`,
       `- begun ${when(session.createdAt)}, last spoken ${when(session.lastAt)}`,
-      `- ${session.messageCount} messages, ${session.usage.totalTokens.toLocaleString("en-US")} tokens`,
-      `- agent ${place.agent}, ${place.talk.isAnswering() ? "answering" : "idle"}`,
+      `- ${plural(session.messageCount, "message")}, ${plural(session.usage.totalTokens, "token")}`,
+      `- agent ${place.agent}, ${place.talk.isAnswering(session.id) ? "answering" : "idle"}`,
       ...waiting.map((message) => `- waiting: “${escaped(shortened(textOf(message), 60))}”`),
     ];
     return { text: lines.join("\n") };

@@ -52,7 +52,7 @@ export function chatCommand(name: string): ChatCommand {
   const found = findCommand(CHAT_COMMANDS, name);
   if (found !== undefined) return found;
   const near = nearestName(
-    CHAT_COMMANDS.map((command) => command.name),
+    CHAT_COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]),
     name,
   );
   const hint = near === undefined ? "/help lists them." : `Did you mean /${near}?`;

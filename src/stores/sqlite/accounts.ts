@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import type { Participant } from "../../core/identity.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { Source } from "../../core/source.ts";
+import { randomHex } from "./chance.ts";
 import type { Db } from "./connection.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
@@ -79,7 +79,7 @@ function createAccount(
   named: PersonId | undefined,
   now: number,
 ): AccountRow {
-  const owns = OWNERS_OWN.has(source.platform) ? OWNER : `p_${randomBytes(6).toString("hex")}`;
+  const owns = OWNERS_OWN.has(source.platform) ? OWNER : `p_${randomHex(6)}`;
   const person = ensurePerson(db, named ?? owns, now);
   const { lastInsertRowid } = db.run(
     "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",

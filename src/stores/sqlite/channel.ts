@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PostriderError } from "../../core/errors.ts";
+import { closed } from "./failure.ts";
 import type { FromWorker, NumberedCall, PlainError, ToWorker, WorkerStart } from "./thread.ts";
 
 /** Calls to one worker. Those of one tick travel together; a worker's death rejects every one that waits. */
@@ -133,10 +134,6 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
   }
 
   return opened;
-}
-
-export function closed(): PostriderError {
-  return new PostriderError("closed", "This store is closed. Open it again to use it.");
 }
 
 function revived(error: PlainError): PostriderError {

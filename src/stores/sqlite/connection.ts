@@ -1,5 +1,13 @@
-import { randomBytes } from "node:crypto";
-import {
+import { basename, dirname } from "node:path";
+import Database from "better-sqlite3";
+import { PostriderError } from "../../core/errors.ts";
+import { randomHex } from "./chance.ts";
+import { retryBusy, storeError } from "./failure.ts";
+import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+
+// Asked for, not imported: to make an ES module of node:fs takes longer than to open the database.
+const {
+  accessSync,
   closeSync,
   constants,
   copyFileSync,
@@ -9,12 +17,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-} from "node:fs";
-import { basename, dirname } from "node:path";
-import Database from "better-sqlite3";
-import { PostriderError } from "../../core/errors.ts";
-import { retryBusy, storeError } from "./failure.ts";
-import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+} = process.getBuiltinModule("node:fs");
 
 /** What this store uses of better-sqlite3, with every statement prepared once. */
 export interface Db {
@@ -72,7 +75,28 @@ export function openReader(file: string): Db {
   }
 }
 
-function open(file: string, use: "read" | "write" | "create"): Db {
+/**
+ * A connection for someone who wants to read and perhaps never writes; undefined when the database must first be made,
+ * migrated or explained by `openWriter`. It may write as far as SQLite itself needs to, so that the last one to leave
+ * puts the log away.
+ */
+export function openLooking(file: string): Db | undefined {
+  let db: Db | undefined;
+  try {
+    if (!existsSync(file) || statSync(file).size === 0) return undefined;
+    accessSync(file, constants.R_OK | constants.W_OK);
+    db = open(file, "look");
+    // Reads the whole schema, as the first question would: a damaged one is met here.
+    db.get("select 1 from sqlite_schema limit 1");
+    if (Number(db.pragma("user_version")) === MIGRATIONS.length) return db;
+  } catch {
+    // The writer meets the same and says what it is.
+  }
+  db?.close();
+  return undefined;
+}
+
+function open(file: string, use: "read" | "look" | "write" | "create"): Db {
   const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
   const db = wrap(raw, file);
   try {
@@ -83,6 +107,10 @@ function open(file: string, use: "read" | "write" | "create"): Db {
       if (use === "create") db.pragma(`application_id = ${APPLICATION_ID}`);
       // Looked at first: to set the journal mode is to write into the file.
       assertOurs(db);
+      if (use === "look") {
+        db.pragma("query_only = ON");
+        return;
+      }
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");
       db.pragma("wal_autocheckpoint = 4000");
@@ -154,7 +182,7 @@ function create(file: string): void {
       { details: { file } },
     );
   }
-  const building = `${file}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
+  const building = `${file}.new-${process.pid}-${randomHex(4)}`;
   try {
     closeSync(openSync(building, "wx", 0o600));
     const db = open(building, "create");
@@ -214,7 +242,7 @@ export function migrate(db: Db, migrations: readonly string[]): void {
 function backUp(db: Db, version: number): void {
   const copy = `${db.file}.schema-${version}.bak`;
   if (existsSync(copy)) return;
-  const writing = `${copy}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
+  const writing = `${copy}.new-${process.pid}-${randomHex(4)}`;
   try {
     // Made first, for its mode: a copy is as private as the original. It gets its name when it is whole.
     closeSync(openSync(writing, "wx", 0o600));

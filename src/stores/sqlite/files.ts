@@ -1,14 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
+import { randomHex } from "./chance.ts";
 
 /** What SQLite may put beside a database file. */
 export const BESIDE = ["-wal", "-shm", "-journal"] as const;
 
 /** A name in the same folder for a file that is not whole yet. */
 export function unfinishedName(file: string): string {
-  return `${file}.new-${process.pid}-${randomBytes(4).toString("hex")}`;
+  return `${file}.new-${process.pid}-${randomHex(4)}`;
 }
 
 /** An empty file that only its owner may read; fails if there is one. */

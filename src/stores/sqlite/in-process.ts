@@ -1,9 +1,11 @@
-import { closed } from "./channel.ts";
-import { openReader } from "./connection.ts";
-import { retryBusyLater, storeError } from "./failure.ts";
-import { type Call, read } from "./operations.ts";
+import type { Reads } from "../../ports/store.ts";
+import { type Db, openLooking, openReader } from "./connection.ts";
+import { closed, retryBusyLater, storeError } from "./failure.ts";
+import type { Call, Operation, Outcome } from "./operations.ts";
+import { READ_ALONE } from "./read-alone.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
-import { startWriter } from "./writer.ts";
+import { hasHappened } from "./write-names.ts";
+import type { Writer } from "./writer.ts";
 
 interface Waiting {
   readonly call: Call;
@@ -13,21 +15,42 @@ interface Waiting {
 
 const POLL_MS = 100;
 
-/** Everything in this thread. Calls of one turn of the loop still share a commit. */
-export function inProcess(options: SqliteOptions): Transport {
-  const writer = startWriter(options);
-  const reader = openReader(options.file);
+function isCommit({ name }: Call, outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && "value" in outcome && hasHappened(name, outcome.value);
+}
+
+/**
+ * Everything in this thread. Calls of one turn of the loop still share a commit. The writer is opened, and even loaded,
+ * when something is to be written: a command that only looks has answered by then.
+ */
+export async function inProcess(options: SqliteOptions): Promise<Transport> {
+  let writer: Writer | undefined;
+  let opening: Promise<Writer> | undefined;
+  const looking = openLooking(options.file);
+  // A database that is new, old or broken is the writer's matter.
+  if (looking === undefined) writer = await openWriting();
+  const reader: Db = looking ?? openReader(options.file);
   const listeners = new Set<() => void>();
+  /** Reads that are under way: the first of its kind waits until it is loaded. */
+  const reading = new Set<Promise<unknown>>();
   let queue: Waiting[] = [];
   let poll: NodeJS.Timeout | undefined;
+  let seen = 0;
   let isClosed = false;
 
+  async function openWriting(): Promise<Writer> {
+    const { startWriter } = await import("./writer.ts");
+    return startWriter(options);
+  }
   function drain(): void {
     const batch = queue;
     queue = [];
-    if (batch.length === 0) return;
+    if (batch.length === 0 || writer === undefined) return;
     const outcomes = writer.run(batch.map(({ call }) => call));
-    changed();
+    if (batch.some(({ call }, index) => isCommit(call, outcomes[index]))) {
+      seen = foreignCommits();
+      changed();
+    }
     batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes[index] ?? { error: closed() };
       if ("error" in outcome) reject(outcome.error);
@@ -35,9 +58,43 @@ export function inProcess(options: SqliteOptions): Transport {
     });
     writer.tidy();
   }
+  function start(): void {
+    if (writer === undefined && queue.length > 0) void firstDrain();
+    else drain();
+  }
+  /** The first calls wait for the writer; what cannot be opened fails them all. */
+  async function firstDrain(): Promise<void> {
+    try {
+      opening ??= openWriting();
+      writer = await opening;
+      seen = Number.NaN; // its numbers are others than the reader's: look once more
+    } catch (error) {
+      opening = undefined;
+      for (const { reject } of queue.splice(0)) reject(error);
+    }
+    drain();
+  }
   /** Each by itself: a listener's failure is its own, not that of the write it is told of. */
   function changed(): void {
     for (const listener of listeners) queueMicrotask(listener);
+  }
+  function foreignCommits(): number {
+    // The writer's own commits do not count for itself; for the reader they are another's, as its index work would be.
+    if (writer !== undefined) return writer.foreignCommits();
+    try {
+      return Number(reader.pragma("data_version"));
+    } catch {
+      return seen; // another process repairs the log of one that was killed; the next look tells
+    }
+  }
+
+  async function readNow(name: keyof Reads, input: unknown): Promise<unknown> {
+    try {
+      const operation = (await READ_ALONE[name]()) as Operation;
+      return await retryBusyLater(() => operation(reader, input));
+    } catch (error) {
+      throw storeError(error, options.file);
+    }
   }
 
   return {
@@ -46,25 +103,21 @@ export function inProcess(options: SqliteOptions): Transport {
       return new Promise((resolve, reject) => {
         queue.push({ call: { name, input }, resolve, reject });
         // Not a microtask: callers that only await the store would never let the loop turn.
-        if (queue.length === 1) setImmediate(drain);
+        if (queue.length === 1) setImmediate(start);
       });
     },
-    async read(name, input) {
-      try {
-        return await retryBusyLater(() => {
-          if (isClosed) throw closed();
-          return read(name)(reader, input);
-        });
-      } catch (error) {
-        throw storeError(error, options.file);
-      }
+    read(name, input) {
+      if (isClosed) return Promise.reject(closed());
+      const answer = readNow(name, input).finally(() => reading.delete(answer));
+      reading.add(answer);
+      return answer;
     },
     onChange(listener) {
       listeners.add(listener);
       if (poll === undefined && !isClosed) {
-        let seen = writer.foreignCommits();
+        seen = foreignCommits();
         poll = setInterval(() => {
-          const now = writer.foreignCommits();
+          const now = foreignCommits();
           if (now !== seen) changed();
           seen = now;
         }, POLL_MS);
@@ -77,12 +130,14 @@ export function inProcess(options: SqliteOptions): Transport {
     },
     async close() {
       if (isClosed) return;
-      drain();
       isClosed = true;
+      if (writer === undefined && queue.length > 0) await firstDrain();
+      drain();
       clearInterval(poll);
+      await Promise.allSettled(reading);
       // The last connection to go, if it may write, leaves one whole file behind.
       reader.close();
-      writer.close();
+      writer?.close();
     },
   };
 }

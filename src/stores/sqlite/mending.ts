@@ -118,9 +118,9 @@ function nameEveryone(db: Db, now: number): string | undefined {
 /** Parts of what sessions show, or were to show, that lead nowhere. */
 function dropListsOfNothing(db: Db): string | undefined {
   const gone = [
+    "delete from views where session not in (select n from sessions)",
     `delete from pieces where ${PIECES_OF_NOTHING} or session not in (select n from sessions)
        or not exists (select 1 from views v where v.session = pieces.session and v.version = pieces.version)`,
-    "delete from views where session not in (select n from sessions)",
     "delete from hidden where session not in (select n from sessions)",
     "delete from holds where session not in (select n from sessions)",
     "delete from blob_uses where session not in (select n from sessions) or hash not in (select hash from blobs)",

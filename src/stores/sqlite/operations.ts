@@ -1,16 +1,13 @@
-import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
+import type { Runners, Shapes, Steps } from "../../ports/store.ts";
 import { append } from "./append.ts";
 import type { Db } from "./connection.ts";
-import { deliveries, settle } from "./deliveries.ts";
-import { list, stats } from "./listing.ts";
-import * as reading from "./reading.ts";
+import { settle } from "./deliveries.ts";
+import { erasePerson } from "./erasure.ts";
 import { prune, remove } from "./removal.ts";
 import { open } from "./routing.ts";
 import { beat, lease, retire, unlease } from "./runners.ts";
-import { search } from "./search.ts";
 import { change, create, hold, recordUsage, release, setTitle } from "./sessions.ts";
 import { fork, reshape } from "./shapes.ts";
-import { arrivals, conversationsByKey, surroundings } from "./surroundings.ts";
 import { reset, switchTo } from "./switching.ts";
 import { importMore, importSession } from "./transfer.ts";
 import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
@@ -48,33 +45,11 @@ export const WRITES: On<Writes> = {
   release,
   importSession,
   importMore,
+  erasePerson,
   beat,
   retire,
   lease,
   unlease,
-};
-
-export const READS: On<Reads> = {
-  find: reading.find,
-  findByTitle: reading.findByTitle,
-  conversations: reading.conversations,
-  history: reading.history,
-  messages: reading.messages,
-  shape: reading.shape,
-  versions: reading.versions,
-  waiting: reading.waiting,
-  decisions: reading.decisions,
-  blob: reading.blob,
-  hasOther: reading.hasOther,
-  work: reading.work,
-  cursor: reading.cursor,
-  surroundings,
-  conversationsByKey,
-  arrivals,
-  deliveries,
-  list,
-  stats,
-  search,
 };
 
 export interface Call {
@@ -84,13 +59,8 @@ export interface Call {
 
 export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
-type Operation = (db: Db, input: unknown) => unknown;
+export type Operation = (db: Db, input: unknown) => unknown;
 
 export function write(name: keyof Writes): Operation {
   return WRITES[name] as Operation;
-}
-
-/** Between the threads there is one read more, of places that were already looked up for someone. */
-export function read(name: keyof Reads | "rows"): Operation {
-  return (name === "rows" ? reading.rows : READS[name]) as Operation;
 }

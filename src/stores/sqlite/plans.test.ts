@@ -9,7 +9,8 @@ import { unrefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { emptyUsage } from "../../core/usage.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { READS, WRITES } from "./operations.ts";
+import { WRITES } from "./operations.ts";
+import { READS } from "./reads.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 
@@ -49,11 +50,11 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   { statement: /from accounts where person = \?/, why: "the same" },
   { statement: /update conversations set person = \? where person = \?/, why: "the same" },
   {
-    statement: /^select s\.\* from sessions s where 1 and .*order by s\.last_at desc/,
+    statement: /^select \* from sessions where n in \(select s\.n from sessions s where 1 and/,
     why: "everyone's list, for the operator, in the thread of long reads",
   },
   {
-    statement: /^select (count|s\.platform|s\.kind).* from sessions s where 1 and/,
+    statement: /^select (count|s\.platform|s\.kind|s\.owner).* from sessions s where 1 and/,
     why: "everyone's numbers, for the operator, in the thread of long reads",
   },
   {
@@ -64,6 +65,11 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
     statement: /^select 1 from sessions s where 1 and s\.removed_at is null and s\.id <> \? limit 1$/,
     why: "everyone's: the first or the second row is the answer",
   },
+  {
+    statement: /^select \* from decisions where from_session = \? or to_session = \?/,
+    why: "why a session is where it is: only a person asks, in the thread of long reads",
+  },
+  { statement: /^select \* from inbox where seq = \? and turn in/, why: "how a message came in: the same" },
   {
     statement: /in \(\s*select s\.n from sessions s where 1\s+union select p\.piece_session/,
     why: "everyone's search, for the operator, in the thread of long reads: every session is allowed",
@@ -353,6 +359,11 @@ function everyStep(db: Db, called: Set<string>): void {
     read.shape(db, { asker, session: copy.id });
     read.versions(db, { asker, session: made.id });
     read.decisions(db, { asker, conversation });
+    read.waiting(db, { asker, session: id });
+    read.surroundings(db, { asker, session: id });
+    read.conversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
+    read.arrivals(db, { asker, session: id, seq: 1 });
+    read.arrivals(db, { asker, platform: "telegram", chatId: "ann", messageId: "m1" });
     read.blob(db, { asker, hash: bytes.hash });
     read.hasOther(db, { asker, session: made.id });
     read.stats(db, { asker });

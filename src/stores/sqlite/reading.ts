@@ -19,9 +19,10 @@ import {
   toSession,
 } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { shownAt, viewOf } from "./shapes.ts";
+import { shownAt } from "./shapes.ts";
 import * as sql from "./sql.ts";
 import { knownConversation, speaksIn } from "./switching.ts";
+import { viewOf } from "./views.ts";
 import { ownedSession, readableSession, visible, visibleSql } from "./visible.ts";
 
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {

@@ -135,7 +135,7 @@ export function checkBlobs(db: Db, full: boolean): Finding[] {
     const altered = alteredBlobs(db);
     if (altered > 0)
       findings.push(
-        problem(
+        warning(
           "attachments",
           `The bytes of ${count(altered, "attachment")} are not what was stored.`,
           RESTORE,

@@ -74,9 +74,14 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
   db.run("update sessions set removed_at = ?, title = null, lease_holder = null where n = ?", now, n);
   sweep(db, session, now);
   // Its own list is gone now, so what it showed of removed sessions may be free as well.
+  sweepRemoved(db, now, n);
+}
+
+/** Removed sessions keep what others show, for as long as those show it. */
+export function sweepRemoved(db: Db, now: number, except = 0): void {
   for (const other of db.all<SessionRow>(
     "select * from sessions where removed_at is not null and n <> ?",
-    n,
+    except,
   )) {
     sweep(db, other, now);
   }
@@ -122,7 +127,8 @@ function keepForWaiting(db: Db): void {
   }
 }
 
-function removeMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {
+/** The rows and their words in the index. */
+export function removeMessages(db: Db, session: SessionRow, { from, to }: SeqRange): void {
   if (to < from) return;
   const first = messageId(session.n, from);
   const last = messageId(session.n, to);

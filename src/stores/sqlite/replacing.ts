@@ -62,7 +62,7 @@ export async function replaceDatabase(replacing: Replacing): Promise<Replaced> {
   }
 }
 
-/** Programs that are at work with a database, by their process ids. One that cannot be read names none. */
+/** Other programs that are at work with a database, by their process ids. One that cannot be read names none. */
 export function usersOf(database: string, now: number): number[] {
   // Whoever has it open has this beside it. Without one, even to look would put it there.
   if (!isThere(`${database}-shm`)) return [];
@@ -71,7 +71,7 @@ export function usersOf(database: string, now: number): number[] {
     try {
       return db
         .all<{ id: string; pid: number }>("select id, pid from runners order by pid")
-        .filter(({ id }) => alive(db, id, now))
+        .filter(({ id, pid }) => pid !== process.pid && alive(db, id, now))
         .map(({ pid }) => pid);
     } finally {
       db.close();

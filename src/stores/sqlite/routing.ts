@@ -4,7 +4,7 @@ import { identityOf, isShared, participantOf } from "../../core/identity.ts";
 import { handleFor } from "../../core/ids.ts";
 import { sessionKey } from "../../core/key.ts";
 import { chatOf, type PersonId } from "../../core/owner.ts";
-import { type ResetReason, resetReason } from "../../core/reset-policy.ts";
+import { type ResetReason, resetReason } from "../../core/reset-reason.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import { type AccountRow, accountByNumber, personOf, resolveAccount } from "./accounts.ts";

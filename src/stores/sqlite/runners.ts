@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
@@ -16,7 +15,7 @@ interface RunnerRow {
 /** This process as a runner, under a new id. */
 export function localRunner(): Runner {
   return {
-    id: randomUUID(),
+    id: crypto.randomUUID(),
     host: hostname(),
     boot: bootId(),
     pid: process.pid,

@@ -9,7 +9,6 @@ import {
   forked,
   initialView,
   messageAt,
-  type Piece,
   positionOf,
   restored,
   rewritten,
@@ -26,13 +25,8 @@ import { messageId, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
 import { freeTitle } from "./sessions.ts";
 import * as sql from "./sql.ts";
+import { viewOf } from "./views.ts";
 import { ownedSession } from "./visible.ts";
-
-interface PieceRow {
-  piece_session: number;
-  from_seq: number;
-  to_seq: number | null;
-}
 
 interface VersionRow {
   version: number;
@@ -40,19 +34,6 @@ interface VersionRow {
   at: number;
   next_seq: number;
   redo: number | null;
-}
-
-/** What the session shows now. A session that was never reshaped has no rows: it shows all it said. */
-export function viewOf(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "version">): ViewState {
-  if (session.version === 0) return { ...initialView(session.n), nextSeq: session.next_seq };
-  return {
-    self: session.n,
-    nextSeq: session.next_seq,
-    pieces: db.all<PieceRow>(sql.piecesOf, session.n, session.version).map(toPiece),
-    hidden: db
-      .all<{ from_seq: number; to_seq: number }>(sql.hiddenOf, session.n)
-      .map((row) => ({ from: row.from_seq, to: row.to_seq })),
-  };
 }
 
 /** What an earlier version showed when it was left. */
@@ -289,8 +270,4 @@ function lastHuman(db: Db, state: ViewState): number | undefined {
     end = start;
   }
   return undefined;
-}
-
-function toPiece(row: PieceRow): Piece {
-  return { session: row.piece_session, from: row.from_seq, ...(row.to_seq !== null && { to: row.to_seq }) };
 }

@@ -1,12 +1,9 @@
 import { resolve } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
 import type { Reads, Store } from "../../ports/store.ts";
-import { closed, openChannel } from "./channel.ts";
-import { type Db, openReader } from "./connection.ts";
-import { retryBusyLater, storeError } from "./failure.ts";
-import { inProcess } from "./in-process.ts";
-import { READS, read, WRITES, type Writes } from "./operations.ts";
-import { divided, historyRuns, lengthOf, messagesRuns, type Run, readRuns, toMessages } from "./reading.ts";
+import type { Writes } from "./operations.ts";
+import { READ_ALONE } from "./read-alone.ts";
+import { WRITE_NAMES } from "./write-names.ts";
 
 export interface SqliteOptions {
   /** The database file; created, with its first contents, when it is not there. Its folder must exist. */
@@ -20,24 +17,6 @@ export interface SqliteOptions {
   readonly maxBytes?: number;
 }
 
-/** Reads that may touch much: never on the main thread. */
-const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>([
-  "list",
-  "search",
-  "stats",
-  "blob",
-  "surroundings",
-  "arrivals",
-]);
-/** Up to here a history costs the main thread no more than receiving it from another would. */
-const SHORT_HISTORY = 2000;
-const LONG_RUN = 1000;
-/** Where the messages lie is a short read; how many there are decides who reads them. */
-const RUNS: Readonly<Partial<Record<keyof Reads, (db: Db, input: never) => Run[] | undefined>>> = {
-  history: historyRuns,
-  messages: messagesRuns,
-};
-
 /** How the port's calls reach the database, whichever threads are involved. */
 export interface Transport {
   write(name: keyof Writes, input: unknown): Promise<unknown>;
@@ -50,10 +29,12 @@ export interface Transport {
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   checkOptions(options);
   const settings = { ...options, file: resolve(options.file) };
-  const transport = options.mode === "in-process" ? inProcess(settings) : await throughWorkers(settings);
+  const transport = await (options.mode === "in-process"
+    ? (await import("./in-process.ts")).inProcess(settings)
+    : (await import("./through-workers.ts")).throughWorkers(settings));
   const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
-  for (const name of keys(WRITES)) store[name] = (input: unknown) => transport.write(name, input);
-  for (const name of keys(READS)) store[name] = (input: unknown) => transport.read(name, input);
+  for (const name of keys(WRITE_NAMES)) store[name] = (input: unknown) => transport.write(name, input);
+  for (const name of keys(READ_ALONE)) store[name] = (input: unknown) => transport.read(name, input);
   return store as unknown as Store;
 }
 
@@ -65,75 +46,6 @@ function checkOptions(options: SqliteOptions): void {
     throw wrong("file", "the path of a file");
   if (mode !== "workers" && mode !== "in-process") throw wrong("mode", "workers or in-process");
   if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw wrong("maxBytes", "a number of bytes");
-}
-
-/**
- * Three connections: one thread writes; this one makes short keyed reads itself; a third thread, started when
- * first needed, makes the long ones. A search over everything then delays neither the loop nor a write.
- */
-async function throughWorkers(options: SqliteOptions): Promise<Transport> {
-  const { file } = options;
-  const listeners = new Set<() => void>();
-  // Each by itself: a listener's failure is its own, not that of the write it is told of.
-  const changed = (): void => {
-    for (const listener of listeners) queueMicrotask(listener);
-  };
-  const writer = await openChannel({ role: "writer", options }, changed);
-  const here = openReader(file);
-  let reader: ReturnType<typeof openChannel> | undefined;
-  let closing: Promise<void> | undefined;
-
-  const readThere = async (name: keyof Reads | "rows", input: unknown): Promise<unknown> => {
-    reader ??= openChannel({ role: "reader", options }, changed);
-    return (await reader).call(name, input);
-  };
-  const readHere = (name: keyof Reads, input: unknown): unknown => {
-    const runs = RUNS[name]?.(here, input as never);
-    if (runs === undefined) return read(name)(here, input);
-    if (runs.reduce((sum, run) => sum + lengthOf(run), 0) <= SHORT_HISTORY) return readRuns(here, runs);
-    return readLong(runs);
-  };
-  /** In pieces, so that this thread takes one up while the other reads the next, and never stops for long. */
-  const readLong = async (runs: readonly Run[]): Promise<unknown> => {
-    const pieces = divided(runs, LONG_RUN).map(async (run) =>
-      toMessages(run, (await readThere("rows", run)) as unknown[][]),
-    );
-    return (await Promise.all(pieces)).flat();
-  };
-  return {
-    async write(name, input) {
-      if (closing !== undefined) throw closed();
-      const value = await writer.call(name, input);
-      changed();
-      return value;
-    },
-    async read(name, input) {
-      if (closing !== undefined) throw closed();
-      try {
-        return await (LONG_READS.has(name)
-          ? readThere(name, input)
-          : retryBusyLater(() => readHere(name, input)));
-      } catch (error) {
-        throw storeError(error, file);
-      }
-    },
-    onChange(listener) {
-      if (listeners.size === 0) writer.listen(true);
-      listeners.add(listener);
-      return () => {
-        if (listeners.delete(listener) && listeners.size === 0 && closing === undefined) writer.listen(false);
-      };
-    },
-    close() {
-      // The writer goes last: the last connection to go, if it may write, leaves one whole file behind.
-      closing ??= (async () => {
-        await reader?.then((channel) => channel.close());
-        here.close();
-        await writer.close();
-      })();
-      return closing;
-    },
-  };
 }
 
 function keys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {

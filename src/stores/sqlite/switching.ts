@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { Opened } from "../../core/conversation.ts";
 import { type Asker, chatOf, isEveryone, maySee } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
@@ -95,7 +94,7 @@ function makePrivate(db: Db, session: SessionRow, now: number): Refused | undefi
     const owner = ownerOf(source, left.person ?? undefined);
     const fresh = createSession(
       db,
-      { id: randomUUID(), kind: session.kind },
+      { id: crypto.randomUUID(), kind: session.kind },
       { profile: left.profile, owner, now, source },
     );
     const { active_at } = left;

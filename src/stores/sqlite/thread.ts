@@ -2,7 +2,8 @@ import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_
 import type { PostriderError } from "../../core/errors.ts";
 import { openReader, type WriterOptions } from "./connection.ts";
 import { retryBusy, storeError } from "./failure.ts";
-import { type Call, type Outcome, read } from "./operations.ts";
+import type { Call, Outcome } from "./operations.ts";
+import { read } from "./reads.ts";
 import { startWriter } from "./writer.ts";
 
 /** What the two workers and the main thread say to each other. */

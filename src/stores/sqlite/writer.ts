@@ -24,7 +24,7 @@ export interface Writer {
   close(): void;
 }
 
-const REMOVES: ReadonlySet<string> = new Set(["remove", "prune"]);
+const REMOVES: ReadonlySet<string> = new Set(["remove", "prune", "erasePerson"]);
 
 export function startWriter(options: WriterOptions): Writer {
   const db = openWriter(options);

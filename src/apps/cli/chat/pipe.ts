@@ -6,13 +6,16 @@ import { PostriderError } from "../../../core/errors.ts";
 import { textOf } from "../../../core/message.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { runChatCommand } from "../../../gateway/commands/table.ts";
-import type { TalkEvent } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
+import { type AnswerPrinter, answerPrinter, printed } from "./answer-printer.ts";
 import { around } from "./excerpt.ts";
 import { saveDocument } from "./save-document.ts";
 import { type Beginning, begin, startChat } from "./start.ts";
+
+/** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */
+const MOST_LINES = 1000;
 
 /**
  * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
@@ -37,6 +40,7 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
   input.on("line", (line) => {
     if (parseCommand(line)?.name === "stop" && place.talk.isAnswering()) void place.talk.stop();
     else lines.push(line);
+    if (lines.length >= MOST_LINES) input.pause();
     wake();
   });
   input.on("close", () => {
@@ -47,13 +51,16 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
     interrupted = true;
     isOver = true;
     lines.length = 0;
-    void place.talk.stop();
+    void place.talk.close();
     wake();
   };
   process.once("SIGINT", interrupt);
   try {
     // What a killed process had accepted is answered first.
-    for (const answer of await place.talk.recover()) io.output.write(`${answer}\n`);
+    for (const { text, reason } of await place.talk.recover()) {
+      if (text !== "") io.output.write(`${printed(io, text)}\n`);
+      if (reason !== undefined) note(io, `postrider: ${reason}`);
+    }
     if (beginning !== "here") await begin(place, beginning);
     for (;;) {
       const line = lines.shift();
@@ -64,11 +71,13 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
         });
         continue;
       }
+      if (lines.length < MOST_LINES && !isOver) input.resume();
       if (line.trim() === "") continue;
       try {
         if (await take(io, place, line, printing)) break;
       } catch (error) {
         if (!(error instanceof PostriderError)) throw error;
+        if (interrupted) continue;
         note(io, `postrider: ${error.message}`);
         code = 1;
       }
@@ -90,8 +99,8 @@ async function take(io: Io, place: Place, line: string, printing: AnswerPrinter)
   }
   if ((await place.talk.look()) === undefined) await place.talk.open();
   const reply = await runChatCommand(place, command.name, command.args);
-  if (reply.text !== "") io.output.write(`${reply.text}\n`);
-  if (reply.around !== undefined) io.output.write(`${await around(place, reply.around)}\n`);
+  const excerpt = reply.around === undefined ? "" : await around(place, reply.around);
+  for (const text of [reply.text, excerpt]) if (text !== "") io.output.write(`${printed(io, text)}\n`);
   if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
   if (reply.say !== undefined) await answer(io, place, reply.say, printing);
   return reply.leave === true;
@@ -111,47 +120,4 @@ async function answer(io: Io, place: Place, text: string, printing: AnswerPrinte
 
 export function noticeOf({ policy: { atHour, idleMinutes } }: Place, fresh: Fresh): string {
   return resetNotice({ reason: fresh.reason, atHour, idleMinutes, handle: fresh.previous.handle });
-}
-
-interface AnswerPrinter {
-  heard(event: TalkEvent): void;
-  /** The next answer to be printed is the one to this message. */
-  expect(messageId: string): void;
-  /** Prints what has not been printed of it, and ends the line. */
-  complete(text: string): void;
-}
-
-/** Prints the answer to one message as it arrives; answers to others, which run here too, are not ours to print. */
-function answerPrinter(io: Io): AnswerPrinter {
-  let answering: string | undefined;
-  let expected: string | undefined;
-  let buffered = "";
-  let written = 0;
-  const flush = (): void => {
-    if (answering === undefined || answering !== expected) return;
-    io.output.write(buffered.slice(written));
-    written = buffered.length;
-  };
-  return {
-    heard(event) {
-      if (event.type === "begun") {
-        answering = event.inputs.at(-1)?.origin?.platformMessageId;
-        buffered = "";
-        written = 0;
-      } else if (event.type === "text") {
-        buffered += event.text;
-        flush();
-      } else if (event.type === "ended") answering = undefined;
-    },
-    expect(messageId) {
-      expected = messageId;
-      flush();
-    },
-    complete(text) {
-      io.output.write(`${text.slice(written)}\n`);
-      expected = undefined;
-      buffered = "";
-      written = 0;
-    },
-  };
 }

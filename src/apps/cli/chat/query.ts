@@ -6,6 +6,7 @@ import type { Agent } from "../../../ports/agent.ts";
 import { wrongArguments } from "../command.ts";
 import { type Io, say, sayJson } from "../io.ts";
 import { readyHome } from "../opening.ts";
+import { printed } from "./answer-printer.ts";
 import { type Beginning, begin, startChat } from "./start.ts";
 
 export interface Query {
@@ -30,31 +31,33 @@ export async function query(io: Io, { question, beginning, agent, json }: Query)
   const interrupted = new AbortController();
   const interrupt = (): void => {
     interrupted.abort();
-    void chat.place.talk.stop();
+    void chat.place.talk.close();
   };
   process.once("SIGINT", interrupt);
   try {
     const { sessions, who, talk } = chat.place;
     await begin(chat.place, beginning === "here" ? "new" : beginning);
+    if (interrupted.signal.aborted) return 130;
     const said = await talk.say(asked);
     const answer = await said.answer;
+    if (answer === undefined && interrupted.signal.aborted) {
+      // It was waiting for another terminal's answer; nobody waits for its own any more.
+      await talk.cancelWaiting(said.conversation.number);
+      return 130;
+    }
     const session = await sessions.get(who, said.session.id);
     if (answer === undefined || session === undefined)
       throw new PostriderError("not_found", "The question was cancelled.");
+    const { id, handle, usage } = session;
+    const answered = { answer: textOf(answer), session: id, handle, seq: answer.seq };
     const error = answer.extra?.error;
-    if (json) {
-      sayJson(io, {
-        answer: textOf(answer),
-        session: session.id,
-        handle: session.handle,
-        seq: answer.seq,
-        interrupted: answer.origin?.interrupted === true,
-        usage: usageToJson(session.usage),
-      });
-    } else if (textOf(answer) !== "") say(io, textOf(answer));
-    if (interrupted.signal.aborted) return 130;
+    if (error !== undefined && json)
+      throw new PostriderError("agent_failed", String(error), { details: answered });
+    const wasInterrupted = answer.origin?.interrupted === true;
+    if (json) sayJson(io, { ...answered, interrupted: wasInterrupted, usage: usageToJson(usage) });
+    else if (answered.answer !== "") say(io, printed(io, answered.answer));
     if (error !== undefined) throw new PostriderError("agent_failed", String(error));
-    return 0;
+    return interrupted.signal.aborted ? 130 : 0;
   } finally {
     process.off("SIGINT", interrupt);
     await chat.close();

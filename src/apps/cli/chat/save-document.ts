@@ -11,6 +11,10 @@ export function saveDocument({ name, text }: { readonly name: string; readonly t
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === "EEXIST" ? "there is a file of that name already; move it away first" : message;
-    throw new PostriderError("invalid_input", `${file} was not written: ${why}.`, { cause: error });
+    throw new PostriderError(
+      code === "EEXIST" ? "file_exists" : "invalid_input",
+      `${file} was not written: ${why}.`,
+      { cause: error, details: { file } },
+    );
   }
 }

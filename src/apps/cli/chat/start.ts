@@ -2,10 +2,12 @@ import type { Opened } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { policyFor } from "../../../core/reset-policy.ts";
-import { HEARTBEAT_MS, RUNNER_DEAD_MS } from "../../../core/runner.ts";
+import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../../../core/runner.ts";
 import type { Session } from "../../../core/session.ts";
 import { localSource } from "../../../core/source.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
+import { goTo } from "../../../gateway/commands/go-to.ts";
+import { isEmpty, newestSessions } from "../../../gateway/commands/newest-sessions.ts";
 import { openTalk, type TalkEvent } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
@@ -16,7 +18,7 @@ import { systemClock, systemZone } from "../../../sessions/system-clock.ts";
 import { localRunner } from "../../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import type { Home } from "../../home.ts";
-import { holdPlace, type PlaceKind } from "./place.ts";
+import { type HeldPlace, holdPlace, type PlaceKind } from "./place.ts";
 
 export interface Chat {
   readonly place: Place;
@@ -40,8 +42,10 @@ export async function startChat({ home, agent, kind, heard, notice }: ChatOption
   const mode = kind === "query" ? "in-process" : "workers";
   const store = await sqliteStore({ file: home.database, mode });
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
-  const held = kind === "pipe" ? undefined : await holdPlace(store, runner.id, kind, RUNNER_DEAD_MS);
+  const held = await arrive(store, runner, kind).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const heart = setInterval(() => {
     Promise.all([store.beat({ runner, now: Date.now() }), held?.keep()]).catch((error: Error) =>
       notice(error.message),
@@ -67,7 +71,7 @@ export async function startChat({ home, agent, kind, heard, notice }: ChatOption
     async close() {
       clearInterval(heart);
       try {
-        while (await talk.stop()) {}
+        await talk.close();
         await held?.release();
         await store.retire({ runner: runner.id });
       } finally {
@@ -77,26 +81,36 @@ export async function startChat({ home, agent, kind, heard, notice }: ChatOption
   };
 }
 
+async function arrive(
+  store: Store,
+  runner: Runner,
+  kind: ChatOptions["kind"],
+): Promise<HeldPlace | undefined> {
+  await store.beat({ runner, now: Date.now() });
+  return kind === "pipe" ? undefined : holdPlace(store, runner.id, kind, RUNNER_DEAD_MS);
+}
+
 /** Where to talk: where the place was, in the newest session, in a named one, or in a new one. */
 export type Beginning = "here" | "newest" | "new" | { readonly session: string };
 
 /** Opens the place's conversation there. */
 export async function begin(place: Place, beginning: Beginning): Promise<Opened> {
+  // Looked for first: a wrong name leaves nothing behind.
+  const session = await sessionOf(place, beginning);
   const opened = await place.talk.open();
-  if (beginning === "here") return opened;
   const { number } = opened.conversation;
-  if (beginning === "new") {
-    return opened.session.messageCount === 0 ? opened : place.sessions.reset(place.who, number);
-  }
-  const session = beginning === "newest" ? await newest(place) : await wanted(place, beginning.session);
-  const switched = await place.sessions.switchTo(place.who, number, session.id);
-  if (switched === undefined) throw new PostriderError("not_found", "That session has just been removed.");
-  return switched;
+  if (session !== undefined) return goTo(place, number, session);
+  const isFit = beginning === "here" || isEmpty(opened.session);
+  return isFit ? opened : place.sessions.reset(place.who, number);
 }
 
-async function newest({ sessions, who }: Place): Promise<Session> {
-  const { items } = await sessions.list(who, { kinds: ["chat", "editor"], limit: 20 });
-  const found = items.find(({ messageCount }) => messageCount > 0);
+async function sessionOf(place: Place, beginning: Beginning): Promise<Session | undefined> {
+  if (beginning === "newest") return newest(place);
+  return typeof beginning === "object" ? wanted(place, beginning.session) : undefined;
+}
+
+async function newest(place: Place): Promise<Session> {
+  const [found] = await newestSessions(place, 1, undefined, { kinds: ["chat", "editor"] });
   if (found !== undefined) return found;
   throw new PostriderError("not_found", "There is no session to go on with yet. Start with postrider alone.");
 }

@@ -1,4 +1,3 @@
-import { sessionToJson } from "../../../core/json.ts";
 import type { ListQuery } from "../../../core/listing.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { type Io, note, say, sayJson, widthOf } from "../io.ts";
@@ -51,7 +50,10 @@ export interface ListValues {
 export async function printList(io: Io, values: ListValues): Promise<void> {
   const query = queryOf(values, io.now());
   const { items, cursor } = await withStore(io, ({ store }) => store.list(query));
-  if (values.json) return sayJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });
+  if (values.json) {
+    const { sessionToJson } = await import("../../../core/json.ts");
+    return sayJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });
+  }
   if (items.length === 0) return note(io, nothing(values));
   const { dim } = styleOf(io);
   const rows = { width: widthOf(io), now: io.now(), everyone: values.everyone, heading: dim };

@@ -42,7 +42,12 @@ export async function bringIn(into: Into, ready: Ready): Promise<Outcome> {
   if (here !== undefined) return bringMore(into, ready, here, said, hash);
   const { wantedTitle: _, ...session } = ready;
   const made = await into.store.importSession({ ...session, profile: PROFILE });
-  if (isRefused(made)) return { status: "failed", hash, why: made.reason, chats: await chatsAt(into, ready) };
+  if (isRefused(made)) {
+    // The id is taken by a session that nobody can ask for any more.
+    const removed = made.details?.field === "id";
+    const why = removed ? "it was removed here, and a fork still shows a part of it" : made.reason;
+    return { status: removed ? "changed" : "failed", hash, why, chats: await chatsAt(into, ready) };
+  }
   const why = differenceIn(made, ready) ?? (await differenceSaid(into, ready, said, hash));
   const chats = await chatsAt(into, ready);
   return {

@@ -1,6 +1,7 @@
 import type { Part } from "../../../core/message.ts";
 import type { Blob } from "../../../core/turn.ts";
 import { blobOf } from "../../../sessions/message-input.ts";
+import { parseJson } from "./lossless-json.ts";
 
 /** What a message says, in parts that Postrider knows, the bytes of its images, and what no part has a place for. */
 export interface Content {
@@ -15,7 +16,11 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Content is text, nothing, or a list of texts and images in one of the forms that providers use. */
 export function contentOf(value: unknown): Content {
   if (value === null || value === undefined || value === "") return { parts: [], blobs: [], rest: [] };
-  if (typeof value === "string") return { parts: [{ type: "text", text: value }], blobs: [], rest: [] };
+  if (typeof value === "string") {
+    const list = listIn(value);
+    if (list !== undefined) return contentOf(list);
+    return { parts: [{ type: "text", text: value }], blobs: [], rest: [] };
+  }
   if (typeof value === "number" || typeof value === "boolean") return contentOf(String(value));
   const parts: Part[] = [];
   const blobs: Blob[] = [];
@@ -27,6 +32,18 @@ export function contentOf(value: unknown): Content {
     if (left !== undefined) rest.push({ at, ...left });
   }
   return { parts, blobs, rest };
+}
+
+/** Newer versions write a list into the text column behind a mark that nobody can type. */
+function listIn(text: string): object | undefined {
+  const mark = text.charCodeAt(0);
+  if (mark > 1 || !text.startsWith("json:", 1)) return undefined;
+  try {
+    const value = parseJson(text.slice("?json:".length));
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 interface Item {

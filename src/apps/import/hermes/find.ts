@@ -16,6 +16,16 @@ const SUFFIX = ".jsonl";
 /** Looks into a home, a folder of sessions, or takes a database alone. */
 export function findSources(given: string): Sources {
   const path = resolve(given);
+  try {
+    return lookInto(path);
+  } catch (cause) {
+    if (cause instanceof PostriderError) throw cause;
+    const sentence = `${path} cannot be read (${(cause as Error).message}). Check that you may look into it.`;
+    throw new PostriderError("not_allowed", sentence, { cause, details: { path } });
+  }
+}
+
+function lookInto(path: string): Sources {
   const found = statOf(path);
   if (found === undefined) {
     throw new PostriderError(

@@ -336,11 +336,27 @@ describe("a session without a chat", () => {
       JSON.stringify({ "agent:main:telegram:dm:1": entry }),
     );
     await take();
+    // The entry does not say when the chat was used last.
+    expect((await sessions.conversations(EVERYONE, ann))[0]?.activeAt).toBe(Date.UTC(2026, 2, 1, 10, 1));
     expect((await sessions.list(EVERYONE, { platform: "telegram" })).items.map(({ id }) => id)).toEqual([
       "s1",
     ]);
     const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, lastPromptTokens: 42_000, model: "m" };
     expect((await sessions.get(EVERYONE, "s1"))?.usage).toMatchObject(usage);
+  });
+});
+
+describe("a session that was removed here", () => {
+  it("comes again; unless a fork still shows a part of it, which is said", async () => {
+    transcript("s1", "a", "b");
+    await take();
+    await sessions.remove(EVERYONE, "s1");
+    expect((await take()).sessions).toMatchObject({ imported: 1 });
+    await sessions.fork(EVERYONE, "s1");
+    await sessions.remove(EVERYONE, "s1");
+    const report = await take();
+    expect(report).toMatchObject({ complete: true, sessions: { imported: 0, changed: 1 } });
+    expect(whys(report, "changed")).toEqual([expect.stringContaining("removed here")]);
   });
 });
 
@@ -415,6 +431,24 @@ describe("what cannot be read", () => {
     const report = await take();
     expect(whys(report, "newer")).toEqual([expect.stringContaining("schema 7 is newer than 6")]);
     expect((await sessions.messages(EVERYONE, "s1"))?.[0]?.extra).toEqual({ mood: "glad" });
+  });
+
+  it("is not what a newer version took back: it is kept, and not shown", async () => {
+    database((insert, db) => {
+      db.exec("alter table messages add column active integer not null default 1");
+      insert("sessions", row("s1"));
+      for (const [n, content] of ["a", "b", "c", "d"].entries())
+        insert("messages", said("s1", content, { timestamp: n, active: n === 1 || n === 2 ? 0 : 1 }));
+    }, 7);
+    await take();
+    expect(await textsOf("s1")).toEqual(["a", "d"]);
+    expect((await sessions.messages(EVERYONE, "s1"))?.map(({ extra }) => extra)).toEqual([
+      undefined,
+      { active: 0 },
+      { active: 0 },
+      undefined,
+    ]);
+    expect((await take()).sessions).toMatchObject({ unchanged: 1 });
   });
 
   it("is not what stands in the log of a database that is in use; and nothing there is touched", async () => {

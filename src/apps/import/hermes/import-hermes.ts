@@ -1,13 +1,12 @@
 import { relative } from "node:path";
-import { PostriderError } from "../../../core/errors.ts";
 import type { Asker } from "../../../core/owner.ts";
 import { bringIn, type Into, type Outcome } from "./bring-in.ts";
-import { type Chats, chatsOf } from "./chats.ts";
 import { findSources, type Sources } from "./find.ts";
 import { canonical, fingerprint } from "./fingerprint.ts";
-import { type Index, type IndexEntry, readIndex } from "./index-file.ts";
+import type { Index } from "./index-file.ts";
 import { instantsIn, type ReadInstant } from "./instants.ts";
-import type { Problem, Tell } from "./problem.ts";
+import { databaseOf, indexOf } from "./open-sources.ts";
+import { type Problem, problemToJson, short, type Tell, teller } from "./problem.ts";
 import { readSession } from "./read-session.ts";
 import {
   type Counts,
@@ -18,8 +17,9 @@ import {
   type Report,
   type ReportItem,
 } from "./report.ts";
-import { type Found, type Ready, sessionFrom, startOf } from "./session-mapping.ts";
-import { KNOWN_VERSION, openStateDatabase, type Row, type StateDatabase } from "./state-database.ts";
+import { type Found, type Ready, sessionFrom } from "./session-mapping.ts";
+import type { StateDatabase } from "./state-database.ts";
+import { type Survey, surveyOf } from "./survey.ts";
 
 export interface HermesImport {
   readonly path: string;
@@ -72,121 +72,12 @@ export async function importHermes(options: HermesImport): Promise<Report> {
       too_large: countOf(problems, "too_large"),
       missing_transcripts: countOf(problems, "missing"),
       complete: isComplete(problems),
-      problems,
+      problems: problems.map(problemToJson),
       items,
     };
   } finally {
     database?.close();
   }
-}
-
-const STRICT_KINDS: ReadonlySet<string> = new Set(["corrupt", "too_large", "file"]);
-
-function teller(problems: Problem[], strict: boolean): Tell {
-  return (problem) => {
-    problems.push(problem);
-    if (!strict || !STRICT_KINDS.has(problem.kind)) return;
-    const { file, line, why } = problem;
-    const place = line === undefined ? file : `${file}, ${file?.endsWith(".jsonl") ? "line" : "row"} ${line}`;
-    throw new PostriderError(
-      problem.kind === "too_large" ? "too_large" : "corrupt",
-      `${place}: ${why}. Nothing of that session was imported; without --strict it is skipped and reported.`,
-      { details: { ...problem } },
-    );
-  };
-}
-
-function indexOf({ path, index }: Sources, readInstant: ReadInstant, tell: Tell): Index {
-  if (index === undefined) return { entries: [], broken: [] };
-  const file = relative(path, index);
-  try {
-    const read = readIndex(index, readInstant);
-    for (const { key, why } of read.broken) tell({ kind: "corrupt", file, why: `${short(key)}: ${why}` });
-    return read;
-  } catch (error) {
-    if (error instanceof PostriderError && error.details.kind !== undefined) throw error;
-    const why = `the index cannot be read, so no chat goes on where it was: ${(error as Error).message}`;
-    tell({ kind: "file", file, why });
-    return { entries: [], broken: [] };
-  }
-}
-
-function databaseOf(
-  { path, database: file, transcripts, index }: Sources,
-  tell: Tell,
-): StateDatabase | undefined {
-  if (file === undefined) return undefined;
-  const name = relative(path, file) || file;
-  try {
-    const database = openStateDatabase(file);
-    const { version, damage } = database;
-    if (damage !== undefined) tell({ kind: "file", file: name, why: `not all of it can be read: ${damage}` });
-    if (version !== undefined && version > KNOWN_VERSION) {
-      const why = `schema ${version} is newer than ${KNOWN_VERSION}: columns that are not known are kept as they are`;
-      tell({ kind: "newer", file: name, why });
-    }
-    return database;
-  } catch (error) {
-    const isAll = transcripts.size === 0 && index === undefined;
-    if (
-      isAll ||
-      !(error instanceof PostriderError) ||
-      error.code !== "corrupt" ||
-      error.details.kind !== undefined
-    )
-      throw error;
-    tell({ kind: "file", file: name, why: error.message });
-    return undefined;
-  }
-}
-
-interface Survey {
-  /** In the order in which they began, so that titles are numbered alike in every run. */
-  readonly sessions: readonly Omit<Found, "messages">[];
-  readonly absent: readonly IndexEntry[];
-  readonly chats: Chats;
-}
-
-function surveyOf(
-  { transcripts }: Sources,
-  { entries }: Index,
-  database: StateDatabase | undefined,
-  readInstant: ReadInstant,
-): Survey {
-  const rows = database?.sessions ?? new Map<string, Row>();
-  const exists = ({ session }: IndexEntry): boolean => rows.has(session) || transcripts.has(session);
-  const present = entries.filter(exists);
-  const chats = chatsOf(present);
-  const newest = new Map<string, IndexEntry>();
-  for (const entry of present.toSorted((a, b) => (a.updatedAt ?? 0) - (b.updatedAt ?? 0)))
-    newest.set(entry.session, entry);
-  const sessions = [...new Set([...rows.keys(), ...transcripts.keys()])].map((id) => {
-    const head = { id, row: rows.get(id) ?? {}, entry: newest.get(id) };
-    const found = { ...head, conversations: chats.bySession.get(id) ?? [], user: userOf(rows, id) };
-    return { found, start: startOf(found, readInstant) ?? 0 };
-  });
-  return {
-    sessions: sessions
-      .toSorted((a, b) => a.start - b.start || (a.found.id < b.found.id ? -1 : 1))
-      .map(({ found }) => found),
-    absent: entries.filter((entry) => !exists(entry)),
-    chats,
-  };
-}
-
-/** The user of its row, else of the session that it continues: a session made by compression names none. */
-function userOf(rows: ReadonlyMap<string, Row>, id: string): string | undefined {
-  const seen = new Set<string>();
-  const source = rows.get(id)?.source;
-  for (let at = id; !seen.has(at); ) {
-    seen.add(at);
-    const row = rows.get(at);
-    if (row === undefined || row.source !== source) return undefined;
-    if (row.user_id !== null && row.user_id !== undefined && String(row.user_id).trim() !== "")
-      return String(row.user_id);
-    at = String(row.parent_session_id);
-  }
-  return undefined;
 }
 
 function tellOfChats(
@@ -244,7 +135,7 @@ async function takeOver(head: Omit<Found, "messages">, work: Work): Promise<Repo
   if (outcome !== undefined) tellOutcome(outcome, ready, counts, tell);
   return {
     id,
-    ...(id !== head.id && { original_id: head.id }),
+    original_id: id === head.id ? null : head.id,
     status: outcome?.status ?? "found",
     read_from: from,
     platform: ready.platform ?? null,
@@ -255,7 +146,7 @@ async function takeOver(head: Omit<Found, "messages">, work: Work): Promise<Repo
     transcript_only: from === "both" ? union.transcriptOnly : 0,
     hash: outcome?.hash ?? fingerprint(ready.messages.map(canonical)),
     conversations: (ready.conversations ?? []).length,
-    skipped: work.problems.slice(first),
+    skipped: work.problems.slice(first).map(problemToJson),
   };
 }
 
@@ -284,10 +175,4 @@ function tellOutcome(
       tell({ kind: "chat", session: id, why: `${platform} ${short(chatId)}: ${chat.why}` });
     }
   }
-}
-
-/** Names from outside on one line, and not the whole of a long one. */
-function short(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
-  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
 }

@@ -132,6 +132,16 @@ describe("a message of another system", () => {
     expect(new Set(blobs.map((blob) => blob.hash))).toEqual(new Set([hash]));
   });
 
+  it.each(["\0", "\u0001"])("keeps a list that stands as marked text in a row (%j)", (mark) => {
+    const content = `${mark}json:${JSON.stringify([{ type: "text", text: "look" }, "here"])}`;
+    expect(from({ role: "user", content }).message.parts).toEqual([
+      { type: "text", text: "look" },
+      { type: "text", text: "here" },
+    ]);
+    const broken = `${mark}json:[`;
+    expect(from({ role: "user", content: broken }).message.parts).toEqual([{ type: "text", text: broken }]);
+  });
+
   it("is refused by its code when it is larger than a message may be, or nested too deep", () => {
     const large = "x".repeat(MAX_PART_BYTES + 1);
     expect(() => from({ role: "user", content: large })).toThrow(

@@ -26,6 +26,8 @@ export function messageFrom(record: Fields, readInstant: ReadInstant): Mapped {
   const tool = text(toolName) ?? (role === "tool" ? text(rest.name) : undefined);
   const extra = present({
     ...rest,
+    // Said of every row by newer versions; only what was taken back is worth a word.
+    ...(rest.active === 1 && { active: undefined }),
     ...(role === "tool" && tool === rest.name && { name: undefined }),
     ...(role === "note" && { role: saidBy }),
     ...(at === undefined && { timestamp }),

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { NewMessage, Role } from "../../../core/message.ts";
 import { toolCallCount } from "../../../core/message.ts";
 import type { Status } from "./bring-in.ts";
-import type { Problem, ProblemKind } from "./problem.ts";
+import type { Problem, ProblemJson, ProblemKind } from "./problem.ts";
 
 /** One session of the source, and what became of it. */
 export interface ReportItem {
   readonly id: string;
   /** As the source calls it, where that cannot be an id here. */
-  readonly original_id?: string;
+  readonly original_id: string | null;
   readonly status: Status | "found";
   readonly read_from: "database" | "transcript" | "both";
   readonly platform: string | null;
@@ -21,7 +21,7 @@ export interface ReportItem {
   readonly transcript_only: number;
   readonly hash: string;
   readonly conversations: number;
-  readonly skipped: readonly Problem[];
+  readonly skipped: readonly ProblemJson[];
 }
 
 /** The result as JSON; docs/json.md describes each field. */
@@ -46,7 +46,7 @@ export interface Summary {
   readonly too_large: number;
   readonly missing_transcripts: number;
   readonly complete: boolean;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProblemJson[];
   /** Where the whole report is; null after a dry run. */
   readonly report: string | null;
 }

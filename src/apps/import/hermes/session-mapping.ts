@@ -6,6 +6,7 @@ import type { EndReason, SessionKind } from "../../../core/session.ts";
 import { cleanTitle, MAX_TITLE_LENGTH } from "../../../core/titles.ts";
 import type { ImportedConversation, ImportedSession } from "../../../core/transfer.ts";
 import { addUsage, emptyUsage, type Usage } from "../../../core/usage.ts";
+import type { SeqRange } from "../../../core/view.ts";
 import type { IndexEntry } from "./index-file.ts";
 import type { ReadInstant } from "./instants.ts";
 import { parseJson } from "./lossless-json.ts";
@@ -41,7 +42,7 @@ export function safeId(id: string): string {
 
 /** The session as it will be stored. Everything with no place of its own is kept in `config`. */
 export function sessionFrom(found: Found, readInstant: ReadInstant, now: number): Ready {
-  const { row, entry, conversations } = found;
+  const { row, entry } = found;
   const messages = withInstants(found.messages, startOf(found, readInstant) ?? 0);
   const modelConfig = objectIn(row.model_config);
   const endedAt = readInstant(row.ended_at);
@@ -59,7 +60,10 @@ export function sessionFrom(found: Found, readInstant: ReadInstant, now: number)
       ...(cwd !== undefined && { cwd }),
     },
     ...(account !== undefined && { account }),
-    conversations,
+    conversations: found.conversations.map((chat) =>
+      // The index does not say: then whoever spoke last did so there.
+      chat.activeAt > 0 ? chat : { ...chat, activeAt: messages.at(-1)?.at ?? 0 },
+    ),
     ...(audience !== undefined && { audience }),
     ...(origin !== undefined && { origin }),
     ...(platform !== undefined && { platform }),
@@ -71,11 +75,27 @@ export function sessionFrom(found: Found, readInstant: ReadInstant, now: number)
     blobs: [
       ...new Map(found.messages.flatMap(({ blobs }) => blobs.map((blob) => [blob.hash, blob]))).values(),
     ],
-    shows: messages.length === 0 ? [] : [{ from: 1, to: messages.length }],
-    hidden: [],
+    shows: rangesOf(messages, (message) => !isTakenBack(message)),
+    hidden: rangesOf(messages, isTakenBack),
     now,
     ...(text(row.title) !== undefined && { wantedTitle: String(row.title) }),
   };
+}
+
+/** Newer versions keep what was undone or compressed, marked as not active. */
+function isTakenBack({ extra }: NewMessage): boolean {
+  return extra?.active === 0 || extra?.active === false;
+}
+
+function rangesOf(messages: readonly NewMessage[], belongs: (message: NewMessage) => boolean): SeqRange[] {
+  const ranges: SeqRange[] = [];
+  for (const [place, message] of messages.entries()) {
+    const last = ranges.at(-1);
+    if (!belongs(message)) continue;
+    if (last?.to === place) ranges[ranges.length - 1] = { from: last.from, to: place + 1 };
+    else ranges.push({ from: place + 1, to: place + 1 });
+  }
+  return ranges;
 }
 
 /** When it began: as its row or entry says, or as its id does. */

@@ -48,6 +48,8 @@ export function openStateDatabase(file: string): StateDatabase {
     db = new Database(copy, { fileMustExist: true });
     // Takes in the log, so that all is in the one file.
     db.pragma("journal_mode = DELETE");
+    // The open file stays readable without its name, and nothing of it is left behind if this process is killed.
+    removeIfPossible(folder);
     return read(db, folder);
   } catch (error) {
     db?.close();
@@ -81,8 +83,6 @@ function read(db: Database.Database, folder: string): StateDatabase {
   const said = tables.has("messages")
     ? db.prepare("select * from messages where session_id = ? order by timestamp, id")
     : undefined;
-  // From here on nothing but this process can reach the copy, and nothing of it stays if this process is killed.
-  rmSync(folder, { recursive: true, force: true });
   return {
     version: typeof version === "number" ? version : undefined,
     sessions,
@@ -145,6 +145,11 @@ function withTexts(row: Row): Row {
     value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : value,
   ]);
   return Object.fromEntries(texts) as Row;
+}
+
+/** Where an open file cannot be removed, closing it comes first. */
+function removeIfPossible(folder: string): void {
+  if (process.platform !== "win32") rmSync(folder, { recursive: true, force: true });
 }
 
 /** The file and its log as they were at one moment: nobody wrote while they were copied. */

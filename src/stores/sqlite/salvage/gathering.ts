@@ -82,7 +82,7 @@ interface Tree {
 /** Where each tree begins: as the file says, else where Postrider's files have it. Tables come before indexes. */
 function treesOf(
   pages: Pages,
-  { tables, roots }: Known,
+  { tables, layouts }: Known,
   walk: (root: number, kind: "table", use: (cell: Cell) => void) => void,
 ): Tree[] {
   const written = new Map<string, { root: number; kind: Tree["kind"] }>();
@@ -94,7 +94,7 @@ function treesOf(
       written.set(name, { root, kind: isKeyed ? "index" : "table" });
     });
   }
-  for (const [name, root] of roots) {
+  for (const [name, root] of layouts.find((layout) => agrees(pages, tables, layout, written)) ?? []) {
     if (written.has(name)) continue;
     const kind = treePage(pages, root)?.kind;
     if (kind !== undefined) written.set(name, { root, kind: tables.get(name)?.kind ?? kind });
@@ -102,6 +102,27 @@ function treesOf(
   return [...written]
     .map(([name, tree]) => ({ name, ...tree }))
     .toSorted((a, b) => Number(tables.has(b.name)) - Number(tables.has(a.name)));
+}
+
+/** Whether every tree that can be looked at begins where the layout says, with rows of the right form. */
+function agrees(
+  pages: Pages,
+  tables: Known["tables"],
+  layout: ReadonlyMap<string, number>,
+  written: ReadonlyMap<string, { readonly root: number }>,
+): boolean {
+  return [...layout].every(([name, root]) => {
+    const known = written.get(name);
+    if (known !== undefined) return known.root === root;
+    const [table, page] = [tables.get(name), treePage(pages, root)];
+    if (table === undefined || page === undefined) return true;
+    return page.kind === table.kind && page.cells.every((cell) => isRowOf(table, cell));
+  });
+}
+
+function isRowOf(table: Table, cell: Cell): boolean {
+  const record = decode(cell);
+  return record === undefined || fits(table, record);
 }
 
 function sequence(record: Columns | undefined, sequences: Map<string, number>): void {

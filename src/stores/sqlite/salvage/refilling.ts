@@ -61,13 +61,28 @@ export function refill(db: Db): Refilling {
 /** The values as the new database takes them. Of what is cut only a message can be kept: its words have a beginning. */
 function readied({ table, values, rowid, cutAt }: Row): Value[] | undefined {
   const ready = values.map((value, index) => (table.columns[index]?.isRowid ? (rowid ?? null) : value));
+  if (withJson(table, ready) === undefined) return undefined;
   if (table.name === "messages") return message(table, ready, cutAt);
   if (cutAt !== undefined) return undefined;
+  const set = (column: string, value: Value): void => {
+    ready[table.columns.findIndex(({ name }) => name === column)] = value;
+  };
   if (table.name === "leases") {
-    ready[table.columns.findIndex(({ name }) => name === "runner")] = null;
-    ready[table.columns.findIndex(({ name }) => name === "until")] = 0;
+    set("runner", null);
+    set("until", 0);
   }
+  // What waits without its words cannot be answered.
+  if (
+    table.name === "inbox" &&
+    valueIn(table, ready, "state") === 0 &&
+    valueIn(table, ready, "message") === null
+  )
+    set("state", 3);
   return ready;
+}
+
+function valueIn({ columns }: Table, values: readonly Value[], column: string): Value | undefined {
+  return values[columns.findIndex(({ name }) => name === column)];
 }
 
 function message(table: Table, ready: Value[], cutAt: number | undefined): Value[] | undefined {
@@ -76,18 +91,43 @@ function message(table: Table, ready: Value[], cutAt: number | undefined): Value
   if (typeof id !== "number" || id < SEQ_BITS || id % SEQ_BITS === 0) return undefined;
   if (cutAt !== undefined && cutAt < at("text")) return undefined;
   if (cutAt === at("text")) ready[at("text")] = `${text ?? ""}${CUT_MARK}`;
-  for (const column of ["parts", "meta"]) if (!isJson(ready[at(column)])) ready[at(column)] = null;
   return ready;
 }
 
-function isJson(value: Value | undefined): boolean {
+/** Columns that are read as JSON. One that is none any more is left out, or its row where it must be there. */
+const JSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  messages: ["parts", "meta"],
+  sessions: ["origin", "config"],
+  inbox: ["message", "source"],
+  turns: ["target"],
+  deliveries: ["target", "parts"],
+};
+
+function withJson({ name, columns }: Table, ready: Value[]): Value[] | undefined {
+  for (const column of JSON_COLUMNS[name] ?? []) {
+    const at = columns.findIndex((one) => one.name === column);
+    if (isJson(column, ready[at])) continue;
+    if (columns[at]?.isRequired) return undefined;
+    ready[at] = null;
+  }
+  return ready;
+}
+
+/** A list of objects for parts, an object for everything else; of a waiting message, one with parts. */
+function isJson(column: string, value: Value | undefined): boolean {
   if (value === null || value === undefined) return true;
   try {
-    JSON.parse(String(value));
-    return true;
+    const parsed: unknown = JSON.parse(String(value));
+    if (column === "parts") return Array.isArray(parsed) && parsed.every(isObject);
+    if (!isObject(parsed)) return false;
+    return column !== "message" || Array.isArray((parsed as { parts?: unknown }).parts);
   } catch {
     return false;
   }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function insert(db: Db, { name, columns }: Table, values: readonly Value[]): boolean {

@@ -100,6 +100,7 @@ function readInto(work: string, unfinished: string, now: number): Omit<Salvaged,
       throw new PostriderError("corrupt", "Nothing of a Postrider database could be read in that file.");
     raiseSequences(db, found);
     const losses = lossesIn(db);
+    db.pragma("foreign_keys = ON");
     const mended: string[] = [];
     mendDatabase(db, now, (text) => mended.push(text));
     mended.push(...dropContradictions(db), rebuildIndex(db));

@@ -19,8 +19,8 @@ export interface Table {
 
 export interface Known {
   readonly tables: ReadonlyMap<string, Table>;
-  /** Where each tree begins in a file that was made by this Postrider: names of tables and indexes by page. */
-  readonly roots: ReadonlyMap<string, number>;
+  /** Where each tree begins, by the name of its table or index: in a file as it was made, and in one written anew. */
+  readonly layouts: readonly ReadonlyMap<string, number>[];
 }
 
 /** What this Postrider's files consist of, learnt from a new one. */
@@ -28,7 +28,16 @@ export function knownTables(): Known {
   const db = new Database(":memory:");
   try {
     for (const migration of MIGRATIONS) db.exec(migration);
-    const roots = db.prepare("select name, rootpage from sqlite_schema where rootpage > 0").raw().all();
+    const layout = (): Map<string, number> =>
+      new Map(
+        db.prepare("select name, rootpage from sqlite_schema where rootpage > 0").raw().all() as [
+          string,
+          number,
+        ][],
+      );
+    const made = layout();
+    db.exec("vacuum");
+    const layouts = [made, layout()];
     const listed = db
       .prepare("select name, wr from pragma_table_list where schema = 'main' and type = 'table'")
       .all() as { name: string; wr: number }[];
@@ -38,7 +47,7 @@ export function knownTables(): Known {
         name,
         { name, kind: wr === 1 ? "index" : "table", columns: columnsOf(db, name, wr === 1) },
       ]);
-    return { tables: new Map(tables), roots: new Map(roots as [string, number][]) };
+    return { tables: new Map(tables), layouts };
   } finally {
     db.close();
   }

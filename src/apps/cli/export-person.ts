@@ -1,0 +1,162 @@
+import { appendFileSync, rmSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { messageToJson } from "../../core/json.ts";
+import type { PersonData } from "../../core/person.ts";
+import { sourceToJson } from "../../core/source.ts";
+import type { Store } from "../../ports/store.ts";
+import { exportSession } from "../../sessions/export.ts";
+import { storeError } from "../../stores/sqlite/failure.ts";
+import { fileExists, giveName, isThere, makePrivateFile, unfinishedName } from "../../stores/sqlite/files.ts";
+import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
+import { say, sayJson } from "./io.ts";
+import { withStore } from "./opening.ts";
+import { noPerson, personNamed } from "./person-argument.ts";
+
+const everyone = { everyone: true } as const;
+
+/** Everything of one person, in a file that can be read without Postrider. */
+export const exportPerson: Command = defineCommand({
+  name: "export-person",
+  takes: "PERSON FILE",
+  words: [2, 2],
+  about:
+    "Writes everything of one person into one file, a JSON value on each line: who they are, their sessions with\nattachments, what they said in shared chats, and what else names them. PERSON is an id (owner, p_…) or an account\n(telegram:42).",
+  options: {
+    force: { type: "flag", help: "take the place of a file that is there" },
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider export-person telegram:42 alice.jsonl", "everything of whoever this is"],
+    ["postrider export-person owner me.jsonl", "everything of yours"],
+  ],
+  async run({ words: [who = "", given = ""], values }, io) {
+    const file = resolve(given);
+    const written = await withStore(io, async ({ store }) => {
+      const data = await personNamed(store, who);
+      if (data === undefined) throw noPerson(who);
+      if (!values.force && isThere(file)) throw fileExists(file);
+      return { person: data.person, ...(await writeFile(store, data, file, values.force, io.now())) };
+    });
+    const result = { ...written, file, bytes: statSync(file).size };
+    if (values.json) return sayJson(io, result);
+    say(
+      io,
+      `${file}: ${result.sessions} sessions, ${result.messages} messages, ${result.elsewhere} messages in shared chats.`,
+    );
+  },
+});
+
+interface Written {
+  readonly sessions: number;
+  readonly messages: number;
+  readonly elsewhere: number;
+}
+
+async function writeFile(
+  store: Store,
+  data: PersonData,
+  file: string,
+  overwrite: boolean,
+  now: number,
+): Promise<Written> {
+  const unfinished = unfinishedName(file);
+  const line = (value: unknown): void => appendFileSync(unfinished, `${JSON.stringify(value)}\n`);
+  let messages = 0;
+  let sessions = 0;
+  try {
+    makePrivateFile(unfinished);
+    line(headerOf(data, now));
+    for await (const id of sessionsOf(store, data.person)) {
+      const exported = await exportSession(store, everyone, id);
+      if (exported === undefined) continue; // removed since it was listed
+      line(exported);
+      sessions += 1;
+      messages += exported.messages.length;
+    }
+    for (const row of rowsOf(data)) line(row);
+    giveName(unfinished, file, overwrite);
+    return { sessions, messages, elsewhere: data.elsewhere.length };
+  } catch (error) {
+    throw storeError(error, file);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+async function* sessionsOf(store: Store, owner: string): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({
+      asker: everyone,
+      owner,
+      archived: "both",
+      limit: 500,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { id } of page.items) yield id;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+function headerOf({ person, name, createdAt, accounts, counts }: PersonData, now: number) {
+  return {
+    format: "postrider.person",
+    version: 1,
+    exported_at: now,
+    person,
+    name: name ?? null,
+    created_at: createdAt,
+    accounts: accounts.map((account) => ({
+      platform: account.platform,
+      id: account.id ?? null,
+      alt_id: account.altId ?? null,
+      name: account.name ?? null,
+      created_at: account.createdAt,
+    })),
+    counts,
+  };
+}
+
+/** One line each; `kind` says what it is. */
+function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
+  for (const message of data.elsewhere) yield { kind: "said_elsewhere", message: messageToJson(message) };
+  for (const one of data.conversations) {
+    yield {
+      kind: "conversation",
+      number: one.number,
+      platform: one.platform,
+      chat_type: one.chatType,
+      chat_id: one.chatId,
+      thread_id: one.threadId ?? null,
+      session: one.session,
+      active_at: one.activeAt,
+    };
+  }
+  for (const one of data.decisions) yield { kind: "decision", ...one };
+  for (const { platform, chatId, messageId, at, state, message } of data.inbox) {
+    yield {
+      kind: "inbox",
+      platform,
+      chat_id: chatId,
+      message_id: messageId,
+      at,
+      state,
+      message: message === undefined ? null : messageToJson(message),
+    };
+  }
+  for (const { session, state, startedAt, endedAt, target } of data.turns) {
+    const times = { started_at: startedAt, ended_at: endedAt ?? null };
+    yield { kind: "turn", session, state, ...times, target: sourceToJson(target) };
+  }
+  for (const { session, state, createdAt, target, parts } of data.deliveries) {
+    const said = messageToJson({ role: "assistant", parts }).parts;
+    yield {
+      kind: "delivery",
+      session,
+      state,
+      created_at: createdAt,
+      target: sourceToJson(target),
+      parts: said,
+    };
+  }
+}

@@ -1,0 +1,53 @@
+import { relative } from "node:path";
+import { PostriderError } from "../../../core/errors.ts";
+import type { Sources } from "./find.ts";
+import { type Index, readIndex } from "./index-file.ts";
+import type { ReadInstant } from "./instants.ts";
+import { short, type Tell } from "./problem.ts";
+import { KNOWN_VERSION, openStateDatabase, type StateDatabase } from "./state-database.ts";
+
+/** The index; empty, and told, when it cannot be read: the sessions are there without it. */
+export function indexOf({ path, index }: Sources, readInstant: ReadInstant, tell: Tell): Index {
+  if (index === undefined) return { entries: [], broken: [] };
+  const file = relative(path, index);
+  try {
+    const read = readIndex(index, readInstant);
+    for (const { key, why } of read.broken) tell({ kind: "corrupt", file, why: `${short(key)}: ${why}` });
+    return read;
+  } catch (error) {
+    if (error instanceof PostriderError && error.details.kind !== undefined) throw error;
+    const why = `the index cannot be read, so no chat goes on where it was: ${(error as Error).message}`;
+    tell({ kind: "file", file, why });
+    return { entries: [], broken: [] };
+  }
+}
+
+/** The database; `undefined`, and told, when it cannot be read and there is something else to read. */
+export function databaseOf(
+  { path, database: file, transcripts, index }: Sources,
+  tell: Tell,
+): StateDatabase | undefined {
+  if (file === undefined) return undefined;
+  const name = relative(path, file) || file;
+  try {
+    const database = openStateDatabase(file);
+    const { version, damage } = database;
+    if (damage !== undefined) tell({ kind: "file", file: name, why: `not all of it can be read: ${damage}` });
+    if (version !== undefined && version > KNOWN_VERSION) {
+      const why = `schema ${version} is newer than ${KNOWN_VERSION}: columns that are not known are kept as they are`;
+      tell({ kind: "newer", file: name, why });
+    }
+    return database;
+  } catch (error) {
+    const isAll = transcripts.size === 0 && index === undefined;
+    if (
+      isAll ||
+      !(error instanceof PostriderError) ||
+      error.code !== "corrupt" ||
+      error.details.kind !== undefined
+    )
+      throw error;
+    tell({ kind: "file", file: name, why: error.message });
+    return undefined;
+  }
+}

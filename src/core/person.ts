@@ -1,0 +1,105 @@
+import type { Message, NewMessage, Part } from "./message.ts";
+import type { PersonId } from "./owner.ts";
+import type { Source } from "./source.ts";
+
+/** A person by id, or by one of their accounts. */
+export type PersonName =
+  | { readonly person: PersonId }
+  | { readonly platform: string; readonly account: string };
+
+/** One id on one platform. */
+export interface Account {
+  readonly platform: string;
+  readonly id?: string;
+  readonly altId?: string;
+  readonly name?: string;
+  readonly createdAt: number;
+}
+
+/** How much there is of a person. */
+export interface PersonCounts {
+  readonly accounts: number;
+  /** Their own sessions, and the messages in them. */
+  readonly sessions: number;
+  readonly messages: number;
+  /** What they said in sessions that belong to a chat or to someone else. */
+  readonly elsewhere: number;
+  readonly attachments: number;
+  readonly conversations: number;
+  readonly decisions: number;
+  readonly inbox: number;
+  readonly turns: number;
+  readonly deliveries: number;
+}
+
+/** Everything of a person but their own sessions, which are read as sessions are. */
+export interface PersonData {
+  readonly person: PersonId;
+  readonly name?: string;
+  readonly createdAt: number;
+  readonly accounts: readonly Account[];
+  readonly counts: PersonCounts;
+  readonly elsewhere: readonly Message[];
+  readonly conversations: readonly PersonConversation[];
+  readonly decisions: readonly {
+    readonly conversation: number;
+    readonly at: number;
+    readonly decision: string;
+  }[];
+  readonly inbox: readonly PersonInbox[];
+  readonly turns: readonly PersonTurn[];
+  readonly deliveries: readonly PersonDelivery[];
+}
+
+export interface PersonConversation {
+  readonly number: number;
+  readonly platform: string;
+  readonly chatType: string;
+  readonly chatId: string;
+  readonly threadId?: string;
+  readonly session: string;
+  readonly activeAt: number;
+}
+
+export interface PersonInbox {
+  readonly platform: string;
+  readonly chatId: string;
+  readonly messageId: string;
+  readonly at: number;
+  readonly state: "waiting" | "running" | "done" | "cancelled";
+  /** Only while it waits: then it is in the session. */
+  readonly message?: NewMessage;
+}
+
+export interface PersonTurn {
+  readonly session: string;
+  readonly state: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly target: Source;
+}
+
+export interface PersonDelivery {
+  readonly session: string;
+  readonly state: string;
+  readonly createdAt: number;
+  readonly target: Source;
+  readonly parts: readonly Part[];
+}
+
+/** Whether a source, or what a message says of its origin, names one of these accounts. */
+export function isFrom(
+  accounts: readonly Pick<Account, "platform" | "id" | "altId">[],
+  from: { readonly platform?: string; readonly userId?: string; readonly userIdAlt?: string } | undefined,
+): boolean {
+  if (from === undefined) return false;
+  const ids = [from.userId, from.userIdAlt].filter((id) => id !== undefined);
+  return accounts.some(
+    ({ platform, id, altId }) => platform === from.platform && ids.some((one) => one === id || one === altId),
+  );
+}
+
+/** A source with nothing of who spoke. */
+export function nameless({ userId: _, userName: _n, userIdAlt: _a, ...place }: Source): Source {
+  return place;
+}

@@ -1,0 +1,142 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Message } from "./message.ts";
+import { text } from "./message.ts";
+import type { Session } from "./session.ts";
+import { clockTime, transcript } from "./transcript.ts";
+import { emptyUsage } from "./usage.ts";
+
+/** Half an hour before the clocks in Berlin went from two to three. */
+const AT = Date.UTC(2026, 2, 29, 0, 30);
+const HOUR = 3_600_000;
+
+const session: Session = {
+  id: "20260329_013000_00000001",
+  handle: "k7f",
+  kind: "chat",
+  profile: "main",
+  owner: "owner",
+  title: "Über die Post",
+  messageCount: 2,
+  humanCount: 1,
+  toolCallCount: 0,
+  createdAt: AT,
+  lastAt: AT,
+  usage: emptyUsage(),
+};
+
+function said(role: Message["role"], words: string, more: Partial<Message> = {}): Message {
+  return { session: session.id, seq: 1, at: AT, role, parts: words === "" ? [] : [text(words)], ...more };
+}
+
+describe("a session as a document", () => {
+  it("has its title, what it is, and what was said, by whom and when", () => {
+    const { title: _, ...untitled } = session;
+    expect(
+      transcript(
+        session,
+        [said("user", "hello"), said("assistant", "*hi*", { at: AT + HOUR })],
+        "Europe/Berlin",
+      ),
+    ).toBe(
+      `# Über die Post
+
+- session: 20260329_013000_00000001 (k7f)
+- begun: 2026-03-29 01:30 (Europe/Berlin)
+- messages: 2
+
+## You, 2026-03-29 01:30
+
+hello
+
+## Agent, 2026-03-29 03:30
+
+*hi*
+`,
+    );
+    const source = { platform: "local", chatType: "dm", chatId: "cli" };
+    const document = transcript({ ...untitled, origin: source }, [], "UTC");
+    expect(document).toMatch(/^# Session k7f\n/);
+    expect(document).toContain("- platform: local\n- messages: 0\n");
+  });
+
+  it("names who spoke, on one line, where the platform told", () => {
+    const from = (userName: string) =>
+      transcript(session, [said("user", "x", { origin: { userName } })], "UTC");
+    expect(from("Ann\n## Agent")).toContain("## Ann ## Agent, 2026");
+    expect(from(" ")).toContain("## You, 2026");
+    expect(transcript(session, [said("note", "x", { origin: { userName: "Ann" } })], "UTC")).toContain(
+      "## Note, ",
+    );
+  });
+
+  it("marks an answer that was stopped", () => {
+    const document = transcript(
+      session,
+      [said("assistant", "half", { origin: { interrupted: true } })],
+      "UTC",
+    );
+    expect(document).toContain("## Agent, 2026-03-29 00:30, stopped\n\nhalf\n");
+  });
+
+  it("ends a code block that was left open, so that what follows is no code", () => {
+    const whole = "```js\nlet a;\n```";
+    for (const [words, ending] of [
+      ["```js\nlet a;", "let a;\n```\n"],
+      ["~~~~\n```\n~~~", "~~~\n~~~~\n"],
+      [whole, "let a;\n```\n"],
+      ["`` ` `` and ```not a block``` here", "here\n"],
+      ["```not a block``` here", "here\n"],
+      [`${whole}\n\n  \`\`\`\nx`, "x\n```\n"],
+    ])
+      expect(transcript(session, [said("assistant", words ?? "")], "UTC").endsWith(ending ?? "")).toBe(true);
+  });
+
+  it("shows a tool's output as it is, in a fence longer than any in it", () => {
+    const tool = said("tool", "````\n# not a title\n````", { toolName: "cat", toolCallId: "1" });
+    expect(transcript(session, [tool], "UTC")).toContain(
+      "## Tool cat, 2026-03-29 00:30\n\n`````\n````\n# not a title\n````\n`````\n",
+    );
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("`", "\n", "a", "~"), { maxLength: 30 }), (pieces) => {
+        const words = pieces.join("");
+        const document = transcript(session, [said("tool", words), said("user", "after")], "UTC");
+        const [, fence = ""] = /## Tool, [^\n]*\n\n(`+)\n/.exec(document) ?? [];
+        expect(fence.length).toBeGreaterThan(2);
+        expect(words).not.toContain(fence);
+        expect(document).toContain(`${fence}\n${words}\n${fence}\n\n## You`);
+      }),
+    );
+  });
+
+  it("shows what was called with what, and what was attached", () => {
+    const call = said("assistant", "", {
+      toolCalls: [{ id: "1", name: "read", arguments: { path: "a`b" } }],
+    });
+    const bytes = { blob: "ab".repeat(32), mimeType: "image/png", size: 3 };
+    const attached = said("user", "look", {
+      parts: [
+        text("look"),
+        { type: "image", ...bytes },
+        { type: "file", ...bytes, name: "plan.pdf" },
+        { type: "resource", uri: "file:///a" },
+      ],
+    });
+    const document = transcript(session, [call, attached], "UTC");
+    expect(document).toContain(
+      '## Agent, 2026-03-29 00:30\n\nCalls read:\n\n```json\n{\n  "path": "a`b"\n}\n```\n',
+    );
+    expect(document).toContain(
+      "look\n\n*image: image/png, 3 bytes*\n\n*file: plan.pdf, 3 bytes*\n\n*resource: file:///a*\n",
+    );
+  });
+});
+
+describe("the wall clock", () => {
+  it("is that of the zone, also across the change to summer time", () => {
+    expect(clockTime(AT, "UTC")).toBe("2026-03-29 00:30");
+    expect(clockTime(AT + HOUR, "Europe/Berlin")).toBe("2026-03-29 03:30");
+    expect(clockTime(AT, "Asia/Kathmandu")).toBe("2026-03-29 06:15");
+    expect(clockTime(AT, "America/New_York")).toBe("2026-03-28 20:30");
+  });
+});

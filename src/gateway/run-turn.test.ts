@@ -1,0 +1,310 @@
+import { describe, expect, it } from "vitest";
+import { look } from "../../test/support/database.ts";
+import { deadRunner, heldAgent, me } from "../../test/support/talking.ts";
+import { echo } from "../agents/echo.ts";
+import { script } from "../agents/script.ts";
+import { resetNote } from "../core/context-prompt.ts";
+import { type Message, text, textOf } from "../core/message.ts";
+import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
+import { localSource } from "../core/source.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Agent, AgentEvent } from "../ports/agent.ts";
+import { routingOf } from "../sessions/routing.ts";
+import { DAY, type Home, openHome } from "../sessions/test-home.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
+
+const never = new AbortController().signal;
+let numbers = 0;
+
+async function accept(home: Home, words: string, runner = localRunner()) {
+  const { store, clock } = home;
+  await store.beat({ runner, now: clock.now() });
+  numbers += 1;
+  const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
+  const accepted = await store.accept({
+    ...routingOf(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
+    messageId: `m${numbers}`,
+    message: { role: "user", parts: [text(words)] },
+    claim: { runner: runner.id, take: "one" },
+  });
+  if (accepted.duplicate) throw new Error("taken for a duplicate");
+  return { ...accepted, runner: runner.id };
+}
+
+/** A turn that has begun with these words. */
+async function begin(home: Home, words: string): Promise<Turn> {
+  const { turn } = await accept(home, words);
+  if (turn === undefined) throw new Error("the session was not free");
+  return turn;
+}
+
+function run(home: Home, turn: Turn, agent: Agent, more: Partial<TurnRun> = {}): Promise<TurnEnd> {
+  const { store, clock } = home;
+  return runTurn(turn, { store, agent, clock, next: () => undefined, signal: never, ...more });
+}
+
+async function shown({ sessions }: Home, session: string): Promise<readonly Message[]> {
+  return (await sessions.history(me, session)) ?? [];
+}
+
+const turnsIn = ({ file }: Home): unknown[] =>
+  look(file, (db) => db.prepare("select state from turns order by n").pluck().all());
+const holderOf = ({ file }: Home): unknown =>
+  look(file, (db) => db.prepare("select lease_holder from sessions").pluck().get());
+
+describe("a turn", () => {
+  it("stores the answer, says what is to be answered and how it comes, and lets the session go", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    const [begun, events]: [string[], AgentEvent[]] = [[], []];
+    const end = await run(home, turn, echo, {
+      begun: (inputs) => begun.push(...inputs.map(textOf)),
+      event: (event) => events.push(event),
+    });
+    expect(end).toEqual({ outcome: "done", text: "You said: hello", seqs: [2], deliveries: [] });
+    expect(begun).toEqual(["hello"]);
+    expect(events.map((event) => event.type === "text" && event.text)).toEqual(["You ", "said: ", "hello"]);
+    const [, answer] = await shown(home, turn.session);
+    expect(answer).toMatchObject({ role: "assistant", seq: 2, parts: [text("You said: hello")] });
+    expect(answer?.origin).toBeUndefined();
+    expect([turnsIn(home), holderOf(home)]).toEqual([["done"], null]);
+  });
+
+  it("gives the agent what the session shows, valid for every provider, what is to be answered last", async () => {
+    const home = await openHome();
+    const first = await begin(home, "one");
+    await run(home, first, script({ answers: [{ say: [{ fail: "no" }] }] }));
+    const agent = heldAgent();
+    const turn = await begin(home, "two");
+    const ending = run(home, turn, agent);
+    const held = await agent.asked();
+    expect(held.turn.session).toBe(turn.session);
+    // The failed answer has no words: no provider would take it.
+    expect(held.turn.history.map(textOf)).toEqual(["one", "two"]);
+    held.end();
+    expect(await ending).toMatchObject({ outcome: "done", text: "" });
+    expect((await shown(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
+  });
+
+  it("that is stopped keeps what had arrived, marked, and nothing that comes later", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "tell me");
+    const abort = new AbortController();
+    const agent = heldAgent({ deaf: true });
+    const ending = run(home, turn, agent, {
+      signal: abort.signal,
+      event: () => abort.abort(),
+    });
+    const held = await agent.asked();
+    await held.say("Once upon ");
+    held.send({ type: "text", text: "a time" }, { type: "usage", usage: { inputTokens: 4 } });
+    held.break(new Error("aborted"));
+    expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once upon " });
+    const [, answer] = await shown(home, turn.session);
+    expect(answer).toMatchObject({ parts: [text("Once upon ")], origin: { interrupted: true } });
+    expect(answer?.extra).toBeUndefined();
+    // What a stopped model has used is counted all the same.
+    expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(4);
+    expect(turnsIn(home)).toEqual(["interrupted"]);
+  });
+
+  it("that is stopped does not wait for an agent that does not listen", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "tell me");
+    const abort = new AbortController();
+    const agent = heldAgent({ deaf: true });
+    const ending = run(home, turn, agent, { signal: abort.signal, event: () => abort.abort() });
+    await (await agent.asked()).say("Once");
+    expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once" });
+  });
+
+  it("that fails keeps what had arrived, and why", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    const end = await run(
+      home,
+      turn,
+      script({ answers: [{ say: ["Well, ", { fail: "The line is dead." }] }] }),
+    );
+    expect(end).toMatchObject({ outcome: "failed", text: "Well, ", reason: "The line is dead." });
+    const [, answer] = await shown(home, turn.session);
+    expect(answer).toMatchObject({
+      parts: [text("Well, ")],
+      finishReason: "error",
+      extra: { error: "The line is dead." },
+      origin: { interrupted: true },
+    });
+    expect([turnsIn(home), holderOf(home)]).toEqual([["failed"], null]);
+  });
+
+  it.each([
+    [new Error("no key"), "no key"],
+    ["no key", "no key"],
+    [undefined, "undefined"],
+    [null, "null"],
+  ])("is not left open by an agent that throws %s", async (thrown, reason) => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    const agent = heldAgent();
+    const heard: AgentEvent[] = [];
+    const ending = run(home, turn, agent, { event: (event) => heard.push(event) });
+    const held = await agent.asked();
+    await held.say("So far");
+    held.break(thrown);
+    expect(await ending).toMatchObject({
+      outcome: "failed",
+      text: "So far",
+      reason: `The agent failed: ${reason}`,
+    });
+    expect(heard.at(-1)).toEqual({ type: "failed", reason: `The agent failed: ${reason}` });
+    expect((await shown(home, turn.session)).map(textOf)).toEqual(["hello", "So far"]);
+    expect(turnsIn(home)).toEqual(["failed"]);
+  });
+
+  it("is not left open by an agent that throws before it has begun, or uses what cannot be", async () => {
+    const home = await openHome();
+    const broken: Agent = {
+      name: "broken",
+      run: () => {
+        throw new Error("not configured");
+      },
+    };
+    expect(await run(home, await begin(home, "a"), broken)).toMatchObject({ outcome: "failed" });
+    const agent = heldAgent();
+    const turn = await begin(home, "b");
+    const ending = run(home, turn, agent);
+    const held = await agent.asked();
+    await held.say("fine");
+    held.send({ type: "usage", usage: { inputTokens: -1 } });
+    held.end();
+    expect(await ending).toMatchObject({ outcome: "failed", text: "fine" });
+    expect((await shown(home, turn.session)).map(textOf)).toEqual(["a", "", "b", "fine"]);
+  });
+
+  it("keeps half a character from the database", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    await run(home, turn, script({ answers: [{ say: ["a\ud83d", "\ude42b\ud83d"] }] }));
+    expect((await shown(home, turn.session)).map(textOf)).toEqual(["hello", "a🙂b\ufffd"]);
+  });
+
+  it("records what was used, all of it when there were several calls", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const turn = await begin(home, "hello");
+    const ending = run(home, turn, agent);
+    const held = await agent.asked();
+    held.send(
+      {
+        type: "usage",
+        usage: { inputTokens: 10, outputTokens: 1, lastPromptTokens: 10, costUsd: 0.5, costStatus: "exact" },
+      },
+      { type: "usage", usage: { inputTokens: 20, outputTokens: 2, lastPromptTokens: 20, model: "m" } },
+    );
+    held.end();
+    await ending;
+    expect((await home.sessions.get(me, turn.session))?.usage).toMatchObject({
+      inputTokens: 30,
+      outputTokens: 3,
+      totalTokens: 33,
+      lastPromptTokens: 20,
+      costUsd: 0.5,
+      costStatus: "exact",
+      model: "m",
+    });
+  });
+
+  it("takes up what waits behind it, in the commit that ends it, unless nothing more is to begin", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "one");
+    const { runner } = await accept(home, "two");
+    await accept(home, "three");
+    const end = await run(home, turn, echo, { next: () => ({ runner, take: "one" }) });
+    expect(end.next).toMatchObject({ session: turn.session, inputs: [3] });
+    expect(turnsIn(home)).toEqual(["done", "running"]);
+    if (end.next === undefined) throw new Error("nothing was taken up");
+    const last = await run(home, end.next, echo);
+    expect(last.next).toBeUndefined();
+    const waiting = await home.store.waiting({ asker: me, session: turn.session });
+    expect(waiting.map(textOf)).toEqual(["three"]);
+  });
+
+  it("tells the model of a fresh start once, and it is not lost by a crash before it was told", async () => {
+    const home = await openHome();
+    await run(home, await begin(home, "before"), echo);
+    home.clock.pass(2 * DAY);
+    const dead = deadRunner();
+    const fallen = await accept(home, "after", dead);
+    expect(fallen.fresh).toMatchObject({ reason: "idle", noteDue: true, noticeDue: true });
+
+    // Its process is gone; whoever takes the turn up knows nothing of the fresh start.
+    const runner = localRunner();
+    await home.store.beat({ runner, now: home.clock.now() });
+    const by = { runner: runner.id, take: "one" } as const;
+    const again = await home.store.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
+    if (again === undefined) throw new Error("the turn was not taken up");
+    expect(again.attempt).toBe(2);
+    await run(home, again, echo);
+
+    const notes: (string | undefined)[] = [];
+    for (const words of ["one", "two"]) {
+      const { turn, fresh } = await accept(home, words);
+      const agent = heldAgent();
+      if (turn === undefined) throw new Error("the session was not free");
+      const ending = run(home, turn, agent, fresh === undefined ? {} : { fresh });
+      const held = await agent.asked();
+      notes.push(held.turn.note);
+      held.end();
+      await ending;
+    }
+    expect(notes).toEqual([resetNote("idle"), undefined]);
+  });
+
+  it("that brought its process down twice is not tried a third time, and the person is told", async () => {
+    const home = await openHome();
+    const { session } = await accept(home, "fatal", deadRunner());
+    for (const expected of [2, 3]) {
+      const runner = expected === 3 ? localRunner() : deadRunner();
+      await home.store.beat({ runner, now: home.clock.now() });
+      const turn = await home.store.claim({
+        session: session.id,
+        runner: runner.id,
+        take: "one",
+        now: home.clock.now(),
+      });
+      expect(turn?.attempt).toBe(expected);
+      if (turn === undefined || expected < 3) continue;
+      const agent: Agent = {
+        name: "fatal",
+        run: () => {
+          throw new Error("must not be asked");
+        },
+      };
+      expect(await run(home, turn, agent)).toMatchObject({
+        outcome: "failed",
+        reason: "Postrider ended 2 times while this was being answered, so it was not tried again.",
+      });
+    }
+    expect((await shown(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  it("that another runner has taken over stores nothing", async () => {
+    const home = await openHome();
+    const { session, turn } = await accept(home, "hello", deadRunner());
+    if (turn === undefined) throw new Error("the session was not free");
+    const runner = localRunner();
+    await home.store.beat({ runner, now: home.clock.now() });
+    const taken = await home.store.claim({
+      session: session.id,
+      runner: runner.id,
+      take: "one",
+      now: home.clock.now(),
+    });
+    await expect(run(home, turn, echo)).rejects.toMatchObject({ code: "stale_fence" });
+    expect((await shown(home, session.id)).map(textOf)).toEqual(["hello"]);
+    if (taken === undefined) throw new Error("the turn was not taken up");
+    await run(home, taken, echo);
+    expect((await shown(home, session.id)).map(textOf)).toEqual(["hello", "You said: hello"]);
+  });
+});

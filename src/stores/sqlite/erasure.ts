@@ -1,0 +1,258 @@
+import { type NewMessage, ROLES, toolCallCount } from "../../core/message.ts";
+import { chatOf } from "../../core/owner.ts";
+import { nameless } from "../../core/person.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import { indexedText } from "../../core/search-terms.ts";
+import type { Source } from "../../core/source.ts";
+import type { ErasePerson } from "../../ports/store.ts";
+import type { Db } from "./connection.ts";
+import {
+  accountsOf,
+  conversationsOfPerson,
+  deliveriesOfPerson,
+  inboxOfPerson,
+  personRow,
+  saidElsewhere,
+  speaks,
+  turnsOfPerson,
+} from "./person-rows.ts";
+import { removeMessages, sweepRemoved } from "./removal.ts";
+import { createSession, decide, point, sessionRow } from "./routing.ts";
+import { type ConversationRow, messageId, SEQ_BITS, type SessionRow, toMessage } from "./rows.ts";
+import { alive } from "./runners.ts";
+import { isIndexedRole } from "./search.ts";
+import * as sql from "./sql.ts";
+
+/**
+ * One bounded step: a part of one session, or of what they said elsewhere, or what is left. Accounts go last, for
+ * they tell what else is theirs; so whoever begins again after a fall finds the rest.
+ */
+export function erasePerson(db: Db, input: ErasePerson): { readonly done: boolean } | Refused {
+  const { person, limit, now } = input;
+  if (personRow(db, { person }) === undefined) return refuse("not_found", "There is no such person.");
+  const running = turnsOfPerson(db, person).find(
+    ({ state, runner }) => state === "running" && alive(db, runner, now),
+  );
+  if (running !== undefined)
+    return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
+  const session = db.get<SessionRow>("select * from sessions where owner = ? order by n limit 1", person);
+  if (session !== undefined) {
+    eraseSession(db, session, limit, now);
+    return { done: false };
+  }
+  const elsewhere = saidElsewhere(db, person);
+  if (elsewhere.length > 0) {
+    eraseElsewhere(db, elsewhere.slice(0, limit));
+    return { done: false };
+  }
+  eraseTraces(db, person, now);
+  return { done: true };
+}
+
+/** Out of sight at once, then gone part by part. */
+function eraseSession(db: Db, session: SessionRow, limit: number, now: number): void {
+  const { n } = session;
+  if (session.removed_at === null || session.origin !== null) dismantle(db, session, now);
+  const last = db
+    .rows(
+      "select id from messages where id between ? and ? order by id limit ?",
+      messageId(n, 1),
+      messageId(n, SEQ_BITS - 1),
+      limit,
+    )
+    .at(-1)?.[0] as number | undefined;
+  if (last !== undefined) removeMessages(db, session, { from: 1, to: last % SEQ_BITS });
+  const left = db.get(
+    "select 1 from messages where id between ? and ?",
+    messageId(n, 1),
+    messageId(n, SEQ_BITS - 1),
+  );
+  if (left !== undefined) return;
+  const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
+  // Pieces of it that a kept list of another owner still shows would show nothing.
+  db.run("delete from pieces where piece_session = ?", n);
+  db.run("delete from blob_uses where session = ?", n);
+  db.run("delete from sessions where n = ?", n);
+  for (const { hash } of hashes) releaseBlob(db, hash);
+  sweepRemoved(db, now);
+}
+
+function dismantle(db: Db, session: SessionRow, now: number): void {
+  const { n, id } = session;
+  // The views of forks stay, without what they showed of this one.
+  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns"])
+    db.run(`delete from ${table} where session = ?`, n);
+  db.run("delete from pieces where piece_session = ?", n);
+  for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
+    if (conversation.person === session.owner) eraseConversation(db, conversation.n);
+    else leave(db, conversation, session, now);
+  }
+  db.run(
+    "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
+    n,
+  );
+  db.run("update sessions set parent = null where parent = ?", id);
+  db.run("update decisions set from_session = null where from_session = ?", id);
+  db.run("update decisions set to_session = null where to_session = ?", id);
+  db.run(
+    `update sessions set removed_at = coalesce(removed_at, ?), title = null, origin = null, display_name = null,
+       cwd = null, config = null, lease_holder = null where n = ?`,
+    now,
+    n,
+  );
+}
+
+/** Someone else's conversation goes on in a new session. */
+function leave(db: Db, conversation: ConversationRow, session: SessionRow, now: number): void {
+  const { platform, chat_type: chatType, chat_id: chatId, thread_id, profile, person } = conversation;
+  const source = { platform, chatType, chatId, ...(thread_id !== "" && { threadId: thread_id }) };
+  const owner = person ?? chatOf(source) ?? chatId;
+  const fresh = createSession(
+    db,
+    { id: crypto.randomUUID(), kind: session.kind },
+    { profile, owner, now, source },
+  );
+  point(db, conversation, fresh, "switch", conversation.active_at);
+  decide(db, conversation.n, now, "new", { reason: "its session was erased", to: fresh.id });
+}
+
+function eraseConversation(db: Db, n: number): void {
+  db.run("delete from inbox where conversation = ?", n);
+  db.run("delete from decisions where conversation = ?", n);
+  db.run("delete from conversations where n = ?", n);
+}
+
+/** A message that was said once stays said, in its place: but without words, names and files. */
+const ERASED = JSON.stringify({ extra: { erased: true } });
+const USER = ROLES.indexOf("user");
+const NOTE = ROLES.indexOf("note");
+
+function eraseElsewhere(db: Db, ids: readonly number[]): void {
+  for (const [n, theirs] of Map.groupBy(ids, (id) => Math.floor(id / SEQ_BITS))) {
+    const session = sessionRow(db, n);
+    const first = db.get<{ id: number }>(
+      `select id from messages where id between ? and ? and role = ${USER} order by id limit 1`,
+      messageId(n, 1),
+      messageId(n, SEQ_BITS - 1),
+    );
+    // Automatic titles are made of the first words.
+    if (first !== undefined && theirs.includes(first.id))
+      db.run("update sessions set title = null where n = ?", n);
+    for (const id of withAnswers(db, n, new Set(theirs))) blank(db, session, id);
+  }
+}
+
+/**
+ * What they said, what answered it alone or together with what others said, and every later summary: answers and
+ * summaries repeat what was said.
+ */
+function withAnswers(db: Db, n: number, theirs: ReadonlySet<number>): number[] {
+  const found: number[] = [];
+  let isTheirs = false;
+  let isAnswering = false;
+  for (const [id, role, meta] of db.each(
+    "select id, role, meta from messages where id between ? and ? order by id",
+    Math.min(...theirs),
+    messageId(n, SEQ_BITS - 1),
+  ) as Iterable<[number, number, string | null]>) {
+    if (role === USER) {
+      isTheirs = (isTheirs && !isAnswering) || theirs.has(id);
+      isAnswering = false;
+      if (theirs.has(id)) found.push(id);
+    } else if (role === NOTE) {
+      if (isSummary(meta)) found.push(id);
+    } else {
+      isAnswering = true;
+      if (isTheirs) found.push(id);
+    }
+  }
+  return found;
+}
+
+function isSummary(meta: string | null): boolean {
+  return meta !== null && (JSON.parse(meta) as NewMessage).extra?.summary === true;
+}
+
+function blank(db: Db, session: SessionRow, id: number): void {
+  const row = db.rows(sql.messagesBetween, id, id)[0];
+  if (row === undefined || row[5] === ERASED) return;
+  const message = toMessage(row, session.id);
+  const terms = isIndexedRole(ROLES[row[2] as number]) ? indexedText((row[3] as string | null) ?? "") : "";
+  if (terms !== "" && id % SEQ_BITS <= session.indexed_seq) db.run(sql.deleteWords, id, terms);
+  db.run("update messages set text = null, parts = null, meta = ? where id = ?", ERASED, id);
+  const calls = toolCallCount(message);
+  if (calls > 0)
+    db.run("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
+  for (const part of message.parts) if ("blob" in part && part.blob !== undefined) releaseBlob(db, part.blob);
+}
+
+/** Bytes stay for as long as a message that is said, shown or waiting names them. */
+function releaseBlob(db: Db, hash: string): void {
+  for (const { session } of db.all<{ session: number }>(
+    "select session from blob_uses where hash = ?",
+    hash,
+  )) {
+    if (!needs(db, session, hash))
+      db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
+  }
+  db.run(sql.deleteUnusedBlob, hash);
+}
+
+function needs(db: Db, session: number, hash: string): boolean {
+  const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
+  const named = [session, ...shown.map(([n]) => n as number)].some(
+    (n) =>
+      db.get(
+        "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
+        messageId(n, 1),
+        messageId(n, SEQ_BITS - 1),
+        hash,
+      ) !== undefined,
+  );
+  return (
+    named ||
+    db.get(
+      `select 1 from inbox i join conversations c on c.n = i.conversation
+       where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,
+      session,
+      hash,
+    ) !== undefined
+  );
+}
+
+/** Everything that is neither a session nor a message, and at last the person. */
+function eraseTraces(db: Db, person: string, now: number): void {
+  const accounts = accountsOf(db, person);
+  const isTheirs = speaks(accounts);
+  const waited = inboxOfPerson(db, person);
+  for (const { n, message } of waited) {
+    db.run("delete from inbox where n = ?", n);
+    if (message === null) continue;
+    for (const part of (JSON.parse(message) as NewMessage).parts)
+      if ("blob" in part && part.blob !== undefined) releaseBlob(db, part.blob);
+  }
+  for (const { n, session } of conversationsOfPerson(db, person)) {
+    eraseConversation(db, n);
+    db.run(sql.endIfLeft, now, "closed", session);
+  }
+  for (const { n } of deliveriesOfPerson(db, person)) db.run("delete from deliveries where n = ?", n);
+  for (const { n, session, state, target } of turnsOfPerson(db, person)) {
+    if (state === "running") {
+      // Its runner is gone, and nobody is to take it up.
+      db.run(sql.endTurn, "failed", now, n);
+      db.run("update inbox set state = 3 where turn = ? and state = 1", n);
+      db.run("update sessions set lease_holder = null where n = ?", session);
+    }
+    db.run("update turns set target = ? where n = ?", withoutName(target), n);
+  }
+  for (const [n, origin] of db.rows("select n, origin from sessions where origin is not null")) {
+    if (isTheirs(origin as string))
+      db.run("update sessions set origin = ? where n = ?", withoutName(origin as string), n);
+  }
+  db.run("delete from accounts where person = ?", person);
+  db.run("delete from people where id = ?", person);
+}
+
+function withoutName(source: string): string {
+  return JSON.stringify(nameless(JSON.parse(source) as Source));
+}

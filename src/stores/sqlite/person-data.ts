@@ -1,0 +1,130 @@
+import type { NewMessage, Part } from "../../core/message.ts";
+import type { PersonData, PersonInbox, PersonName } from "../../core/person.ts";
+import type { Source } from "../../core/source.ts";
+import type { Db } from "./connection.ts";
+import {
+  accountsOf,
+  conversationsOfPerson,
+  deliveriesOfPerson,
+  type InboxRow,
+  inboxOfPerson,
+  personRow,
+  saidElsewhere,
+  turnsOfPerson,
+} from "./person-rows.ts";
+import { SEQ_BITS, toMessage } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+export function personData(db: Db, input: PersonName): PersonData | undefined {
+  const row = personRow(db, input);
+  if (row === undefined) return undefined;
+  const { id: person } = row;
+  const accounts = accountsOf(db, person);
+  const ids = saidElsewhere(db, person);
+  const conversations = conversationsOfPerson(db, person);
+  const decisions = conversations.flatMap(({ n }) =>
+    db
+      .all<{ at: number; decision: string }>(
+        "select at, decision from decisions where conversation = ? order by n",
+        n,
+      )
+      .map((decision) => ({ conversation: n, ...decision })),
+  );
+  const inbox = inboxOfPerson(db, person);
+  const turns = turnsOfPerson(db, person);
+  const deliveries = deliveriesOfPerson(db, person);
+  const own = db.get<{ sessions: number; messages: number }>(
+    `select count(*) filter (where removed_at is null) as sessions,
+       (select count(*) from messages where id >> 24 in (select n from sessions where owner = ?)) as messages
+     from sessions where owner = ?`,
+    person,
+    person,
+  );
+  const nameOf = (n: number): string => db.get<{ id: string }>(sql.sessionByNumber, n)?.id ?? "";
+  return {
+    person,
+    ...(row.name !== null && { name: row.name }),
+    createdAt: row.created_at,
+    accounts: accounts.map(({ platform, user_id, alt_id, name, created_at }) => ({
+      platform,
+      ...(user_id !== null && { id: user_id }),
+      ...(alt_id !== null && { altId: alt_id }),
+      ...(name !== null && { name }),
+      createdAt: created_at,
+    })),
+    counts: {
+      accounts: accounts.length,
+      sessions: own?.sessions ?? 0,
+      messages: own?.messages ?? 0,
+      elsewhere: ids.length,
+      attachments: attachments(db, person, ids),
+      conversations: conversations.length,
+      decisions: decisions.length,
+      inbox: inbox.length,
+      turns: turns.length,
+      deliveries: deliveries.length,
+    },
+    elsewhere: ids.flatMap((id) =>
+      db
+        .rows(sql.messagesBetween, id, id)
+        .map((found) => toMessage(found, nameOf(Math.floor(id / SEQ_BITS)))),
+    ),
+    conversations: conversations.map((one) => ({
+      number: one.n,
+      platform: one.platform,
+      chatType: one.chat_type,
+      chatId: one.chat_id,
+      ...(one.thread_id !== "" && { threadId: one.thread_id }),
+      session: nameOf(one.session),
+      activeAt: one.active_at,
+    })),
+    decisions,
+    inbox: inbox.map(toInbox),
+    turns: turns.map(({ session, state, started_at, ended_at, target }) => ({
+      session: nameOf(session),
+      state,
+      startedAt: started_at,
+      ...(ended_at !== null && { endedAt: ended_at }),
+      target: JSON.parse(target) as Source,
+    })),
+    deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
+      session: nameOf(session),
+      state,
+      createdAt: created_at,
+      target: JSON.parse(target) as Source,
+      parts: JSON.parse(parts) as Part[],
+    })),
+  };
+}
+
+const STATES: readonly PersonInbox["state"][] = ["waiting", "running", "done", "cancelled"];
+
+function toInbox({ platform, chat_id, message_id, at, state, message }: InboxRow): PersonInbox {
+  return {
+    platform,
+    chatId: chat_id,
+    messageId: message_id,
+    at,
+    state: STATES[state] ?? "done",
+    ...(message !== null && { message: JSON.parse(message) as NewMessage }),
+  };
+}
+
+/** Files and images in what they said and were answered. Bytes that others sent as well stay with those. */
+function attachments(db: Db, person: string, elsewhere: readonly number[]): number {
+  const hashes = new Set(
+    db
+      .rows(
+        "select distinct hash from blob_uses where session in (select n from sessions where owner = ?)",
+        person,
+      )
+      .map(([hash]) => hash as string),
+  );
+  for (const id of elsewhere) {
+    for (const row of db.rows(sql.messagesBetween, id, id)) {
+      for (const part of toMessage(row, "").parts)
+        if ("blob" in part && part.blob !== undefined) hashes.add(part.blob);
+    }
+  }
+  return hashes.size;
+}

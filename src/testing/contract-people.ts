@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { text } from "../core/message.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { Source } from "../core/source.ts";
+import {
+  ANN,
+  assertRefused,
+  BOB,
+  EVERYONE,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  TOGETHER,
+  user,
+} from "./scene.ts";
+
+const HASH = "ab".repeat(32);
+const SHARED = "cd".repeat(32);
+
+function picture(blob: string) {
+  return { type: "image" as const, blob, mimeType: "image/png", size: 3 };
+}
+
+/** Everything of one person: told, and gone when they ask for it. */
+export function personRules({ describe }: TestApi, rule: Rule): void {
+  describe("a person's data", () => {
+    rule("is found by id and by account, and counted", async (scene) => {
+      const { ann } = await village(scene);
+      const data = present(await scene.store.personData({ person: ann }));
+      assert.deepEqual(await scene.store.personData({ platform: "telegram", account: "ann" }), data);
+      assert.deepEqual(
+        data.accounts.map(({ platform, id }) => [platform, id]),
+        [["telegram", "ann"]],
+      );
+      assert.deepEqual(data.counts, {
+        accounts: 1,
+        sessions: 2,
+        messages: 4,
+        elsewhere: 2,
+        attachments: 2,
+        conversations: 1,
+        decisions: 1,
+        inbox: 2,
+        turns: 3,
+        deliveries: 2,
+      });
+      assert.deepEqual(
+        data.elsewhere.map(({ parts: [part] }) => part),
+        [text("annwords in the group"), text("annwords again")],
+      );
+      assert.equal(data.inbox.filter(({ state }) => state === "waiting").length, 1);
+      for (const nobody of [{ person: "p_nobody" }, { platform: "telegram", account: "nobody" }])
+        assert.equal(await scene.store.personData(nobody), undefined);
+    });
+
+    rule("is gone after erasing, in steps of any size, and nobody else's is", async (scene) => {
+      const { ann, bob, shared, bobs } = await village(scene);
+      const before = await scene.shows(bobs);
+      await erase(scene, ann, 1);
+      assert.equal(await scene.store.personData({ person: ann }), undefined);
+      assert.equal(await scene.store.personData({ platform: "telegram", account: "ann" }), undefined);
+      assert.deepEqual((await scene.store.list({ asker: { person: ann } })).items, []);
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords", undone: true }), []);
+      assert.equal(await scene.store.blob({ asker: EVERYONE, hash: HASH }), undefined);
+
+      assert.deepEqual(await scene.shows(bobs), before);
+      assert.ok((await scene.store.blob({ asker: EVERYONE, hash: SHARED })) !== undefined, "Bob sent it too");
+      assert.equal(present(await scene.store.personData({ person: bob })).counts.elsewhere, 1);
+      // Rows and places stay, words do not.
+      const said = present(await scene.store.messages({ asker: EVERYONE, session: shared }));
+      assert.deepEqual(
+        said.map(({ seq, role, parts }) => [seq, role, parts.length]),
+        [
+          [1, "user", 0],
+          [2, "assistant", 0],
+          [3, "user", 1],
+          [4, "assistant", 1],
+          [5, "user", 0],
+          [6, "assistant", 0],
+        ],
+      );
+      assert.ok(said.filter(({ parts }) => parts.length === 0).every(({ origin }) => origin === undefined));
+      assert.deepEqual(await scene.shows(shared), ["", "", "bobwords in the group", "to Bob", "", ""]);
+      assert.equal((await scene.get(shared)).title, undefined);
+    });
+
+    rule("goes with what its forks keep of removed sessions", async (scene) => {
+      const { id } = await scene.create("p_ann", ["annwords", "an answer"]);
+      const fork = await scene.fork(id);
+      unrefused(
+        await scene.store.append({ asker: EVERYONE, session: fork.id, messages: [user("own")], now: T0 }),
+      );
+      await scene.store.remove({ asker: EVERYONE, session: id, now: T0 });
+      assert.deepEqual(await scene.shows(fork.id), ["annwords", "an answer", "own"]);
+      await erase(scene, "p_ann", 100);
+      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: fork.id }), []);
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords" }), []);
+    });
+
+    rule("comes to the same when erasing was cut short and the person spoke again", async (scene) => {
+      const { ann } = await village(scene);
+      assert.deepEqual(unrefused(await step(scene, ann, 1)), { done: false });
+      await scene.reopen();
+      await scene.talk(ANN, "annwords once more", "answer");
+      await erase(scene, ann, 3);
+      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords" }), []);
+      assert.equal(await scene.store.personData({ person: ann }), undefined);
+      // Whoever writes again is someone new.
+      const { conversation } = await scene.take(ANN, "hello");
+      assert.notEqual(conversation.person, ann);
+    });
+
+    rule(
+      "is known in a group by the turn that took it up, where the message does not say who spoke",
+      async (scene) => {
+        const inside = { scope: TOGETHER };
+        await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
+        const { id } = await scene.talk(inGroup("ann"), "annwords", "to Ann", inside);
+        await scene.talk(inGroup("bob"), "more bobwords", "to Bob", inside);
+        const ann = present(await scene.store.personData({ platform: "telegram", account: "ann" }));
+        assert.equal(ann.counts.elsewhere, 1);
+        await erase(scene, ann.person, 10);
+        assert.deepEqual(await scene.shows(id), ["bobwords", "to Bob", "", "", "more bobwords", "to Bob"]);
+        assert.ok(!JSON.stringify(await scene.get(id)).includes("ann"));
+      },
+    );
+
+    rule("is not erased while an answer to them is being written", async (scene) => {
+      const turn = await scene.begin(ANN, "annwords");
+      const ann = (await scene.get(turn.session)).owner;
+      assertRefused(await step(scene, ann, 10), "session_busy");
+      assert.deepEqual(await scene.shows(turn.session), ["annwords"]);
+      await scene.finish(turn, "answer");
+      await erase(scene, ann, 10);
+      assertRefused(await step(scene, ann, 10), "not_found");
+    });
+
+    rule("that waits in a group is not answered any more, and what others wait for is", async (scene) => {
+      const inside = { scope: TOGETHER };
+      await scene.take(inGroup("ann"), "annwords", inside);
+      const { session } = await scene.take(inGroup("bob"), "bobwords", inside);
+      const ann = present(await scene.store.personData({ platform: "telegram", account: "ann" })).person;
+      await erase(scene, ann, 10);
+      const turn = present(await scene.claim(session.id));
+      assert.equal(turn.target.userId, "bob");
+      assert.deepEqual(await scene.shows(session.id), ["bobwords"]);
+      await scene.finish(turn, "answer");
+      assert.equal(await scene.claim(session.id), undefined);
+    });
+  });
+}
+
+function step({ store }: Scene, person: string, limit: number) {
+  return store.erasePerson({ person, limit, now: T0 });
+}
+
+async function erase(scene: Scene, person: string, limit: number): Promise<void> {
+  for (let steps = 0; steps < 100; steps += 1) {
+    if (unrefused(await step(scene, person, limit)).done) return;
+  }
+  assert.fail("erasing does not come to an end");
+}
+
+/** Ann and Bob talk alone and in a group whose session they share; Ann also has a session of her own. */
+async function village(scene: Scene) {
+  const { store, begin, finish, get } = scene;
+  const alone = async (source: Source, name: string): Promise<string> => {
+    const message = { ...user(`${name}words alone`), parts: [text(`${name}words alone`), picture(SHARED)] };
+    const turn = await begin(source, "", {
+      message,
+      blobs: [{ hash: SHARED, bytes: new Uint8Array([1, 2, 3]) }],
+    });
+    const parts = [text(`answer to ${name}words`)];
+    await finish(turn, `answer to ${name}words`, { deliveries: [{ target: source, parts }] });
+    return turn.session;
+  };
+  const private_ = await alone(ANN, "ann");
+  const bobs = await alone(BOB, "bob");
+  const ann = (await get(private_)).owner;
+  const bob = (await get(bobs)).owner;
+  await scene.create(ann, ["annwords of her own", "indeed annwords"], { title: "annwords" });
+
+  const inside = { scope: TOGETHER };
+  const said = async (name: string, words: string, answer: string): Promise<string> => {
+    const source = inGroup(name);
+    const message = {
+      ...user(words),
+      origin: { platform: "telegram", userId: name, userName: name },
+      ...(words.includes("again") && { parts: [text(words), picture(HASH)] }),
+    };
+    const blobs = [{ hash: HASH, bytes: new Uint8Array([3, 2, 1]) }];
+    const turn = await begin(source, "", { ...inside, message, ...(words.includes("again") && { blobs }) });
+    const deliveries =
+      name === "ann" && words.includes("again") ? [] : [{ target: source, parts: [text(answer)] }];
+    await finish(turn, answer, { deliveries });
+    return turn.session;
+  };
+  const shared = await said("ann", "annwords in the group", "to Ann: annwords");
+  unrefused(await store.setTitle({ asker: EVERYONE, session: shared, title: "annwords in the group" }));
+  await said("bob", "bobwords in the group", "to Bob");
+  await said("ann", "annwords again", "annwords, yes");
+  await scene.take(inGroup("ann"), "annwords that wait", inside);
+  return { ann, bob, shared, bobs };
+}

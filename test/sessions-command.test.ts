@@ -1,0 +1,866 @@
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { visibleWidth } from "@earendil-works/pi-tui";
+import fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import { COMMANDS } from "../src/apps/cli/commands.ts";
+import { cli, startCli } from "./support/cli.ts";
+import { me, NOW, type TestHome, testHome } from "./support/command.ts";
+import { DAY, type Furnished, furnishedHome, HOUR } from "./support/furnished.ts";
+
+let home: Furnished;
+beforeEach(async () => {
+  home = await furnishedHome();
+});
+
+/** A home with these titles, one session each, the first the latest. */
+async function withTitles(titles: readonly string[]): Promise<TestHome> {
+  const made = testHome();
+  await made.fill(async ({ sessions, at }) => {
+    for (const [index, title] of titles.entries()) {
+      at(NOW - index * HOUR);
+      await sessions.create(me, { title });
+    }
+  });
+  return made;
+}
+
+describe("help", () => {
+  it("of every command has an example, and every option of every example exists", async () => {
+    for (const { name, load } of COMMANDS) {
+      const command = await load();
+      expect(command.examples.length, name).toBeGreaterThan(0);
+      if (name === "") continue;
+      const { code, out, err } = await home.run([...name.split(" "), "--help"]);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(out).toContain(`Usage: postrider ${name}`);
+      const listed = new Set(
+        [...out.matchAll(/^ {2}(?:-(\w), | {4})--([\w-]+)/gm)].flatMap(([, a, b]) => [a, b]),
+      );
+      for (const [line] of command.examples) {
+        expect(out).toContain(line);
+        const own = line.slice(line.indexOf(`postrider ${name}`)).split(" | ")[0] ?? "";
+        const typed = own.replaceAll(/'[^']*'|"[^"]*"/g, "").split(" -- ")[0] ?? "";
+        for (const [, option] of typed.matchAll(/ --?([a-z][\w-]*)/g))
+          expect(listed, `${line}: ${option}`).toContain(option);
+      }
+    }
+  });
+
+  it("is given for the group, and names what is missing", async () => {
+    const { out } = await home.run(["sessions", "--help"]);
+    for (const { name } of COMMANDS) if (name.startsWith("sessions ")) expect(out).toContain(name);
+    expect(await home.run(["sessions"])).toMatchObject({ code: 2, out: "" });
+    expect((await home.run(["sessions", "liszt"])).err).toContain("list, show, search");
+  });
+});
+
+describe("postrider sessions list", () => {
+  it("shows one's own, the latest first: handle, title or first words, platform, when, messages", async () => {
+    const { code, out, err } = await home.run(["sessions", "list"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      ["HANDLE", "TITLE", "PLATFORM", "LAST", "MESSAGES"],
+      [home.plans, "holiday plans", "2h ago", "5"],
+      [expect.any(String), "(nothing said yet)", "local", "2025-12-06", "0"],
+      [home.old, "データベース設計について", "local", "2025-12-06", "1"],
+      [""],
+    ]);
+  });
+
+  it("shows everyone's with their owners when asked", async () => {
+    const { out } = await home.run(["sessions", "list", "--everyone"]);
+    expect(out).toContain("OWNER");
+    expect(out).toMatch(new RegExp(`^${home.group} +hello everyone +p_\\w+ +telegram`, "m"));
+    expect((await home.run(["sessions", "list"])).out).not.toContain("hello everyone");
+  });
+
+  it("narrows down by platform, kind, time, title and archive", async () => {
+    const handles = async (...args: string[]): Promise<string[]> => {
+      const { sessions } = await home.json<{ sessions: { handle: string }[] }>(["sessions", "list", ...args]);
+      return sessions.map(({ handle }) => handle);
+    };
+    expect(await handles("--titled")).toEqual([home.plans]);
+    expect(await handles("--since", "1d")).toEqual([home.plans]);
+    expect(await handles("--since", "2025-12-06")).toHaveLength(3);
+    expect(await handles("--platform", "telegram")).toEqual([]);
+    expect(await handles("--platform", "telegram", "--everyone")).toEqual([home.group]);
+    expect(await handles("--kind", "job,editor")).toEqual([]);
+    await home.run(["sessions", "archive", home.plans]);
+    expect(await handles()).not.toContain(home.plans);
+    expect(await handles("--archived")).toEqual([home.plans]);
+    expect(await handles("--all")).toContain(home.plans);
+  });
+
+  it("goes through all pages without repeating or skipping one", async () => {
+    const titles = Array.from({ length: 25 }, (_, n) => `title ${n}`);
+    const many = await withTitles(titles);
+    const seen: unknown[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const more = cursor === undefined ? [] : ["--cursor", cursor];
+      const page = await many.json<{ sessions: { title: string }[]; cursor: string | null }>([
+        "sessions",
+        "list",
+        "--limit",
+        "10",
+        ...more,
+      ]);
+      seen.push(...page.sessions.map(({ title }) => title));
+      cursor = page.cursor;
+    }
+    expect(seen).toEqual(titles);
+    const first = await many.run(["sessions", "list"]);
+    expect(first.out.trimEnd().split("\n")).toHaveLength(21);
+    const [, cursor = ""] = /--cursor (\S+),/.exec(first.err) ?? [];
+    const second = await many.run(["sessions", "list", "--cursor", cursor]);
+    expect(second.out).toContain("title 20");
+    expect(second.err).toBe("");
+  });
+
+  it("says something friendly where there is nothing", async () => {
+    const empty = testHome();
+    expect(await empty.run(["sessions", "list"])).toEqual({
+      code: 0,
+      out: "",
+      err: "No sessions yet. Say something: postrider\n",
+    });
+    expect((await home.run(["sessions", "list", "--kind", "job"])).err).toContain("Leave an option out");
+    expect((await home.run(["sessions", "list", "--archived"])).err).toContain("Nothing is archived");
+    expect(await empty.json(["sessions", "list"])).toEqual({ sessions: [], cursor: null });
+  });
+
+  it.each([
+    [["--limit", "0"], "--limit"],
+    [["--limit", "1001"], "--limit"],
+    [["--limit", "many"], "whole number"],
+    [["--kind", "chats"], "--kind"],
+    [["--since", "soon"], "--since"],
+    [["extra"], "no words"],
+  ])("refuses %j with exit code 2", async (args, names) => {
+    const { code, out, err } = await home.run(["sessions", "list", ...args]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(names);
+  });
+
+  it("refuses a cursor that it did not give", async () => {
+    expect(await home.run(["sessions", "list", "--cursor", "x"])).toMatchObject({ code: 1, out: "" });
+  });
+
+  const TITLES = [
+    "夜景とデータベース設計についての長い話し合いの続きのまとめ",
+    "👨‍👩‍👧 family 👍🏽 thumbs 🇩🇪 flags and a very long tail of words that goes on",
+    "สวัสดีชาวโลก ภาษาไทยไม่มีช่องว่างระหว่างคำ",
+    "plain and short",
+    "한국어 제목도 길어질 수 있습니다 아주 아주 길게",
+  ];
+  it.each([40, 80, 200])("never writes a line wider than a terminal of %i columns", async (columns) => {
+    const many = await withTitles(TITLES);
+    for (const args of [[], ["--everyone"], ["--limit", "1"]]) {
+      const { out } = await many.run(["sessions", "list", ...args], { columns });
+      const lines = stripVTControlCharacters(out).trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines) expect(visibleWidth(line), line).toBeLessThanOrEqual(columns);
+      expect(lines.join("\n")).toMatch(/just now/);
+    }
+  });
+
+  it("cuts nothing in a pipe, and has colours only where they are wanted", async () => {
+    const many = await withTitles(TITLES);
+    const piped = await many.run(["sessions", "list"]);
+    for (const title of TITLES) expect(piped.out).toContain(title.replaceAll("\u200d", ""));
+    const escapes = async (environment: NodeJS.ProcessEnv, columns?: number): Promise<boolean> =>
+      (
+        await many.run(["sessions", "list"], { environment, ...(columns !== undefined && { columns }) })
+      ).out.includes("\x1b");
+    expect(await escapes({}, 80)).toBe(true);
+    expect(await escapes({ NO_COLOR: "1" }, 80)).toBe(false);
+    expect(await escapes({ TERM: "dumb" }, 80)).toBe(false);
+    expect(await escapes({})).toBe(false);
+    expect(await escapes({ FORCE_COLOR: "1" })).toBe(true);
+  });
+});
+
+describe("SESSION", () => {
+  it("is a handle, an id, a title or the beginning of an id", async () => {
+    const idOf = async (name: string): Promise<string> =>
+      (await home.json<{ session: { id: string } }>(["sessions", "show", name])).session.id;
+    expect(await idOf(home.plans)).toBe(home.plansId);
+    expect(await idOf(home.plansId)).toBe(home.plansId);
+    expect(await idOf("holiday plans")).toBe(home.plansId);
+    expect(await idOf("  holiday   plans ")).toBe(home.plansId);
+    expect(await idOf(home.plansId.slice(0, -2))).toBe(home.plansId);
+  });
+
+  it("that could be several lists them; none says how to find it", async () => {
+    const several = await home.run(["sessions", "show", "202"]);
+    expect(several).toMatchObject({ code: 4, out: "" });
+    expect(several.err).toContain(home.plansId);
+    expect(several.err).toContain(home.old);
+    const none = await home.run(["sessions", "show", "nothing"]);
+    expect(none).toMatchObject({ code: 3, out: "" });
+    expect(none.err).toContain("postrider sessions list");
+    expect((await home.run(["sessions", "show", "x".repeat(500)])).code).toBe(3);
+    expect((await home.run(["sessions", "show", ""])).code).toBe(3);
+  });
+
+  it("means an underscore by _ and a percent sign by %", async () => {
+    expect((await home.run(["sessions", "show", "____"])).code).toBe(3);
+    expect((await home.run(["sessions", "show", "2026%"])).code).toBe(3);
+    expect((await home.run(["sessions", "show", home.plansId.replace("_", "x").slice(0, 12)])).code).toBe(3);
+    const odd = await withTitles(["100% done", "test_project"]);
+    expect((await odd.run(["sessions", "show", "testXproject"])).code).toBe(3);
+    expect((await odd.run(["sessions", "show", "100% done"])).code).toBe(0);
+    expect((await odd.run(["sessions", "show", "100%"])).code).toBe(3);
+  });
+
+  it("is the newest of its lineage, or exactly the numbered one; a title wins over the beginning of an id", async () => {
+    const lineage = await withTitles(["plan", "plan #2", "plan #3", "PR #438 fix auth", "2026"]);
+    const titleOf = async (name: string): Promise<string> =>
+      (await lineage.json<{ session: { title: string } }>(["sessions", "show", name])).session.title;
+    expect(await titleOf("plan")).toBe("plan #3");
+    expect(await titleOf("plan #2")).toBe("plan #2");
+    expect(await titleOf("2026")).toBe("2026");
+    expect((await lineage.run(["sessions", "show", "PR"])).code).toBe(3);
+  });
+
+  it("of somebody else does not exist without --everyone; one's own title comes first with it", async () => {
+    expect((await home.run(["sessions", "show", home.group])).code).toBe(3);
+    expect((await home.run(["sessions", "show", home.group, "--everyone"])).code).toBe(0);
+    await home.fill(async ({ sessions }) => {
+      for (const person of ["p_ann", "p_bob"]) {
+        await sessions.create({ person }, { title: "holiday plans" });
+        await sessions.create({ person }, { title: "shared name" });
+      }
+      await sessions.create({ person: "p_ann" }, { title: "only ann" });
+    });
+    const shown = await home.json<{ session: { id: string } }>([
+      "sessions",
+      "show",
+      "holiday plans",
+      "--everyone",
+    ]);
+    expect(shown.session.id).toBe(home.plansId);
+    expect((await home.run(["sessions", "show", "shared name", "--everyone"])).code).toBe(4);
+    expect((await home.run(["sessions", "show", "only ann", "--everyone"])).code).toBe(0);
+  });
+});
+
+describe("postrider sessions show", () => {
+  it("has what is known, and what was said as people read it", async () => {
+    const { code, out } = await home.run(["sessions", "show", home.plans]);
+    expect(code).toBe(0);
+    for (const line of [
+      /^title +holiday plans$/m,
+      new RegExp(`^handle +${home.plans}$`, "m"),
+      new RegExp(`^id +${home.plansId}$`, "m"),
+      /^kind +chat$/m,
+      /^from +no chat$/m,
+      /^created .*2h ago/m,
+      /^messages +5 said here, 4 shown$/m,
+      /^tokens +1,234 \(1,200 in, 34 out\)$/m,
+      /^cost +\$0\.0123$/m,
+      /^#1 Ada /m,
+      /^A walk to the lighthouse\nat night: 夜景$/m,
+      /^\[image: map\.png, 3 bytes\]$/m,
+      /^\[resource: file:\/\/\/tmp\/notes\.txt\]$/m,
+      /^→ read_file \{"path":"tides\.txt"\}$/m,
+      /^← high tide 21:04 high tide .*…$/m,
+    ])
+      expect(out).toMatch(line);
+    expect(out).not.toContain("never mind");
+    const group = await home.run(["sessions", "show", home.group, "--everyone"]);
+    expect(group.out).toMatch(/^from +group: -100 \(telegram\)$/m);
+  });
+
+  it("shows what was undone with --all, and says so", async () => {
+    const { out } = await home.run(["sessions", "show", home.plans, "--all"]);
+    expect(out).toMatch(/^#5 you .*not shown$/m);
+    expect(out).toContain("never mind the café");
+  });
+
+  it("shows the last ones with --limit, and from a message on with --at, undone or not", async () => {
+    const last = await home.run(["sessions", "show", home.plans, "--limit", "1"]);
+    expect(last.out).toContain("#4 assistant");
+    expect(last.out).not.toContain("#3");
+    const at = await home.run(["sessions", "show", home.plans, "--at", "4"]);
+    expect(at.out).toContain("▶ #4 assistant");
+    expect(at.out).not.toContain("#1 ");
+    expect((await home.run(["sessions", "show", home.plans, "--at", "5"])).out).toContain("▶ #5 you");
+    expect((await home.run(["sessions", "show", home.plans, "--at", "2", "--limit", "1"])).out).not.toContain(
+      "#3",
+    );
+    expect(await home.run(["sessions", "show", home.plans, "--at", "6"])).toMatchObject({ code: 3, out: "" });
+  });
+
+  it("never lets what others wrote steer the terminal", async () => {
+    const evil = testHome();
+    await evil.fill(async ({ sessions }) => {
+      const { id } = await sessions.create(me, {});
+      await sessions.append(me, id, {
+        role: "user",
+        text: "\x1b]0;gotcha\x07\x1b[2J\u202eevil\u009b31m\r\nsecond\ttab",
+      });
+    });
+    for (const args of [
+      ["list"],
+      ["show", "20"],
+      ["search", "evil"],
+      ["export", "--all", "--format", "md"],
+    ]) {
+      const { out } = await evil.run(["sessions", ...args]);
+      expect(out, args[0]).toContain("evil");
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(out, args[0]).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    }
+  });
+
+  it("shows a fork with what it has from its origin", async () => {
+    const { session } = await home.json<{ session: { handle: string } }>([
+      "sessions",
+      "fork",
+      home.plans,
+      "--at",
+      "1",
+    ]);
+    const { out } = await home.run(["sessions", "show", session.handle]);
+    expect(out).toContain(`said in ${home.plansId}`);
+    expect(out).toMatch(new RegExp(`^parent +${home.plansId}$`, "m"));
+  });
+});
+
+describe("postrider sessions search", () => {
+  it("shows where, when and what, and the line that jumps there", async () => {
+    const { code, out, err } = await home.run(["sessions", "search", "lighthouse"]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(
+      `${home.plans} holiday plans #1 · user · 2h ago\n  A walk to the >>>lighthouse<<<\n  at night: 夜景\n  postrider sessions show ${home.plans} --at 1\n`,
+    );
+    const colour = await home.run(["sessions", "search", "lighthouse"], { columns: 80 });
+    expect(colour.out).toContain("\x1b[1mlighthouse\x1b[22m");
+    expect(colour.out).not.toContain(">>>");
+    const plain = await home.run(["sessions", "search", "lighthouse"], {
+      columns: 80,
+      environment: { NO_COLOR: "1" },
+    });
+    expect(plain.out).toContain(">>>lighthouse<<<");
+  });
+
+  it("shows the neighbours with --context", async () => {
+    const { out } = await home.run(["sessions", "search", "hello", "Bob", "--everyone", "--context"]);
+    expect(out).toContain("  user: hello everyone");
+  });
+
+  it("looks only where it is told to", async () => {
+    const found = async (...args: string[]): Promise<number> =>
+      (await home.json<{ hits: unknown[] }>(["sessions", "search", ...args])).hits.length;
+    expect(await found("hello")).toBe(0);
+    expect(await found("hello", "--everyone")).toBe(2);
+    expect(await found("hello", "--everyone", "--role", "user")).toBe(1);
+    expect(await found("hello", "--everyone", "--limit", "1")).toBe(1);
+    expect(await found("hello", "--everyone", "--platform", "telegram")).toBe(2);
+    expect(await found("hello", "--everyone", "--platform", "local")).toBe(0);
+    expect(await found("hello", "--everyone", "--session", home.plans)).toBe(0);
+    expect(await found("café")).toBe(0);
+    expect(await found("café", "--undone")).toBe(1);
+    expect(await found("cafe", "--undone")).toBe(1);
+  });
+
+  it("says what to try when nothing is found, and refuses a role that is not searched", async () => {
+    const none = await home.run(["sessions", "search", "zzz"]);
+    expect(none).toMatchObject({ code: 0, out: "" });
+    expect(none.err).toContain("--undone");
+    expect((await home.run(["sessions", "search", "x", "--role", "tool"])).code).toBe(2);
+    expect((await home.run(["sessions", "search"])).code).toBe(2);
+    expect((await home.run(["sessions", "search", "x", "--session", "nothing"])).code).toBe(3);
+  });
+
+  it.each([
+    ["データ", "データベース設計について"],
+    ["夜", "at night: 夜景"],
+    ["タベ", "データベース設計について"],
+  ])("finds %s", async (part) => {
+    const { hits } = await home.json<{ hits: { snippet: string }[] }>(["sessions", "search", part]);
+    expect(hits[0]?.snippet).toContain(`>>>${part}<<<`);
+  });
+
+  it("finds hyphens, accents either way and single characters", async () => {
+    const words = testHome();
+    await words.fill(async ({ sessions }) => {
+      const { id } = await sessions.create(me, {});
+      await sessions.append(me, id, { role: "user", text: "chat-send im Café à la carte, Straße x 7" });
+    });
+    for (const query of ["chat-send", "chat", "send", "cafe", "CAFÉ", "a", "x", "7", "straße"]) {
+      const { hits } = await words.json<{ hits: unknown[] }>(
+        ["sessions", "search", "--", query].toSpliced(2, 1),
+      );
+      expect(hits, query).toHaveLength(1);
+    }
+  });
+
+  it("finds any part of a Chinese, Japanese, Korean or Thai text", async () => {
+    const scripts = [
+      "的一是了我不人在他有这上们来到",
+      "あいうえおカキクケコデータ設計夜景",
+      "가나다라마바사아자차",
+      "กขคงจฉชสวัดีภาษไทย",
+    ];
+    const text = fc
+      .constantFrom(...scripts)
+      .chain((script) => fc.array(fc.constantFrom(...script), { minLength: 1, maxLength: 30 }))
+      .map((characters) => characters.join(""));
+    const cases = fc.sample(
+      fc.tuple(text, fc.nat(), fc.nat()).map(([said, a, b]) => {
+        const characters = [...said];
+        const from = a % characters.length;
+        const length = 1 + (b % (characters.length - from));
+        return { said, part: characters.slice(from, from + length).join("") };
+      }),
+      { numRuns: 100, seed: 7 },
+    );
+    const words = testHome();
+    await words.fill(async ({ sessions }) => {
+      for (const [index, { said }] of cases.entries()) {
+        const { id } = await sessions.create(me, { title: `case ${index}` });
+        await sessions.append(me, id, { role: "user", text: said });
+      }
+    });
+    for (const [index, { said, part }] of cases.entries()) {
+      const name = `case ${index}`;
+      const { hits } = await words.json<{ hits: { title: string }[] }>([
+        "sessions",
+        "search",
+        part,
+        "--session",
+        name,
+      ]);
+      expect(
+        hits.map(({ title }) => title),
+        `${part} in ${said}`,
+      ).toEqual([name]);
+    }
+  });
+
+  it("takes any text whatsoever as a query", async () => {
+    const known = [
+      "C++",
+      '"unterminated',
+      "(problem",
+      "hello AND",
+      "***",
+      "{test}",
+      "OR hello",
+      "a AND OR b",
+      "NEAR(",
+      "col:x",
+      "^x",
+      "\0",
+      "'",
+    ];
+    const queries = [
+      ...known,
+      ...fc.sample(fc.string({ unit: "grapheme", maxLength: 60 }), 200),
+      ...fc.sample(fc.string({ unit: "binary", maxLength: 60 }), 100),
+    ];
+    for (const query of queries) {
+      const { code, err } = await home.run(["sessions", "search", "--json", "--", query]);
+      expect({ code, err }, JSON.stringify(query)).toEqual({ code: 0, err: "" });
+    }
+  });
+});
+
+describe("postrider sessions rename", () => {
+  it("gives a title of any words, and takes it away", async () => {
+    expect((await home.run(["sessions", "rename", home.plans, "夜景", "👍", "plans"])).out).toBe(
+      `${home.plans} is now called "夜景 👍 plans".\n`,
+    );
+    expect((await home.run(["sessions", "show", "夜景 👍 plans"])).code).toBe(0);
+    expect((await home.run(["sessions", "rename", home.plans, "--clear"])).out).toContain("has no title now");
+    expect((await home.run(["sessions", "show", "夜景 👍 plans"])).code).toBe(3);
+  });
+
+  it("refuses a taken, a too long and a missing title", async () => {
+    expect(await home.run(["sessions", "rename", home.old, "holiday plans"])).toMatchObject({
+      code: 5,
+      out: "",
+    });
+    expect((await home.run(["sessions", "rename", home.old, "x".repeat(101)])).code).toBe(1);
+    expect((await home.run(["sessions", "rename", home.old])).code).toBe(2);
+    expect((await home.run(["sessions", "rename", home.old, " "])).code).toBe(2);
+    expect((await home.run(["sessions", "rename", home.old, "x", "--clear"])).code).toBe(2);
+    expect((await home.run(["sessions", "rename", "nothing", "x"])).code).toBe(3);
+  });
+});
+
+describe("postrider sessions fork", () => {
+  it("begins a session that shows the same, with the next number of the title", async () => {
+    const { out } = await home.run(["sessions", "fork", home.plans]);
+    const [, handle = ""] = /^"holiday plans #2" \((\w+)\)/.exec(out) ?? [];
+    expect(out).toContain(`postrider -r ${handle}`);
+    expect((await home.run(["sessions", "show", handle])).out).toContain("High tide is at 21:04.");
+  });
+
+  it("shows it up to a message, under a title of its own", async () => {
+    const { session } = await home.json<{ session: { handle: string; title: string } }>([
+      "sessions",
+      "fork",
+      home.plans,
+      "--at",
+      "2",
+      "--title",
+      "plan B",
+    ]);
+    expect(session.title).toBe("plan B");
+    const { messages } = await home.json<{ messages: { seq: number }[] }>([
+      "sessions",
+      "show",
+      session.handle,
+    ]);
+    expect(messages.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect((await home.run(["sessions", "fork", home.plans, "--at", "9"])).code).toBe(3);
+    expect((await home.run(["sessions", "fork", home.plans, "--title", "holiday plans"])).code).toBe(5);
+  });
+});
+
+describe("postrider sessions archive", () => {
+  it("puts several away and takes them back, all or none", async () => {
+    expect((await home.run(["sessions", "archive", home.plans, "nothing"])).code).toBe(3);
+    expect((await home.run(["sessions", "list", "--archived"])).out).toBe("");
+    const { out } = await home.run(["sessions", "archive", home.plans, home.old]);
+    expect(out).toBe(`"holiday plans" (${home.plans}) is archived.\n${home.old} is archived.\n`);
+    expect((await home.run(["sessions", "search", "lighthouse"])).out).toContain(home.plans);
+    expect((await home.run(["sessions", "unarchive", home.plans])).out).toContain("is listed again");
+    expect((await home.run(["sessions", "list"])).out).toContain("holiday plans");
+  });
+});
+
+describe("postrider sessions delete", () => {
+  it("shows what goes, also what waits, and does nothing where nobody can be asked", async () => {
+    const { code, out, err } = await home.run(["sessions", "delete", home.group, "--everyone"]);
+    expect({ code, out }).toEqual({ code: 5, out: "" });
+    expect(err).toContain("2 messages");
+    expect(err).toContain("waits for an answer: are you there?");
+    expect(err).toContain("--yes");
+    expect((await home.run(["sessions", "show", home.group, "--everyone"])).code).toBe(0);
+  });
+
+  it.each([
+    ["y", 0],
+    ["YES", 0],
+    ["n", 1],
+    ["", 1],
+    ["yeah", 1],
+  ])("asked and answered %j", async (answer, code) => {
+    const ran = await home.run(["sessions", "delete", home.plans], {
+      isTerminal: true,
+      input: `${answer}\n`,
+    });
+    expect(ran.code).toBe(code);
+    expect((await home.run(["sessions", "show", home.plans])).code).toBe(code === 0 ? 3 : 0);
+    expect(ran.err.includes("Nothing was done")).toBe(code !== 0);
+  });
+
+  it("removes several without asking when told so, once each, or none if one is unknown", async () => {
+    expect((await home.run(["sessions", "delete", home.plans, "nothing", "--yes"])).code).toBe(3);
+    const { out } = await home.run(["sessions", "delete", home.plans, "holiday plans", home.old, "-y"]);
+    expect(out).toBe(`"holiday plans" (${home.plans}) is gone.\n${home.old} is gone.\n`);
+    expect((await home.run(["sessions", "search", "lighthouse", "--undone"])).out).toBe("");
+  });
+});
+
+describe("postrider sessions prune", () => {
+  it("shows what would go, and removes it when told so", async () => {
+    const dry = await home.run(["sessions", "prune"]);
+    expect(dry.out).toContain(home.old);
+    expect(dry.err).toContain("--yes");
+    expect((await home.run(["sessions", "show", home.old])).code).toBe(0);
+    expect((await home.run(["sessions", "prune", "--older-than", "101"])).err).toContain("Nothing to remove");
+    expect((await home.run(["sessions", "prune", "--platform", "telegram"])).err).toContain(
+      "Nothing to remove",
+    );
+    expect((await home.run(["sessions", "prune", "--kind", "job"])).err).toContain("Nothing to remove");
+    const done = await home.run(["sessions", "prune", "--yes"]);
+    expect(done.err).toContain("1 session removed for good.");
+    expect((await home.run(["sessions", "show", home.old])).code).toBe(3);
+    expect((await home.run(["sessions", "show", home.plans])).code).toBe(0);
+  });
+});
+
+describe("postrider sessions stats", () => {
+  it("counts one's own, and everyone's when asked", async () => {
+    const { out } = await home.run(["sessions", "stats"]);
+    expect(out).toMatch(/^sessions +3$/m);
+    expect(out).toMatch(/^by platform +local 2, none 1$/m);
+    expect(out).toContain(home.database);
+    const all = await home.json(["sessions", "stats", "--everyone"]);
+    expect(all).toMatchObject({ sessions: 4, by_kind: { chat: 4 }, bytes: statSync(home.database).size });
+    expect(all.by_owner).toMatchObject({ owner: 3 });
+  });
+});
+
+describe("postrider sessions export and import", () => {
+  it("give back an equal home", async () => {
+    const file = join(home.folder, "all.jsonl");
+    await home.run(["sessions", "fork", home.plans]);
+    await home.run(["sessions", "archive", home.old]);
+    const written = await home.run(["sessions", "export", "--all", "--everyone", "--output", file]);
+    expect(written).toMatchObject({ code: 0, err: "" });
+    expect(written.out).toContain("5 sessions");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const other = testHome();
+    const taken = await other.run(["sessions", "import", file]);
+    expect(taken.code).toBe(0);
+    expect(taken.out).toContain("5 imported");
+    expect(taken.err).toContain("other people");
+    const again = await other.run(["sessions", "export", "--all", "--everyone"]);
+    const sessions = (text: string): unknown[] =>
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => {
+          const { session, messages, ...rest } = JSON.parse(line);
+          // A handle belongs to a home; what a fork borrowed is its own after an import.
+          const { handle: _, message_count: __, human_count: ___, tool_call_count: ____, ...kept } = session;
+          const said = messages.map(
+            ({ session: _, seq: __, ...message }: Record<string, unknown>) => message,
+          );
+          return { ...rest, session: kept, messages: said };
+        });
+    expect(sessions(again.out)).toEqual(sessions(readFileSync(file, "utf8")));
+    const third = await other.run(["sessions", "import", file]);
+    expect(third.out).toContain("0 imported (0 messages), 5 here already, 0 failed.");
+    expect(third.err).toContain(home.plansId);
+  });
+
+  it("write a file whole or not at all, and not over another", async () => {
+    const file = join(home.folder, "one.jsonl");
+    writeFileSync(file, "mine");
+    const refused = await home.run(["sessions", "export", home.plans, "-o", file]);
+    expect(refused).toMatchObject({ code: 5, out: "" });
+    expect(refused.err).toContain("--force");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    expect((await home.run(["sessions", "export", home.plans, "-o", file, "--force"])).code).toBe(0);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ format: "postrider.session" });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const unknown = join(home.folder, "two.jsonl");
+    expect((await home.run(["sessions", "export", home.plans, "nothing", "-o", unknown])).code).toBe(3);
+    expect(existsSync(unknown)).toBe(false);
+    expect(readdirSync(home.folder).filter((name) => name.includes(".new-"))).toEqual([]);
+    const nowhere = await home.run(["sessions", "export", home.plans, "-o", join(home.folder, "no", "x")]);
+    expect(nowhere).toMatchObject({ code: 1, out: "" });
+    expect(nowhere.err).toMatch(/^postrider: .* cannot be written/);
+  });
+
+  it("write Markdown for reading", async () => {
+    const { out } = await home.run(["sessions", "export", home.plans, "--format", "md"]);
+    expect(out).toMatch(/^# holiday plans\n/);
+    expect(out).toContain("## Assistant, ");
+    expect(out).toContain("A walk to the lighthouse");
+    expect(out).not.toContain("never mind");
+  });
+
+  it("name a line that cannot be read, and take the others", async () => {
+    const { out: good } = await home.run(["sessions", "export", home.plans, home.old]);
+    const [first = "", second = ""] = good.split("\n");
+    const other = testHome();
+    const lines = [
+      "{broken",
+      first,
+      "",
+      '{"format":"x"}',
+      second.replace('"seq":1', '"seq":1,\u2028 "note":null').replace("\u2028", " "),
+    ];
+    const ran = await other.run(["sessions", "import", "-"], { input: lines.join("\n") });
+    expect(ran).toMatchObject({ code: 1, out: "2 imported (6 messages), 0 here already, 2 failed.\n" });
+    expect(ran.err).toContain("line 1: This is not JSON");
+    expect(ran.err).toContain("line 4: ");
+    expect((await other.run(["sessions", "import", join(other.folder, "none")])).code).toBe(3);
+    expect((await other.run(["sessions", "import", other.folder])).code).toBe(1);
+  });
+
+  it("keep line separators that stand inside a text", async () => {
+    const odd = testHome();
+    await odd.fill(async ({ sessions }) => {
+      const { id } = await sessions.create(me, {});
+      await sessions.append(me, id, { role: "user", text: "one\u2028two\u2029three\r\nfour" });
+    });
+    const { out } = await odd.run(["sessions", "export", "--all"]);
+    const other = testHome();
+    expect((await other.run(["sessions", "import", "-"], { input: out })).code).toBe(0);
+    const { sessions } = await other.json<{ sessions: { id: string }[] }>(["sessions", "list"]);
+    const { messages } = await other.json<{ messages: { parts: { text: string }[] }[] }>([
+      "sessions",
+      "show",
+      sessions[0]?.id ?? "",
+    ]);
+    expect(messages[0]?.parts[0]?.text).toBe("one\u2028two\u2029three\r\nfour");
+  });
+
+  it.each([
+    [["sessions", "export"]],
+    [["sessions", "export", "--all", "x"]],
+    [["sessions", "export", "--all", "--format", "html"]],
+    [["sessions", "export", "--all", "--json"]],
+    [["sessions", "import"]],
+  ])("refuse %j with exit code 2", async (args) => {
+    expect(await home.run(args)).toMatchObject({ code: 2, out: "" });
+  });
+});
+
+describe("postrider explain", () => {
+  it("tells of a session where it came from, which rules it has, and when it starts afresh", async () => {
+    const { out, code } = await home.run(["explain", home.group, "--everyone"]);
+    expect(code).toBe(0);
+    for (const words of [
+      "agent:main:telegram:group:-100:42",
+      "each account in a group has a conversation of its own",
+      "Bob, 42",
+      "after 1440 minutes of silence, and daily at 04:00",
+      "idle before",
+      "daily before",
+      "unless something is said before",
+      "1 waiting for an answer",
+      "began",
+      "turn 1, attempt 1: done",
+      "delivery 1 to telegram -100: sending",
+    ])
+      expect(out).toContain(words);
+  });
+
+  it("tells of a session that was left why, and of one without a chat that nothing resets it", async () => {
+    const left = await home.run(["explain", home.old]);
+    expect(left.out).toContain("a new one was asked for");
+    expect(left.out).toContain(`postrider -r ${home.old}`);
+    expect(left.out).toContain("a new session was asked for");
+    const alone = await home.run(["explain", home.plans]);
+    expect(alone.out).toContain("nothing resets it");
+    expect(alone.out).toMatch(/version \d+, undo/);
+    expect(alone.out).toContain("export until");
+  });
+
+  it("tells what is due, by the instants that it compares", async () => {
+    type Output = {
+      conversations: { due: string | null; active_at: number; idle_before: number; kept_by: string[] }[];
+    };
+    const due = async (now: number): Promise<Output["conversations"][number] | undefined> =>
+      (await home.json<Output>(["explain", home.group, "--everyone"], { now })).conversations[0];
+    expect((await due(NOW))?.due).toBeNull();
+    const later = await due(NOW + 2 * DAY);
+    expect(later).toMatchObject({ due: "idle", kept_by: ["1 waiting for an answer"] });
+    expect(later?.active_at).toBeLessThan(later?.idle_before ?? 0);
+  });
+
+  it("tells of a message how it came in, by its place or by the platform's id", async () => {
+    const byPlace = await home.run(["explain", `${home.group}/1`, "--everyone"]);
+    expect(byPlace.out).toContain("hello everyone");
+    expect(byPlace.out).toContain("Received from telegram, chat -100, as its message 17");
+    expect(byPlace.out).toContain("it was answered");
+    const waiting = await home.run(["explain", "telegram:-100:18", "--everyone"]);
+    expect(waiting.out).toContain("it waits for its turn");
+    expect(waiting.out).toContain("agent:main:telegram:group:-100:42");
+    expect((await home.run(["explain", `${home.plans}/4`])).out).toContain("It was written here");
+    expect((await home.run(["explain", `${home.plans}/1`])).out).toContain("put here by a program");
+  });
+
+  it("lists every conversation that has a key", async () => {
+    const { out } = await home.run(["explain", "agent:main:local:dm:cli"]);
+    expect(out).toContain("One conversation has the key agent:main:local:dm:cli.");
+    expect(out).toContain("a direct chat has one person");
+  });
+
+  it.each([
+    ["nothing", 3],
+    ["agent:main:telegram:dm:1", 3],
+    ["agent:main", 1],
+    ["telegram:-100:99", 3],
+    ["holiday plans/99", 3],
+    ["telegram:-100:17", 3],
+  ])("says that it knows nothing of %j", async (what, code) => {
+    expect(await home.run(["explain", what])).toMatchObject({ code, out: "" });
+  });
+});
+
+describe("postrider key", () => {
+  const group = {
+    platform: "telegram",
+    chat_type: "group",
+    chat_id: -1002285219667,
+    thread_id: 17585,
+    user_id: 42,
+  };
+
+  it.each([
+    [[], "agent:main:telegram:group:-1002285219667:17585:42"],
+    [["--groups-shared"], "agent:main:telegram:group:-1002285219667:17585"],
+    [["--threads-shared"], "agent:main:telegram:group:-1002285219667:17585"],
+    [["--profile", "work"], "agent:work:telegram:group:-1002285219667:17585:42"],
+  ])("with %j is %s", async (options, key) => {
+    expect((await home.json(["key", JSON.stringify(group), ...options])).key).toBe(key);
+    const { out } = await home.run(["key", "-", ...options], { input: JSON.stringify(group) });
+    expect(out.split("\n")[0]).toBe(key);
+    expect(out).toMatch(/^thread +17585 +each thread/m);
+  });
+
+  it.each([["{"], ["[]"], ['{"platform":"telegram"}'], ['{"platform":"Telegram","chat_id":1}'], ["null"]])(
+    "refuses %s in a sentence",
+    async (source) => {
+      const { code, out, err } = await home.run(["key", source]);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toMatch(/^postrider: .+\.\n$/);
+    },
+  );
+});
+
+describe("a home that cannot be used", () => {
+  it("is explained in one sentence, with exit code 1", async () => {
+    const file = join(home.folder, "file");
+    writeFileSync(file, "");
+    const environment = { POSTRIDER_HOME: join(file, "home") };
+    for (const args of [
+      ["sessions", "list"],
+      ["sessions", "stats"],
+      ["explain", "x"],
+    ]) {
+      const { code, out, err } = await home.run(args, { environment });
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toMatch(/^postrider: [^\n]+\n$/);
+    }
+  });
+
+  it.each([0, 100, 5000])(
+    "says so when its database was cut to %i bytes, and leaves it alone",
+    async (size) => {
+      truncateSync(home.database, size);
+      const { code, out, err } = await home.run(["sessions", "list", "--json"]);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(JSON.parse(err).error.code).toBe("corrupt");
+      expect(statSync(home.database).size).toBe(size);
+    },
+  );
+});
+
+describe("the program itself", () => {
+  it("answers as it does in-process, and leaves one file behind", async () => {
+    const own = await withTitles(["holiday plans"]);
+    const { code, out, err } = await cli(own.folder, "sessions", "list");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("holiday plans");
+    expect(readdirSync(own.folder)).toEqual(["postrider.db"]);
+    expect((await cli(own.folder, "sessions", "show", "nothing")).code).toBe(3);
+    expect((await cli(own.folder, "sessions", "rename", "holiday plans", "other")).code).toBe(0);
+    expect(readdirSync(own.folder)).toEqual(["postrider.db"]);
+  });
+
+  it("is quiet when its reader has seen enough", async () => {
+    const many = await withTitles(Array.from({ length: 200 }, (_, n) => `${n} ${"long ".repeat(15)}`));
+    const { ended } = startCli(many.folder, ["sessions", "list", "--limit", "200"], (command) => [
+      "bash",
+      "-c",
+      'set -o pipefail; "$0" "$@" | head -1',
+      ...command,
+    ]);
+    const { out, err } = await ended;
+    expect(err).toBe("");
+    expect(out.split("\n")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,154 @@
+import { onTestFinished } from "vitest";
+import type { Place, Reply } from "../../src/gateway/commands/command.ts";
+import { runChatCommand } from "../../src/gateway/commands/table.ts";
+import { openTalk, type Talk, type TalkEvent } from "../../src/gateway/talk.ts";
+import {
+  DEFAULT_RESET_POLICY,
+  localRunner,
+  localSource,
+  OWNER,
+  type ResetPolicy,
+  type Runner,
+  type Source,
+  textOf,
+} from "../../src/index.ts";
+import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
+import type { Home } from "../../src/sessions/test-home.ts";
+import { look } from "./database.ts";
+
+export const me: { readonly person: string } = { person: OWNER };
+
+/** One answer of an agent that says only what a test makes it say. */
+export interface HeldAnswer {
+  readonly turn: AgentTurn;
+  readonly signal: AbortSignal;
+  send(...events: readonly AgentEvent[]): void;
+  /** Resolves when whoever listens has taken it in. */
+  say(text: string): Promise<void>;
+  end(): void;
+  break(error: unknown): void;
+}
+
+export interface HeldAgent extends Agent {
+  /** The next answer that is asked of it, asked already or still to come. */
+  asked(): Promise<HeldAnswer>;
+}
+
+/** An agent in a test's hand. It keeps its promise to end when it is stopped, unless it is deaf. */
+export function heldAgent({ deaf = false }: { readonly deaf?: boolean } = {}): HeldAgent {
+  const asked: HeldAnswer[] = [];
+  const waiting: ((answer: HeldAnswer) => void)[] = [];
+  return {
+    name: "held",
+    asked() {
+      const ready = asked.shift();
+      return ready === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(ready);
+    },
+    async *run(turn, signal) {
+      const steps: (AgentEvent | "end" | { readonly error: unknown })[] = [];
+      const taken: (() => void)[] = [];
+      let wake = (): void => {};
+      const add = (...more: typeof steps): void => {
+        steps.push(...more);
+        wake();
+      };
+      const answer: HeldAnswer = {
+        turn,
+        signal,
+        send: add,
+        say: (text) =>
+          new Promise((resolve) => {
+            taken.push(resolve);
+            add({ type: "text", text });
+          }),
+        end: () => add("end"),
+        break: (error) => add({ error }),
+      };
+      const listener = waiting.shift();
+      if (listener === undefined) asked.push(answer);
+      else listener(answer);
+      if (!deaf) signal.addEventListener("abort", () => add("end"));
+      for (;;) {
+        const step = steps.shift();
+        if (step === undefined) {
+          for (const resolve of taken.splice(0)) resolve();
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        } else if (step === "end") return;
+        else if ("error" in step) throw step.error;
+        else yield step;
+      }
+    },
+  };
+}
+
+export interface TalkingOptions {
+  readonly source?: Source;
+  readonly policy?: ResetPolicy;
+  readonly zone?: string;
+}
+
+/** Somebody who talks in a home, and everything that was heard there. */
+export interface Talking {
+  readonly talk: Talk;
+  readonly place: Place;
+  readonly runner: string;
+  readonly events: TalkEvent[];
+  /** Says it and waits for the answer. */
+  ask(text: string): Promise<string | undefined>;
+  /** Gives a command, as it is typed. */
+  command(line: string): Promise<Reply>;
+}
+
+export async function talkIn(home: Home, agent: Agent, options: TalkingOptions = {}): Promise<Talking> {
+  const { source = localSource(), policy = DEFAULT_RESET_POLICY, zone = "UTC" } = options;
+  const { store, clock, sessions } = home;
+  const runner = localRunner();
+  await store.beat({ runner, now: clock.now() });
+  const events: TalkEvent[] = [];
+  const reset = { default: policy, byType: {}, byPlatform: {} };
+  const talk = openTalk({
+    store,
+    agent,
+    runner: runner.id,
+    source,
+    settings: { zone, profile: "main", reset, scope: {}, clock },
+    heard: (event) => events.push(event),
+  });
+  onTestFinished(() => talk.close());
+  const place = { sessions, store, talk, who: me, agent: agent.name, policy, zone, now: () => clock.now() };
+  return {
+    talk,
+    place,
+    runner: runner.id,
+    events,
+    async ask(text) {
+      const answer = await (await talk.say(text)).answer;
+      return answer && textOf(answer);
+    },
+    async command(line) {
+      const [, name = "", args = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+      await ((await talk.look()) ?? talk.open());
+      return runChatCommand(place, name, args);
+    },
+  };
+}
+
+/** A runner of this machine whose process is gone: the kernel gives out no pid beyond 2^22. */
+export function deadRunner(): Runner {
+  return { ...localRunner(), pid: 4_194_999 };
+}
+
+/** Every row of every table. */
+export function rowsIn(file: string): Record<string, unknown[]> {
+  return look(file, (db) => {
+    const tables = db
+      .prepare("select name from sqlite_schema where type = 'table' and sql not like 'create virtual%'")
+      .pluck()
+      .all() as string[];
+    return Object.fromEntries(
+      tables.map((name) => [name, db.prepare(`select * from "${name}"`).raw().all()]),
+    );
+  });
+}
