@@ -4,14 +4,20 @@ import { parseArgs } from "node:util";
 import { createSessions, OWNER } from "../src/index.ts";
 import { Report } from "./goals.ts";
 import { atOnce, median, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
+import { startUps } from "./start-up.ts";
 import { bare, filled, newFile, seeded, subject, text } from "./subjects.ts";
 
 const { values: options } = parseArgs({
-  options: { quick: { type: "boolean" }, out: { type: "string" }, help: { type: "boolean" } },
+  options: {
+    quick: { type: "boolean" },
+    only: { type: "string" },
+    out: { type: "string" },
+    help: { type: "boolean" },
+  },
 });
 if (options.help) {
   process.stdout.write(
-    "npm run bench [-- --quick] [--out FILE]\nMeasures Postrider against bare better-sqlite3 loops and prints each goal as met or missed.\n",
+    "npm run bench [-- --quick] [--only PART] [--out FILE]\nMeasures Postrider against bare better-sqlite3 loops and prints each goal as met or missed.\n",
   );
   process.exit(0);
 }
@@ -31,12 +37,10 @@ const row = (name: string, timed: Timed, x: number): string[] => [
 report.note(
   `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}; medians of ${ROUNDS} interleaved rounds of ${TURNS}; 400-byte messages; synchronous=FULL.`,
 );
-await turns();
-await manyAtOnce();
-await histories();
-await shapes();
-await search();
-await costs();
+const parts = { turns, manyAtOnce, histories, shapes, search, costs, startUp };
+for (const [name, part] of Object.entries(parts)) {
+  if (options.only === undefined || options.only === name) await part();
+}
 const text_ = report.end();
 if (options.out !== undefined) writeFileSync(options.out, `${text_}\n`);
 
@@ -273,6 +277,25 @@ async function costs(): Promise<void> {
   report.note(
     `bytes per message on the disk: ${fixed(size / messages)} for ${fixed(said)} bytes of text, what is indexed so far included`,
   );
+}
+
+async function startUp(): Promise<void> {
+  report.heading("Starting a short command");
+  const results = await startUps([20, 100_000]);
+  report.table(
+    ["sessions in the home", "node -e 0, ms", "postrider sessions list, ms", "more, ms"],
+    results.map(({ sessions, node, list }) => [
+      sessions.toLocaleString("en"),
+      fixed(node, 1),
+      fixed(list, 1),
+      fixed(list - node, 1),
+    ]),
+  );
+  report.note("");
+  for (const { sessions, node, list } of results) {
+    const what = `postrider sessions list above node -e 0, ms, ${sessions.toLocaleString("en")} sessions`;
+    report.goal(what, list - node, { atMost: sessions > 1000 ? 100 : 50 });
+  }
 }
 
 /** Counts the frames of the write-ahead log that end a commit: how often the disk was waited for. */

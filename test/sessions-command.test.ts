@@ -299,7 +299,7 @@ describe("postrider sessions show", () => {
       const { id } = await sessions.create(me, {});
       await sessions.append(me, id, {
         role: "user",
-        text: "\x1b]0;gotcha\x07\x1b[2J\u202eevil\u009b31m\r\nsecond\ttab",
+        text: "\x1b]0;gotcha\x07\x1b[2J \u202e evil \u009b31m\r\nsecond\ttab",
       });
     });
     for (const args of [
@@ -518,7 +518,8 @@ describe("postrider sessions fork", () => {
     ]);
     expect(messages.map(({ seq }) => seq)).toEqual([1, 2]);
     expect((await home.run(["sessions", "fork", home.plans, "--at", "9"])).code).toBe(3);
-    expect((await home.run(["sessions", "fork", home.plans, "--title", "holiday plans"])).code).toBe(5);
+    const taken = await home.run(["sessions", "fork", home.plans, "--title", "holiday plans"]);
+    expect(taken.out).toContain("holiday plans #2");
   });
 });
 

@@ -135,8 +135,11 @@ const INVISIBLE = /[\p{Default_Ignorable_Code_Point}--\u200b]+/gv;
 /** Enclosing marks go in any script: the 1 on a keycap is a 1. */
 const ACCENTS = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])\p{M}+|\p{Me}+/gu;
 
-/** The marks and signs at the end are shared by several scripts but written only with kana and Han. */
-const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Yi}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Tibetan}\p{sc=Tai_Le}\p{sc=New_Tai_Lue}\p{sc=Tai_Tham}\p{sc=Tai_Viet}\p{sc=Javanese}\p{sc=Balinese}\u3006\u3031-\u3035\u303c\u3099\u309a\u30fc]`;
+/**
+ * Korean has spaces, but puts particles at the end of words and words together: whoever looks for one looks for a part.
+ * The marks and signs at the end are shared by several scripts but written only with kana and Han.
+ */
+const UNSPACED = String.raw`[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Bopomofo}\p{sc=Yi}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Tibetan}\p{sc=Tai_Le}\p{sc=New_Tai_Lue}\p{sc=Tai_Tham}\p{sc=Tai_Viet}\p{sc=Javanese}\p{sc=Balinese}\u3006\u3031-\u3035\u303c\u3099\u309a\u30fc]`;
 
 /** A mark without a letter before it, such as the one that colours an emoji, is no term. */
 const TERM = new RegExp(
@@ -148,5 +151,8 @@ const HANGUL = String.raw`[\u1100-\u11ff\u3130-\u318f\u3200-\u321e\u3260-\u327e\
 
 const FOLLOWS = String.raw`[[\p{M}\p{Default_Ignorable_Code_Point}\u0e33\u0eb3\uff9e\uff9f\u{16d63}\u{16d67}]--\u200b]`;
 
-/** A character with what may melt into it when normalised; a run of Hangul as a whole, for its letters melt. */
-const CLUSTER = new RegExp(String.raw`${HANGUL}[${HANGUL}${FOLLOWS}]*|[\s\S]${FOLLOWS}*`, "gv");
+/** A whole syllable of Hangul, if no letter follows that could melt into it. */
+const SYLLABLE = String.raw`[\uac00-\ud7a3](?![${HANGUL}--[\uac00-\ud7a3]])(?!${FOLLOWS})`;
+
+/** A character with what may melt into it when normalised; other Hangul as a run, for its letters melt. */
+const CLUSTER = new RegExp(String.raw`${SYLLABLE}|${HANGUL}[${HANGUL}${FOLLOWS}]*|[\s\S]${FOLLOWS}*`, "gv");

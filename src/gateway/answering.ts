@@ -19,61 +19,78 @@ export interface AnsweringOptions {
   readonly agent: Agent;
   readonly clock: Clock;
   readonly by: ClaimBy;
+  /** Whether what waits behind a turn is taken up here, whoever said it. */
+  readonly takesNext: boolean;
+  /** Whether this process waits for the answer to this message. */
+  isOwn(message: Message): boolean;
   heard(event: TalkEvent): void;
 }
 
-/** The turns that this process runs: one per session, each followed by what waits behind it. */
+/** The turns that this process runs: one per session. */
 export interface Answering {
-  /** Runs a turn, and after it whatever waits in the session. Resolves when the first has ended. */
+  /** Runs a turn, and after it what waits in the session. Resolves when the first has ended. */
   run(turn: Turn, fresh?: Fresh): Promise<TurnEnd>;
   /** Runs a turn and all that waits behind it, and tells nobody. Resolves with how each ended. */
   runUnheard(turn: Turn): Promise<readonly TurnEnd[]>;
   /** A turn that is still ours because its end could not be stored. Whoever takes it runs it again. */
   takeBroken(session: string): Turn | undefined;
   isRunning(session?: string): boolean;
-  stop(): Promise<boolean>;
+  /** Ends the answers, or those in one conversation. False if there are none. */
+  stop(conversation?: number): Promise<boolean>;
   /** Aborts when nothing more is to begin. */
   readonly closing: AbortSignal;
-  /** Ends what runs and begins nothing more; what waits stays for whoever comes next. */
+  /**
+   * Ends what runs and begins nothing more; what waits stays for whoever comes next. An answer that somebody else waits
+   * for is not cut short: its turn is left to them.
+   */
   close(): Promise<void>;
 }
 
 interface Running {
+  readonly conversation: number;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
 
-export function answering({ store, agent, clock, by, heard }: AnsweringOptions): Answering {
+export function answering(options: AnsweringOptions): Answering {
+  const { store, agent, clock, by, takesNext, isOwn, heard } = options;
   const running = new Map<string, Running>();
   const broken = new Map<string, Turn>();
   const unheard = new Set<Promise<unknown>>();
   const closing = new AbortController();
-  const next = (): ClaimBy | undefined => (closing.signal.aborted ? undefined : by);
+  const isClosing = (): boolean => closing.signal.aborted;
+  const next = (): ClaimBy | undefined => (isClosing() ? undefined : by);
 
   async function run(turn: Turn, fresh?: Fresh): Promise<TurnEnd> {
-    const { session } = turn;
+    const { session, conversation } = turn;
     const abort = new AbortController();
-    if (closing.signal.aborted) abort.abort();
+    if (isClosing()) abort.abort();
+    let isMine = false;
     const ending = runTurn(turn, {
       store,
       agent,
       clock,
-      next,
+      next: () => (takesNext ? next() : undefined),
+      isLeft: () => isClosing() && !isMine,
       signal: abort.signal,
       ...(fresh !== undefined && { fresh }),
-      begun: (inputs) => heard({ type: "begun", session, inputs }),
+      begun: (inputs) => {
+        isMine = inputs.some(isOwn);
+        heard({ type: "begun", session, inputs });
+      },
       event: (event) => heard({ ...event, session }),
     });
-    const mine = { abort, done: ending.then(nothing, nothing) };
+    const mine = { conversation, abort, done: ending.then(nothing, nothing) };
     running.set(session, mine);
     try {
       const end = await ending;
       heard({ type: "ended", session, end });
       // Later turns belong to nobody who waits here: their failure is told, not thrown.
-      if (end.next !== undefined) run(end.next).catch((error) => heard({ type: "broken", session, error }));
+      if (end.next !== undefined)
+        run(end.next).catch((error) => isClosing() || heard({ type: "broken", session, error }));
       return end;
     } catch (error) {
-      if (!isTakenOver(error)) broken.set(session, turn);
+      if (!isTakenOver(error) && !isClosing()) broken.set(session, turn);
       throw error;
     } finally {
       if (running.get(session) === mine) running.delete(session);
@@ -90,8 +107,9 @@ export function answering({ store, agent, clock, by, heard }: AnsweringOptions):
     return ends;
   }
 
-  async function stop(): Promise<boolean> {
-    const turns = [...running.values()];
+  async function stop(conversation?: number): Promise<boolean> {
+    const isMeant = (turn: Running): boolean => (conversation ?? turn.conversation) === turn.conversation;
+    const turns = [...running.values()].filter(isMeant);
     for (const { abort } of turns) abort.abort();
     await Promise.all(turns.map(({ done }) => done));
     return turns.length > 0;

@@ -1,5 +1,6 @@
 import { resetNote } from "../core/context-prompt.ts";
 import type { Fresh } from "../core/conversation.ts";
+import { PostriderError } from "../core/errors.ts";
 import { MAX_PART_BYTES, type Message, type NewMessage, text } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
@@ -19,6 +20,8 @@ export interface TurnRun {
   readonly signal: AbortSignal;
   /** Why the conversation starts afresh, if the model has not been told. */
   readonly fresh?: Fresh;
+  /** Asked when it was stopped: whether another runner is to take the turn up, as if this one had fallen. */
+  isLeft?(): boolean;
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
   event?(event: AgentEvent): void;
@@ -47,6 +50,8 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
   const answer =
     turn.attempt > MOST_ATTEMPTS ? givenUp(turn.attempt - 1, run) : await ask(agent, turn, shown, run);
   const { outcome } = answer;
+  if (outcome === "interrupted" && run.isLeft?.())
+    throw new PostriderError("closed", "This turn was left to another runner.");
   const next = run.next();
   const finished = unrefused(
     await store.finish({

@@ -199,6 +199,43 @@ describe("two processes in one conversation", () => {
     expect(messages).toHaveLength(40);
   });
 
+  it("that may end at any moment leave what waits to whoever said it", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const { talk } = await talkIn(home, agent, { takesNext: false });
+    const first = await talk.say("one");
+    const held = await agent.asked();
+    const { talk: other } = await talkIn(await home.again(), echo);
+    const second = await other.say("two");
+    held.end();
+    await first.answer;
+    expect(await second.answer).toMatchObject({ parts: [text("You said: two (before that: one)")] });
+  });
+
+  it("do not cut each other's answers short: the turn of one that leaves is taken up by the one who waits", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const leaving = await talkIn(home, agent);
+    const first = await leaving.talk.say("one");
+    const held = await agent.asked();
+    const { talk: other } = await talkIn(await home.again(), echo);
+    const second = await other.say("two");
+    held.end();
+    await first.answer;
+    // It has taken up what the other said, and is left.
+    await (await agent.asked()).say("Onc");
+    await leaving.talk.close();
+    await home.store.retire({ runner: leaving.runner });
+    expect(await second.answer).toMatchObject({ parts: [text("You said: two (before that: one)")] });
+    expect(await said(home, first.session.id)).toEqual([
+      "one",
+      "",
+      "two",
+      "You said: two (before that: one)",
+    ]);
+    expect(leaving.events.some(({ type }) => type === "broken")).toBe(false);
+  });
+
   it("wait for each other without troubling the disk", async () => {
     const home = await openHome();
     const agent = heldAgent();

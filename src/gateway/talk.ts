@@ -21,6 +21,11 @@ export interface TalkOptions {
   readonly runner: string;
   readonly source: Source;
   readonly settings: RoutingSettings;
+  /**
+   * Whether what waits behind an answer is answered here too, whoever said it. Not where the place may be left at any
+   * moment: whoever said it is told of the end, and takes it up. Default true.
+   */
+  readonly takesNext?: boolean;
   /** Told of everything that this process answers, as it happens. */
   readonly heard: (event: TalkEvent) => void;
 }
@@ -45,13 +50,19 @@ export interface Talk {
   say(text: string): Promise<Said>;
   /** Answers what a process that is gone had accepted from a terminal. Resolves with how each turn ended. */
   recover(): Promise<readonly TurnEnd[]>;
-  /** Ends the answers that are being written here; resolves when they are stored. False if there are none. */
-  stop(): Promise<boolean>;
+  /**
+   * Ends the answers that are being written here, or those to one conversation; resolves when they are stored. False if
+   * there are none.
+   */
+  stop(conversation?: number): Promise<boolean>;
   /** What waits in the place's conversation will not run. Returns the texts. */
   cancelWaiting(conversation: number): Promise<readonly string[]>;
   /** Whether an answer is being written here: in this session, or in any. */
   isAnswering(session?: string): boolean;
-  /** Ends what is being answered, keeping what there is, and begins nothing more. What waits is kept for the next start. */
+  /**
+   * Ends what is being answered, keeping what there is, and begins nothing more. What waits, and what others wait for, is
+   * left to them or the next start.
+   */
   close(): Promise<void>;
 }
 
@@ -59,10 +70,14 @@ const who = { person: OWNER };
 /** The steps of the flow are the program's own. */
 const asker = { everyone: true } as const;
 
-export function openTalk({ store, agent, runner, source, settings, heard }: TalkOptions): Talk {
+export function openTalk(options: TalkOptions): Talk {
+  const { store, agent, runner, source, settings, takesNext = true, heard } = options;
   const { clock } = settings;
   const by: ClaimBy = { runner, take: "one" };
-  const turns = answering({ store, agent, clock, by, heard });
+  /** Ids of what was said here and has no answer yet. */
+  const open = new Set<string | undefined>();
+  const isOwn = ({ origin }: Message): boolean => open.has(origin?.platformMessageId);
+  const turns = answering({ store, agent, clock, by, takesNext, isOwn, heard });
   const { closing } = turns;
   /** The session before the fresh start of which the person has been told here. */
   let noticed: string | undefined;
@@ -114,6 +129,7 @@ export function openTalk({ store, agent, runner, source, settings, heard }: Talk
       const accepted = await store.accept({ ...routing, messageId, message, claim: by });
       if (accepted.duplicate) throw new Error("a new message was taken for an old one");
       const { turn, session, conversation } = accepted;
+      open.add(messageId);
       const after = session.messageCount - (turn === undefined ? 0 : 1);
       const ran =
         turn === undefined
@@ -121,7 +137,7 @@ export function openTalk({ store, agent, runner, source, settings, heard }: Talk
           : turns.run(turn, accepted.fresh).then(nothing, unlessTakenOver);
       const answer = ran.then(() => answered(session.id, after, messageId)).catch(unlessClosed);
       // Whoever waits for the answer learns of a failure; nobody has to wait.
-      answer.catch(nothing);
+      answer.catch(nothing).finally(() => open.delete(messageId));
       const fresh = accepted.fresh && toldOnce(accepted.fresh);
       return { session, conversation, messageId, answer, ...(fresh !== undefined && { fresh }) };
     },
@@ -137,7 +153,7 @@ export function openTalk({ store, agent, runner, source, settings, heard }: Talk
       }
       return ends;
     },
-    stop: () => turns.stop(),
+    stop: (conversation) => turns.stop(conversation),
     async cancelWaiting(conversation) {
       const cancelled = await store.cancelWaiting({ conversation, now: clock.now() });
       return cancelled.map(textOf);

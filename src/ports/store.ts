@@ -89,10 +89,10 @@ export interface Shapes {
   importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
   /**
    * A bounded part of a person is gone: own sessions whole, also where forks of others show them; what they said
-   * elsewhere, and the answers to it, has no words any more but keeps its place. Called again until `done`: then
-   * nothing names them. Cut short and begun anew, it comes to the same.
+   * elsewhere, and the answers to it, has no words any more but keeps its place. Called again, with the `after` that
+   * it gave, until `done`: then nothing names them. Cut short and begun anew, it comes to the same.
    */
-  erasePerson(input: ErasePerson): Maybe<{ readonly done: boolean }>;
+  erasePerson(input: ErasePerson): Maybe<Erased>;
   /** The messages follow what was imported before, as if imported with it. Refused unless it has `after` messages. */
   importMore(input: ImportedMore & { readonly profile: string }): Maybe<Session>;
 }
@@ -187,9 +187,16 @@ export interface Prune {
 
 export interface ErasePerson {
   readonly person: string;
+  /** What the step before has given. */
+  readonly after?: number;
   /** How many messages one step may touch. */
   readonly limit: number;
   readonly now: number;
+}
+
+export interface Erased {
+  readonly done: boolean;
+  readonly after?: number;
 }
 
 export interface Shape {

@@ -66,7 +66,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         id,
         user("昨日東京都庁に行きました"),
         assistant("ภาษาไทยไม่มีช่องว่าง"),
-        user("한국어 검색"),
+        user("한국어 검색을"),
       );
       // 𱍐 and 𞤀 came into Unicode later than most tables of letters.
       await scene.say(id, user("古い字𱍐です"), user("𞤀𞤣𞤤𞤢𞤥 word"));
@@ -75,6 +75,8 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         assert.deepEqual(await seqs({ text: "京東" }), []);
         assert.deepEqual(await seqs({ text: "ไทยไม่" }), [2]);
         assert.deepEqual(await seqs({ text: "검색" }), [3]);
+        assert.deepEqual(await seqs({ text: "국" }), [3]);
+        assert.deepEqual(await seqs({ text: "어한" }), []);
         assert.deepEqual(await seqs({ text: "𱍐" }), [4]);
         assert.deepEqual(await seqs({ text: "𞤀𞤣𞤤𞤢𞤥" }), [5]);
       });

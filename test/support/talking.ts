@@ -87,6 +87,7 @@ export interface TalkingOptions {
   readonly source?: Source;
   readonly policy?: ResetPolicy;
   readonly zone?: string;
+  readonly takesNext?: boolean;
 }
 
 /** Somebody who talks in a home, and everything that was heard there. */
@@ -114,6 +115,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
     runner: runner.id,
     source,
     settings: { zone, profile: "main", reset, scope: {}, clock },
+    takesNext: options.takesNext ?? true,
     heard: (event) => events.push(event),
   });
   onTestFinished(() => talk.close());

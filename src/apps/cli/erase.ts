@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { PostriderError } from "../../core/errors.ts";
 import type { PersonCounts } from "../../core/person.ts";
 import { unrefused } from "../../core/refusal.ts";
-import type { Store } from "../../ports/store.ts";
+import type { Erased, Store } from "../../ports/store.ts";
 import { scrubDatabase } from "../../stores/sqlite/scrubbing.ts";
 import { homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
@@ -88,8 +88,12 @@ const NOTHING: PersonCounts = {
 };
 
 async function eraseAll(store: Store, person: string, io: Io): Promise<void> {
-  for (;;) {
-    if (unrefused(await store.erasePerson({ person, limit: STEP, now: io.now() })).done) return;
+  const input = { person, limit: STEP };
+  for (let step: Erased = { done: false }; !step.done; ) {
+    const { after } = step;
+    step = unrefused(
+      await store.erasePerson({ ...input, now: io.now(), ...(after !== undefined && { after }) }),
+    );
   }
 }
 

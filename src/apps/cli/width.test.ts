@@ -44,7 +44,11 @@ describe("width", () => {
   });
 
   it("is what a terminal library says it is", () => {
-    fc.assert(fc.property(texts, (text) => expect(visibleWidth(text)).toBe(reference(text))));
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(visibleWidth(text)).toBe(reference(text));
+      }),
+    );
   });
 
   it("of a cut text is never more than asked for, and a text that fits is not cut", () => {

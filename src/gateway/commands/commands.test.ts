@@ -13,6 +13,7 @@ import { script } from "../../agents/script.ts";
 import { text, textOf } from "../../core/message.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET } from "../../core/reset-policy.ts";
 import type { Session } from "../../core/session.ts";
+import { localSource } from "../../core/source.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { DAY, HOUR, type Home, MINUTE, openHome } from "../../sessions/test-home.ts";
 import { CHAT_COMMANDS, chatCommand } from "./table.ts";
@@ -178,6 +179,22 @@ describe("/new", () => {
     expect((await here()).messageCount).toBe(0);
   });
 
+  it("leaves an answer alone that another terminal in the same session waits for", async () => {
+    const { held, said, agent, home, talk, command } = await busyRoom();
+    const other = await talkIn(await home.again(), echo, { source: { ...localSource(), threadId: "2" } });
+    const { conversation } = await other.talk.open();
+    await home.sessions.switchTo(me, conversation.number, said.session.id);
+    const second = await other.talk.say("from the other");
+    held.end();
+    await said.answer;
+    const theirs = await agent.asked();
+    expect((await command("/new")).text).not.toContain("stopped");
+    expect(talk.isAnswering(said.session.id)).toBe(true);
+    await theirs.say("whole");
+    theirs.end();
+    expect(await second.answer).toMatchObject({ parts: [text("whole")] });
+  });
+
   it("tells the way back from a copy in which nothing was said yet", async () => {
     const { ask, tell, here } = await room();
     await ask("hello");
@@ -321,6 +338,13 @@ describe("/resume and /sessions", () => {
       around: { session: old.id, seq: 1 },
     });
     await expect(command("/resume zzz/1")).rejects.toThrow(failure("not_found", /"zzz\/1"/));
+    await command("/new");
+    const { id } = await here();
+    for (const seq of ["0", "3", "99999999"])
+      await expect(command(`/resume ${old.handle}/${seq}`)).rejects.toThrow(
+        failure("not_found", `That session has no message ${seq}.`),
+      );
+    expect((await here()).id).toBe(id);
   });
 
   it("finds a title that looks like a place in a session", async () => {
@@ -564,6 +588,7 @@ describe("/history", () => {
       expect(await command(`/history ${name}/2`)).toEqual({ text: "", around: { session: old.id, seq: 2 } });
     expect((await here()).id).toBe(id);
     await expect(command("/history zzz/2")).rejects.toThrow(failure("not_found", /"zzz"/));
+    await expect(command(`/history ${old.handle}/3`)).rejects.toThrow(failure("not_found", /no message 3/));
   });
 
   it.each(["0", "-1", "1.5", "many", "100000", "k7f/", "/12"])("takes no count such as %j", async (count) => {

@@ -2,7 +2,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { type Message, textOf } from "../../core/message.ts";
 import { clockTime } from "../../core/transcript.ts";
 import { type ChatCommand, escaped, here, type Place, plural, shortened } from "./command.ts";
-import { named } from "./named.ts";
+import { messageIn, named } from "./named.ts";
 
 const SHOWN = 10;
 
@@ -14,7 +14,7 @@ export const history: ChatCommand = {
     const [, handle, seq] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
     if (handle !== undefined) {
       const session = await named(place, handle);
-      return { text: "", around: { session: session.id, seq: Number(seq) } };
+      return { text: "", around: { session: session.id, seq: messageIn(session, Number(seq)) } };
     }
     if (args !== "" && !/^[1-9]\d{0,4}$/.test(args)) {
       throw new PostriderError("invalid_input", "Write how many messages to show, such as /history 20.");

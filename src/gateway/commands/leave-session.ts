@@ -8,7 +8,7 @@ import { escaped, type Place, plural } from "./command.ts";
 export async function leaveSession(place: Place, conversation: number): Promise<string> {
   // First what waits: the end of an answer would take it up.
   const cancelled = await place.talk.cancelWaiting(conversation);
-  const stopped = await place.talk.stop();
+  const stopped = await place.talk.stop(conversation);
   const lines = stopped
     ? ["The answer that was being written has been stopped; what there was of it is kept."]
     : [];

@@ -18,3 +18,9 @@ export async function named(place: Place, text: string): Promise<Session> {
     details: { candidates: candidatesToPick },
   });
 }
+
+/** The number of a message that was said in the session, before anybody goes there. */
+export function messageIn(session: Session, seq: number): number {
+  if (seq >= 1 && seq <= session.messageCount) return seq;
+  throw new PostriderError("not_found", `That session has no message ${seq}.`);
+}

@@ -14,7 +14,7 @@ import {
 } from "./command.ts";
 import { goTo } from "./go-to.ts";
 import { leaveSession } from "./leave-session.ts";
-import { named } from "./named.ts";
+import { messageIn, named } from "./named.ts";
 import { newestSessions } from "./newest-sessions.ts";
 import { distance } from "./when.ts";
 
@@ -53,7 +53,7 @@ async function placeNamed(place: Place, args: string): Promise<{ session: Sessio
   const { session } = isHandle(handle) ? await sessionNamed(place.store, place.who, handle) : {};
   // A title may look like this, too.
   if (session?.handle !== handle) return { session: await named(place, args) };
-  return { session, seq: Number(seq) };
+  return { session, seq: messageIn(session, Number(seq)) };
 }
 
 async function others(place: Place, limit: number): Promise<readonly Listed[]> {

@@ -4,7 +4,7 @@ import { nameless } from "../../core/person.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { indexedText } from "../../core/search-terms.ts";
 import type { Source } from "../../core/source.ts";
-import type { ErasePerson } from "../../ports/store.ts";
+import type { Erased, ErasePerson } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
 import {
   accountsOf,
@@ -12,41 +12,71 @@ import {
   deliveriesOfPerson,
   inboxOfPerson,
   personRow,
-  saidElsewhere,
+  runningTurnOf,
+  signedElsewhere,
   speaks,
   turnsOfPerson,
+  unsignedElsewhere,
 } from "./person-rows.ts";
 import { removeMessages, sweepRemoved } from "./removal.ts";
 import { createSession, decide, point, sessionRow } from "./routing.ts";
 import { type ConversationRow, messageId, SEQ_BITS, type SessionRow, toMessage } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { isIndexedRole } from "./search.ts";
+import { emptyIndex, isIndexedRole } from "./search.ts";
 import * as sql from "./sql.ts";
 
+/** Rows looked at, for each message that a step may touch. */
+const LOOKS = 20;
+
 /**
- * One bounded step: a part of one session, or of what they said elsewhere, or what is left. Accounts go last, for
- * they tell what else is theirs; so whoever begins again after a fall finds the rest.
+ * One bounded step: a part of one session; then what they said elsewhere, from the first message to the last; then
+ * what is left. Accounts go last, for they tell what else is theirs: whoever begins again after a fall finds the rest.
  */
-export function erasePerson(db: Db, input: ErasePerson): { readonly done: boolean } | Refused {
-  const { person, limit, now } = input;
+export function erasePerson(db: Db, input: ErasePerson): Erased | Refused {
+  const { person, after, limit, now } = input;
   if (personRow(db, { person }) === undefined) return refuse("not_found", "There is no such person.");
-  const running = turnsOfPerson(db, person).find(
-    ({ state, runner }) => state === "running" && alive(db, runner, now),
-  );
-  if (running !== undefined)
+  if (runningTurnOf(db, person, (runner) => alive(db, runner, now)))
     return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
-  const session = db.get<SessionRow>("select * from sessions where owner = ? order by n limit 1", person);
+  const session = db.get<SessionRow>("select * from sessions where owner = ? limit 1", person);
   if (session !== undefined) {
-    eraseSession(db, session, limit, now);
-    return { done: false };
+    if (!emptyLargeIndex(db, person)) eraseSession(db, session, limit, now);
+    return { done: false, ...(after !== undefined && { after }) };
   }
-  const elsewhere = saidElsewhere(db, person);
-  if (elsewhere.length > 0) {
-    eraseElsewhere(db, elsewhere.slice(0, limit));
-    return { done: false };
+  if (after === undefined) {
+    for (const { id, target } of unsignedElsewhere(db, person)) sign(db, id, JSON.parse(target) as Source);
+    return { done: false, after: 0 };
+  }
+  const last = db
+    .rows("select id from messages where id > ? order by id limit ?", after, limit * LOOKS)
+    .at(-1)?.[0];
+  if (last !== undefined) {
+    eraseElsewhere(db, signedElsewhere(db, person, { after, last: last as number }));
+    return { done: false, after: last as number };
   }
   eraseTraces(db, person, now);
   return { done: true };
+}
+
+/** From here on it is quicker to fill the index anew than to take word after word out of it. */
+const MANY_INDEXED = 2000;
+
+/** Whoever next has nothing else to do fills it again; until then searches read the texts themselves. */
+function emptyLargeIndex(db: Db, person: string): boolean {
+  const indexed = db.get<{ n: number | null }>(
+    "select sum(indexed_seq) as n from sessions where owner = ?",
+    person,
+  );
+  if ((indexed?.n ?? 0) <= MANY_INDEXED) return false;
+  emptyIndex(db);
+  return true;
+}
+
+/** Found once, by a look at every turn; from then on the message says itself whose it is. */
+function sign(db: Db, id: number, { platform, userId, userIdAlt }: Source): void {
+  const [row] = db.rows("select meta from messages where id = ?", id);
+  const meta = JSON.parse((row?.[0] as string | null) ?? "{}") as Partial<NewMessage>;
+  const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
+  db.run("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
 }
 
 /** Out of sight at once, then gone part by part. */
@@ -70,7 +100,7 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
   if (left !== undefined) return;
   const hashes = db.all<{ hash: string }>("select hash from blob_uses where session = ?", n);
   // Pieces of it that a kept list of another owner still shows would show nothing.
-  db.run("delete from pieces where piece_session = ?", n);
+  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
   db.run("delete from blob_uses where session = ?", n);
   db.run("delete from sessions where n = ?", n);
   for (const { hash } of hashes) releaseBlob(db, hash);
@@ -78,11 +108,11 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
 }
 
 function dismantle(db: Db, session: SessionRow, now: number): void {
-  const { n, id } = session;
+  const { n } = session;
   // The views of forks stay, without what they showed of this one.
   for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns"])
     db.run(`delete from ${table} where session = ?`, n);
-  db.run("delete from pieces where piece_session = ?", n);
+  db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
   for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
     if (conversation.person === session.owner) eraseConversation(db, conversation.n);
     else leave(db, conversation, session, now);
@@ -91,9 +121,6 @@ function dismantle(db: Db, session: SessionRow, now: number): void {
     "update conversations set fresh_previous = null, note_due = 0, notice_due = 0 where fresh_previous = ?",
     n,
   );
-  db.run("update sessions set parent = null where parent = ?", id);
-  db.run("update decisions set from_session = null where from_session = ?", id);
-  db.run("update decisions set to_session = null where to_session = ?", id);
   db.run(
     `update sessions set removed_at = coalesce(removed_at, ?), title = null, origin = null, display_name = null,
        cwd = null, config = null, lease_holder = null where n = ?`,
@@ -148,25 +175,31 @@ function eraseElsewhere(db: Db, ids: readonly number[]): void {
  */
 function withAnswers(db: Db, n: number, theirs: ReadonlySet<number>): number[] {
   const found: number[] = [];
+  const first = Math.min(...theirs);
+  const last = Math.max(...theirs);
   let isTheirs = false;
   let isAnswering = false;
-  for (const [id, role, meta] of db.each(
-    "select id, role, meta from messages where id between ? and ? order by id",
-    Math.min(...theirs),
+  for (const [id, role] of db.each(
+    "select id, role from messages where id between ? and ? order by id",
+    first,
     messageId(n, SEQ_BITS - 1),
-  ) as Iterable<[number, number, string | null]>) {
+  ) as Iterable<[number, number]>) {
     if (role === USER) {
+      if (isAnswering && id > last) break;
       isTheirs = (isTheirs && !isAnswering) || theirs.has(id);
       isAnswering = false;
       if (theirs.has(id)) found.push(id);
-    } else if (role === NOTE) {
-      if (isSummary(meta)) found.push(id);
-    } else {
+    } else if (role !== NOTE) {
       isAnswering = true;
       if (isTheirs) found.push(id);
     }
   }
-  return found;
+  const notes = db.rows(
+    `select id, meta from messages where id between ? and ? and role = ${NOTE}`,
+    first,
+    messageId(n, SEQ_BITS - 1),
+  ) as [number, string | null][];
+  return [...found, ...notes.filter(([, meta]) => isSummary(meta)).map(([id]) => id)];
 }
 
 function isSummary(meta: string | null): boolean {

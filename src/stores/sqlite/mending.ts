@@ -17,7 +17,7 @@ import {
 import { createSession } from "./routing.ts";
 import { type ConversationRow, messageId, SEQ_BITS } from "./rows.ts";
 import { alive, retire } from "./runners.ts";
-import { indexMessages } from "./search.ts";
+import { emptyIndex, indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 
 /** Says what it did, or nothing when there was nothing to do. */
@@ -44,10 +44,7 @@ export function mendDatabase(db: Db, now: number, onDone: (text: string) => void
 
 /** Empties the index and fills it again. If this is cut short, the next program that runs goes on with it. */
 export function rebuildIndex(db: Db, onProgress?: (done: number) => void): string {
-  inTransaction(db, () => {
-    db.run("insert into words(words) values ('delete-all')");
-    db.run("update sessions set indexed_seq = 0");
-  });
+  inTransaction(db, () => emptyIndex(db));
   let done = 0;
   for (let last = INDEX_CHUNK; last >= INDEX_CHUNK; done += last) {
     last = inTransaction(db, () => indexMessages(db, INDEX_CHUNK));

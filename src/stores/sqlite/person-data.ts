@@ -34,10 +34,9 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
   const turns = turnsOfPerson(db, person);
   const deliveries = deliveriesOfPerson(db, person);
   const own = db.get<{ sessions: number; messages: number }>(
-    `select count(*) filter (where removed_at is null) as sessions,
-       (select count(*) from messages where id >> 24 in (select n from sessions where owner = ?)) as messages
-     from sessions where owner = ?`,
-    person,
+    `select count(*) filter (where removed_at is null) as sessions, coalesce(sum((
+       select count(*) from messages where id between s.n * ${SEQ_BITS} and s.n * ${SEQ_BITS} + ${SEQ_BITS - 1})), 0) as messages
+     from sessions s where owner = ?`,
     person,
   );
   const nameOf = (n: number): string => db.get<{ id: string }>(sql.sessionByNumber, n)?.id ?? "";

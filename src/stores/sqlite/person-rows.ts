@@ -100,12 +100,38 @@ export function inboxOfPerson(db: Db, person: PersonId): InboxRow[] {
 
 /** Turns that answered them, in whichever session. */
 export function turnsOfPerson(db: Db, person: PersonId): TurnRow[] {
+  return targeted<TurnRow>(db, "turns", person);
+}
+
+/** Rows whose session is theirs, or whose target is. */
+function targeted<Row extends { n: number; target: string }>(
+  db: Db,
+  table: "turns" | "deliveries",
+  person: PersonId,
+): Row[] {
+  const accounts = accountsOf(db, person);
+  const isTheirs = speaks(accounts);
+  const ids = accounts.flatMap(({ user_id, alt_id }) => [user_id, alt_id]).filter((id) => id !== null);
+  // To look for the letters of an id is much quicker than to take every target apart.
+  const mentioned = ids.map(() => "or instr(target, ?) > 0").join(" ");
+  return db
+    .all<Row & { owned: number }>(
+      `select *, session in (select n from sessions where owner = ?) as owned from ${table}
+       where owned ${mentioned} order by n`,
+      person,
+      ...ids.map((id) => JSON.stringify(id).slice(1, -1)),
+    )
+    .filter(({ owned, target }) => owned === 1 || isTheirs(target));
+}
+
+/** Whether one of those that run now is theirs. */
+export function runningTurnOf(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
   const isTheirs = speaks(accountsOf(db, person));
   return db
-    .all<TurnRow & { owner: string | null }>(
-      "select t.*, s.owner from turns t left join sessions s on s.n = t.session order by t.n",
+    .all<TurnRow & { owner: string }>(
+      "select t.*, s.owner from turns t join sessions s on s.n = t.session where t.state = 'running'",
     )
-    .filter(({ owner, target }) => owner === person || isTheirs(target));
+    .some(({ owner, target, runner }) => (owner === person || isTheirs(target)) && isAlive(runner));
 }
 
 export interface DeliveryRow {
@@ -118,50 +144,63 @@ export interface DeliveryRow {
 }
 
 export function deliveriesOfPerson(db: Db, person: PersonId): DeliveryRow[] {
-  const isTheirs = speaks(accountsOf(db, person));
-  return db
-    .all<DeliveryRow & { owner: string | null }>(
-      "select d.*, s.owner from deliveries d left join sessions s on s.n = d.session order by d.n",
-    )
-    .filter(({ owner, target }) => owner === person || isTheirs(target));
+  return targeted<DeliveryRow>(db, "deliveries", person);
 }
 
 const USER = ROLES.indexOf("user");
 
-/**
- * The numbers of messages that they said in sessions which are not theirs: those that say so themselves, and those
- * without a sender that a turn for them took up last.
- */
+/** The numbers of messages that they said in sessions which are not theirs. */
 export function saidElsewhere(db: Db, person: PersonId): number[] {
-  const accounts = accountsOf(db, person);
-  if (accounts.length === 0) return [];
-  const found = new Set<number>();
-  const others = `id >> 24 in (select n from sessions where owner <> ?)`;
-  for (const { platform, user_id, alt_id } of accounts) {
-    const rows = db.rows(
-      `select id from messages where role = ${USER} and meta is not null and ${others}
-         and json_extract(meta, '$.origin.platform') = ? and json_extract(meta, '$.origin.userId') in (?, ?)`,
-      person,
-      platform,
+  const signed = signedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
+  return [...new Set([...signed, ...unsignedElsewhere(db, person).map(({ id }) => id)])].toSorted(
+    (a, b) => a - b,
+  );
+}
+
+/** Those that say so themselves, in a range of numbers. */
+export function signedElsewhere(
+  db: Db,
+  person: PersonId,
+  { after, last }: { readonly after: number; readonly last: number },
+): number[] {
+  const found = accountsOf(db, person).flatMap(({ platform, user_id, alt_id }) =>
+    db.rows(
+      `select m.id from messages m where m.id > ? and m.id <= ? and m.role = ${USER} and m.meta is not null
+         and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
+         and exists (select 1 from sessions s where s.n = m.id >> 24 and s.owner <> ?)`,
+      after,
+      last,
       user_id,
       alt_id,
-    );
-    for (const [id] of rows) found.add(id as number);
-  }
-  const isTheirs = speaks(accounts);
-  const taken = db.rows(
-    `select t.session * ${SEQ_BITS} + max(i.seq), t.target from turns t join inbox i on i.turn = t.n
-     where t.session in (select n from sessions where owner <> ?) group by t.n`,
-    person,
+      platform,
+      person,
+    ),
   );
-  for (const [id, target] of taken) {
-    if (!isTheirs(target as string)) continue;
-    const unsigned = db.get(
-      `select 1 from messages where id = ? and role = ${USER} and (text is not null or parts is not null)
-         and (meta is null or json_extract(meta, '$.origin.userId') is null)`,
-      id,
-    );
-    if (unsigned !== undefined) found.add(id as number);
+  return found.map(([id]) => id as number).toSorted((a, b) => a - b);
+}
+
+/** Those without a sender that a turn for them took up last. */
+export function unsignedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
+  const turns = turnsOfPerson(db, person).map(({ n, session, target }) => [n, { session, target }] as const);
+  if (turns.length === 0) return [];
+  const byNumber = new Map(turns);
+  const last = new Map<number, number>();
+  for (const [turn, seq] of db.each(
+    "select turn, seq from inbox where turn is not null and seq is not null",
+  )) {
+    if (byNumber.has(turn as number))
+      last.set(turn as number, Math.max(last.get(turn as number) ?? 0, seq as number));
   }
-  return [...found].toSorted((a, b) => a - b);
+  return [...last].flatMap(([turn, seq]) => {
+    const { session = 0, target = "" } = byNumber.get(turn) ?? {};
+    const id = session * SEQ_BITS + seq;
+    const unsigned = db.get(
+      `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
+         and s.owner <> ? and (m.text is not null or m.parts is not null)
+         and (m.meta is null or json_extract(m.meta, '$.origin.userId') is null)`,
+      id,
+      person,
+    );
+    return unsigned === undefined ? [] : [{ id, target }];
+  });
 }

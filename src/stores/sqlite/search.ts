@@ -199,3 +199,9 @@ export function indexMessages(db: Db, limit: number): number {
   }
   return done;
 }
+
+/** Takes every word out of the index at once; every message waits for it again. */
+export function emptyIndex(db: Db): void {
+  db.run("insert into words(words) values ('delete-all')");
+  db.run("update sessions set indexed_seq = 0 where indexed_seq > 0");
+}

@@ -54,7 +54,8 @@ export async function startChat({ home, agent, kind, heard, notice }: ChatOption
   const source = held?.source ?? localSource();
   const zone = systemZone();
   const settings = { zone, profile: "main", reset: DEFAULT_RESET, scope: {}, clock: systemClock };
-  const talk = openTalk({ store, agent, runner: runner.id, source, settings, heard });
+  const takesNext = kind === "terminal"; // a pipe or a question may be at its end with its own answer
+  const talk = openTalk({ store, agent, runner: runner.id, source, settings, takesNext, heard });
   return {
     store,
     runner: runner.id,

@@ -1,9 +1,13 @@
 import {
   type Component,
   type Focusable,
+  getKeybindings,
   Input,
+  KeybindingsManager,
   matchesKey,
   ProcessTerminal,
+  setKeybindings,
+  TUI_KEYBINDINGS,
   TuiAltScreen,
   truncateToWidth,
   wrapTextWithAnsi,
@@ -25,6 +29,8 @@ export interface Browsing {
 export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed | undefined> {
   const terminal = new ProcessTerminal();
   const tui = new TuiAltScreen(terminal, undefined, undefined, { mouse: false });
+  const keys = getKeybindings();
+  setKeybindings(pageKeysAreOurs());
   let isOn = true;
   const restore = (): void => {
     if (isOn) tui.stop({ preserveScreen: true });
@@ -54,9 +60,16 @@ export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed
   } finally {
     await terminal.drainInput(200, 20);
     restore();
+    setKeybindings(keys);
     process.off("exit", restore);
     for (const signal of signals) process.off(signal, ended);
   }
+}
+
+/** The library would scroll the screen by them; here they move the choice. */
+function pageKeysAreOurs(): KeybindingsManager {
+  const names = Object.keys(TUI_KEYBINDINGS).filter((name) => name.startsWith("tui.altScreen."));
+  return new KeybindingsManager(TUI_KEYBINDINGS, Object.fromEntries(names.map((name) => [name, []])));
 }
 
 interface Around {

@@ -1,0 +1,106 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { Io } from "../io.ts";
+import { answerPrinter } from "./answer-printer.ts";
+
+function printer(isTTY = false) {
+  const output = Object.assign(new PassThrough(), { isTTY });
+  const io: Io = {
+    input: new PassThrough(),
+    output,
+    notices: new PassThrough(),
+    environment: {},
+    now: () => 0,
+  };
+  const out = (): string => String(output.read() ?? "");
+  return { ...answerPrinter(io), out };
+}
+
+function begun(id: string): TalkEvent {
+  const input = {
+    session: "s",
+    seq: 1,
+    at: 0,
+    role: "user",
+    parts: [],
+    origin: { platformMessageId: id },
+  } as const;
+  return { type: "begun", session: "s", inputs: [input] };
+}
+
+const text = (words: string): TalkEvent => ({ type: "text", session: "s", text: words });
+
+describe("the answer to a line", () => {
+  it("is printed as it comes, and ends with its line", () => {
+    const { heard, expect: await_, complete, out } = printer();
+    await_("a");
+    heard(begun("a"));
+    heard(text("Once "));
+    expect(out()).toBe("Once ");
+    heard(text("upon"));
+    complete("Once upon");
+    expect(out()).toBe("upon\n");
+  });
+
+  it("is printed whole when it began, ended, or was given elsewhere before anybody asked for it", () => {
+    const early = printer();
+    early.heard(begun("a"));
+    early.heard(text("Once "));
+    early.expect("a");
+    expect(early.out()).toBe("Once ");
+    const late = printer();
+    late.heard(begun("a"));
+    late.heard(text("Once"));
+    late.heard(begun("b"));
+    late.expect("a");
+    late.complete("Once");
+    expect(late.out()).toBe("Once\n");
+    const elsewhere = printer();
+    elsewhere.expect("a");
+    elsewhere.complete("Once");
+    expect(elsewhere.out()).toBe("Once\n");
+  });
+
+  it("is printed once, also when the next has begun before it is complete, which is not printed", () => {
+    const { heard, expect: await_, complete, out } = printer();
+    await_("a");
+    heard(begun("a"));
+    heard(text("Once"));
+    heard(begun("b"));
+    heard(text("somebody else's"));
+    complete("Once");
+    heard(text(" business"));
+    expect(out()).toBe("Once\n");
+  });
+
+  it("is never cut through a character", () => {
+    const { heard, expect: await_, complete, out } = printer();
+    await_("a");
+    heard(begun("a"));
+    heard(text("a\ud83d"));
+    expect(out()).toBe("a");
+    heard(text("\ude42b"));
+    complete("a🙂b");
+    expect(out()).toBe("🙂b\n");
+  });
+
+  it("without words is nothing, not an empty line", () => {
+    const { expect: await_, complete, out } = printer();
+    await_("a");
+    complete("");
+    expect(out()).toBe("");
+  });
+
+  it("does nothing to a terminal, and reaches a pipe as it is", () => {
+    for (const [isTTY, printed] of [
+      [true, "\u241b[2Jx\n"],
+      [false, "\u001b[2Jx\n"],
+    ] as const) {
+      const { expect: await_, complete, out } = printer(isTTY);
+      await_("a");
+      complete("\u001b[2Jx");
+      expect(out()).toBe(printed);
+    }
+  });
+});

@@ -1,0 +1,151 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createSessions, OWNER, sqliteStore } from "../../src/index.ts";
+import { type Random, seeded } from "../support/random.ts";
+import {
+  answerText,
+  checkLines,
+  GIVEN_UP,
+  type LineFindings,
+  lineText,
+  type Printed,
+  storedLines,
+  type TypedLine,
+} from "./checker.ts";
+import { type Pipe, startPipe } from "./program.ts";
+
+export interface TerminalKillPlan {
+  /** Made by this. */
+  readonly folder: string;
+  readonly seed: number;
+  readonly kills: number;
+  readonly progress?: (text: string) => void;
+}
+
+export interface TerminalKillReport extends LineFindings {
+  readonly kills: number;
+  /** Kills that met a line of theirs that was stored and whose answer was not printed in full. */
+  readonly inFlight: number;
+  /** Lines that were stored. */
+  readonly lines: number;
+  readonly errors: string[];
+  readonly database: string;
+  readonly seen: ReadonlySet<string>;
+  readonly printed: readonly Printed[];
+}
+
+const SEATS = ["a", "b"];
+const SESSIONS = ["one", "other"];
+const PATIENCE_MS = 30_000;
+/** More than any life can use. */
+const LINES_PER_LIFE = 30;
+
+/**
+ * Two people type into `postrider` on one home, each into a process of their own that is killed and started again.
+ * Whoever was killed looks which of their lines were stored, and types the rest. The seed fixes what is typed, how long
+ * answers take and when each process is killed; which instruction the kill meets is the machine's.
+ */
+export async function driveTerminalKills(plan: TerminalKillPlan): Promise<TerminalKillReport> {
+  const { folder, seed, kills } = plan;
+  const home = join(folder, "home");
+  const database = join(home, "postrider.db");
+  const report = { kills: 0, inFlight: 0, errors: [] as string[], printed: [] as Printed[] };
+  const seen = new Set<string>();
+  const lives = Math.ceil(kills / SEATS.length);
+  const agent = writeScript(folder, seeded(seed), lives * LINES_PER_LIFE);
+  await makeSessions(home, database);
+  const running = new Set<Pipe>();
+
+  async function sit(seat: string, random: Random): Promise<void> {
+    for (let life = 0; life < lives; life += 1) {
+      const before = existsSync(database) ? lastOf(seat, storedLines(database)) : 0;
+      const args = random.next() < 0.2 ? ["-r", random.pick(SESSIONS)] : [];
+      const pipe = startPipe(home, agent, args);
+      running.add(pipe);
+      const isWell = await live(pipe, { seat, number: before + 1 }, random);
+      pipe.kill();
+      const { code, signal, out, err } = await pipe.ended;
+      running.delete(pipe);
+
+      report.printed.push({ seat, from: before + 1, out });
+      report.kills += 1;
+      if (!isWell) report.errors.push(`${seat}, life ${life}: no answer in ${PATIENCE_MS} ms`);
+      if (signal !== "SIGKILL") report.errors.push(`${seat}, life ${life}: ended by itself with ${code}`);
+      report.errors.push(...complaints(err).map((line) => `${seat}, life ${life}: ${line}`));
+      const stored = storedLines(database);
+      for (const name of stored) seen.add(name);
+      const own = Array.from({ length: lastOf(seat, stored) - before }, (_, at) => before + 1 + at);
+      if (own.some((number) => !out.includes(`${answerText({ seat, number })}\n`))) report.inFlight += 1;
+      plan.progress?.(`${report.kills} of ${lives * SEATS.length} kills, ${seen.size} lines`);
+    }
+  }
+
+  try {
+    await Promise.all(SEATS.map((seat, at) => sit(seat, seeded(seed * SEATS.length + at))));
+    // Whatever is owed is answered by the next start, even if nobody says anything.
+    const last = startPipe(home, agent, []);
+    running.add(last);
+    last.endInput();
+    const { code, out, err } = await last.ended;
+    report.printed.push({ seat: "the last", from: 1, out });
+    if (code !== 0 || complaints(err).length > 0)
+      report.errors.push(`the last process ended with ${code}: ${err.trim()}`);
+  } finally {
+    for (const pipe of running) pipe.kill();
+  }
+  const lines = new Set(storedLines(database)).size;
+  return { ...report, ...checkLines(database, seen, report.printed), lines, database, seen };
+}
+
+/** One process until the moment of its death. False when it does not answer. */
+async function live(pipe: Pipe, { seat, number }: TypedLine, random: Random): Promise<boolean> {
+  const text = (at: number): string => lineText({ seat, number: number + at });
+  const answers = random.between(1, 8);
+  const isEarly = random.next() < 0.2;
+  const moment = random.between(1, isEarly ? 350 : 12);
+  // Some type everything at once, some wait for each answer.
+  if (isEarly || random.next() < 0.6) {
+    pipe.say(Array.from({ length: answers + random.between(1, 12) }, (_, at) => text(at)));
+    if (!isEarly && !(await pipe.printed(answers, PATIENCE_MS))) return false;
+  } else {
+    for (let at = 0; at < answers; at += 1) {
+      pipe.say([text(at)]);
+      if (at < answers - 1 && !(await pipe.printed(at + 1, PATIENCE_MS))) return false;
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve, moment));
+  return true;
+}
+
+/** An answer of its own for every line, in pieces that take their time. */
+function writeScript(folder: string, random: Random, lines: number): string {
+  const wait = () => ({ wait_ms: random.next() < 0.1 ? 40 : random.between(0, 6) });
+  const answers = SEATS.flatMap((seat) =>
+    Array.from({ length: lines }, (_, index) => {
+      const line = { seat, number: index + 1 };
+      const [first = "", ...rest] = answerText(line).split(/(?<=, )/);
+      return { to: `^${lineText(line)}$`, say: [wait(), first, wait(), rest.join(""), wait()] };
+    }),
+  );
+  const file = join(folder, "script.json");
+  writeFileSync(file, JSON.stringify({ answers }));
+  return `script:${file}`;
+}
+
+async function makeSessions(home: string, database: string): Promise<void> {
+  mkdirSync(home, { mode: 0o700 });
+  const store = await sqliteStore({ file: database, mode: "in-process" });
+  const sessions = createSessions({ store });
+  for (const title of SESSIONS) await sessions.create({ person: OWNER }, { title });
+  await store.close();
+}
+
+function lastOf(seat: string, names: readonly string[]): number {
+  const own = names.filter((name) => name.startsWith(`${seat} `));
+  return Math.max(0, ...own.map((name) => Number(name.split(" ")[1])));
+}
+
+/** What was said on stderr and should not have been. */
+function complaints(err: string): string[] {
+  return err.split("\n").filter((line) => line !== "" && !GIVEN_UP.test(line));
+}
