@@ -133,6 +133,7 @@ describe("daily copies", () => {
     expect(notices).toHaveLength(2);
   });
 
+  // To root every folder may be written; a file in the folder's place, above, fails for everyone.
   it.skipIf(process.getuid?.() === 0)("say so when the folder may not be written", async () => {
     mkdirSync(home.backups);
     chmodSync(home.backups, 0o500);

@@ -385,6 +385,24 @@ describe("postrider erase", () => {
     expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
   });
 
+  it("erases thousands of messages, and others find theirs as before", async () => {
+    const { anna, shared } = await village(2);
+    const store = await sqliteStore({ file: database });
+    await createSessions({ store }).append(
+      { person: anna },
+      "annas",
+      Array.from({ length: 3000 }, (_, n) => ({ role: "user" as const, text: `${SAYS} ${n}` })),
+    );
+    await indexed(database);
+    await store.close();
+    const before = await bobs(shared);
+    const { code, out } = await cli(home, "erase", anna, "--yes", "--json");
+    expect([code, (JSON.parse(out) as Told).counts.messages]).toEqual([0, 2 * 4 + 40 + 3000]);
+    expect(wordsIn(database, `${database}-wal`)).toEqual([]);
+    expect(await bobs(shared)).toEqual(before);
+    expect(await cli(home, "doctor", "--full")).toMatchObject({ code: 0 });
+  });
+
   it("asks, and erases only when the id is typed again", async () => {
     const { anna } = await village(1);
     const before = look(database, (db) => db.prepare("select count(*) from messages").pluck().get());

@@ -56,6 +56,17 @@ describe("help", () => {
   });
 });
 
+describe("docs/commands.md", () => {
+  it("has a heading for every command, and the exit codes", async () => {
+    const text = readFileSync(new URL("../docs/commands.md", import.meta.url), "utf8");
+    for (const { name } of COMMANDS)
+      expect(text).toContain(name === "" ? "## postrider\n" : `## postrider ${name}\n`);
+    for (const [, heading] of text.matchAll(/^##+ postrider (.+)$/gm))
+      expect(COMMANDS.map(({ name }) => name)).toContain(heading);
+    expect(text).toContain("## Exit codes");
+  });
+});
+
 describe("postrider sessions list", () => {
   it("shows one's own, the latest first: handle, title or first words, platform, when, messages", async () => {
     const { code, out, err } = await home.run(["sessions", "list"]);
@@ -719,7 +730,7 @@ describe("postrider explain", () => {
       "after 1440 minutes of silence, and daily at 04:00",
       "idle before",
       "daily before",
-      "unless something is said before",
+      "at the daily hour",
       "1 waiting for an answer",
       "began",
       "turn 1, attempt 1: done",

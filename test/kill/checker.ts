@@ -330,6 +330,11 @@ function checkSession(
   }
 }
 
+/** The keys of all operations that have said something that is there. */
+export function keysIn(file: string): ReadonlySet<string> {
+  return look(file, (db) => new Set(readMessages(db).keys()));
+}
+
 /** Every message that carries a key, by key, in order. */
 function readMessages(db: Database.Database): Map<string, Said[]> {
   const said = new Map<string, Said[]>();

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSessions, OWNER, sqliteStore } from "../../src/index.ts";
+import { type Program, startProgram } from "../support/program.ts";
 import { type Random, seeded } from "../support/random.ts";
 import {
   answerText,
@@ -12,7 +13,6 @@ import {
   storedLines,
   type TypedLine,
 } from "./checker.ts";
-import { type Pipe, startPipe } from "./program.ts";
 
 export interface TerminalKillPlan {
   /** Made by this. */
@@ -54,13 +54,13 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
   const lives = Math.ceil(kills / SEATS.length);
   const agent = writeScript(folder, seeded(seed), lives * LINES_PER_LIFE);
   await makeSessions(home, database);
-  const running = new Set<Pipe>();
+  const running = new Set<Program>();
 
   async function sit(seat: string, random: Random): Promise<void> {
     for (let life = 0; life < lives; life += 1) {
       const before = existsSync(database) ? lastOf(seat, storedLines(database)) : 0;
       const args = random.next() < 0.2 ? ["-r", random.pick(SESSIONS)] : [];
-      const pipe = startPipe(home, agent, args);
+      const pipe = startProgram(home, args, agent);
       running.add(pipe);
       const isWell = await live(pipe, { seat, number: before + 1 }, random);
       pipe.kill();
@@ -83,7 +83,7 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
   try {
     await Promise.all(SEATS.map((seat, at) => sit(seat, seeded(seed * SEATS.length + at))));
     // Whatever is owed is answered by the next start, even if nobody says anything.
-    const last = startPipe(home, agent, []);
+    const last = startProgram(home, [], agent);
     running.add(last);
     last.endInput();
     const { code, out, err } = await last.ended;
@@ -98,7 +98,7 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
 }
 
 /** One process until the moment of its death. False when it does not answer. */
-async function live(pipe: Pipe, { seat, number }: TypedLine, random: Random): Promise<boolean> {
+async function live(pipe: Program, { seat, number }: TypedLine, random: Random): Promise<boolean> {
   const text = (at: number): string => lineText({ seat, number: number + at });
   const answers = random.between(1, 8);
   const isEarly = random.next() < 0.2;
@@ -118,7 +118,7 @@ async function live(pipe: Pipe, { seat, number }: TypedLine, random: Random): Pr
 }
 
 /** An answer of its own for every line, in pieces that take their time. */
-function writeScript(folder: string, random: Random, lines: number): string {
+function writeScript(folder: string, random: Random, lines: number): NodeJS.ProcessEnv {
   const wait = () => ({ wait_ms: random.next() < 0.1 ? 40 : random.between(0, 6) });
   const answers = SEATS.flatMap((seat) =>
     Array.from({ length: lines }, (_, index) => {
@@ -129,7 +129,7 @@ function writeScript(folder: string, random: Random, lines: number): string {
   );
   const file = join(folder, "script.json");
   writeFileSync(file, JSON.stringify({ answers }));
-  return `script:${file}`;
+  return { POSTRIDER_AGENT: `script:${file}` };
 }
 
 async function makeSessions(home: string, database: string): Promise<void> {

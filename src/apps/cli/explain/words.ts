@@ -94,7 +94,8 @@ function aboutConversation(
       [
         "starts afresh",
         due === undefined
-          ? next && `${dateAndTime(next.at)}, ${REASON[next.reason]}, unless something is said before`
+          ? next &&
+            `${dateAndTime(next.at)}, ${REASON[next.reason]}${next.reason === "idle" ? ", unless something is said before" : ""}`
           : `at the next message: ${REASON[due]}`,
       ],
       ["kept by", keptBy.length === 0 ? "nothing" : onOneLine(keptBy.join(", "))],

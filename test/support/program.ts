@@ -3,27 +3,30 @@ import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../bin/postrider.mjs", import.meta.url));
 
-/** `postrider` at the end of a pipe. */
-export interface Pipe {
-  readonly pid: number;
+/** `postrider` as a script starts it, between two pipes. */
+export interface Program {
   say(lines: readonly string[]): void;
   endInput(): void;
   /** Whether so many whole lines have been printed in time, complaints included; false also when it ended before. */
   printed(lines: number, patienceMs: number): Promise<boolean>;
   kill(): void;
-  readonly ended: Promise<PipeEnd>;
+  readonly ended: Promise<ProgramEnd>;
 }
 
-export interface PipeEnd {
+export interface ProgramEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly out: string;
   readonly err: string;
 }
 
-export function startPipe(home: string, agent: string, args: readonly string[]): Pipe {
+export function startProgram(
+  home: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Program {
   const child = spawn(process.execPath, [BIN, ...args], {
-    env: { ...process.env, POSTRIDER_HOME: home, POSTRIDER_AGENT: agent },
+    env: { ...process.env, POSTRIDER_HOME: home, ...environment },
   });
   let [out, err] = ["", ""];
   let hasEnded = false;
@@ -37,7 +40,7 @@ export function startPipe(home: string, agent: string, args: readonly string[]):
     for (const look of [...looks]) look();
   });
   child.stdin.on("error", () => {}); // it is killed while somebody still speaks
-  const ended = new Promise<PipeEnd>((resolve, reject) => {
+  const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
       hasEnded = true;
@@ -46,7 +49,6 @@ export function startPipe(home: string, agent: string, args: readonly string[]):
     });
   });
   return {
-    pid: child.pid ?? 0,
     say: (lines) => void child.stdin.write(lines.map((line) => `${line}\n`).join("")),
     endInput: () => void child.stdin.end(),
     printed: (lines, patienceMs) =>
@@ -67,4 +69,19 @@ export function startPipe(home: string, agent: string, args: readonly string[]):
     kill: () => void child.kill("SIGKILL"),
     ended,
   };
+}
+
+/** Runs it to its end, without input. */
+export function runProgram(home: string, ...args: readonly string[]): Promise<ProgramEnd> {
+  const program = startProgram(home, args);
+  program.endInput();
+  return program.ended;
+}
+
+/** Kills it after so many milliseconds, unless it has ended by then. */
+export async function killedAfter(program: Program, ms: number): Promise<ProgramEnd> {
+  const timer = setTimeout(program.kill, ms);
+  const end = await program.ended;
+  clearTimeout(timer);
+  return end;
 }

@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import { driveBackupKills } from "../backup-kill/drive.ts";
+import { driveFirstContacts } from "../first-contact/drive.ts";
+import { driveFullDisk } from "../full-disk/drive.ts";
+import { driveImportKills } from "../import-kill/drive.ts";
+import { driveKills } from "../kill/drive.ts";
+import { driveProcesses } from "../processes/drive.ts";
+import { percentile } from "../support/numbers.ts";
+import { driveTerminalKills } from "../terminal-kill/drive.ts";
+import type { Row } from "./table.ts";
+
+export interface Part {
+  /** As `--only` takes it. */
+  readonly name: string;
+  /** The option that says how long it is. */
+  readonly option: string;
+  readonly usual: number;
+  readonly quick: number;
+  /** What the option counts. */
+  readonly help: string;
+  run(task: Task): Promise<Omit<Row, "part">>;
+}
+
+export interface Task {
+  /** An empty folder. */
+  readonly folder: string;
+  readonly seed: number;
+  readonly length: number;
+  readonly progress: (text: string) => void;
+}
+
+/** Every part is one of the tests' schedules, at full length. */
+export const PARTS: readonly Part[] = [
+  {
+    name: "kills",
+    option: "kills",
+    usual: 500,
+    quick: 30,
+    help: "how often a process that works through the library is killed",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveKills({ file: join(folder, "postrider.db"), seed, kills: length, progress });
+      const notFull = report.synchronous.filter((level) => level !== 2);
+      return {
+        ...report,
+        errors: [
+          ...report.errors,
+          ...report.broken,
+          ...notFull.map((level) => `synchronous is ${level}, not 2`),
+        ],
+        notes: [],
+      };
+    },
+  },
+  {
+    name: "processes",
+    option: "seconds",
+    usual: 60,
+    quick: 5,
+    help: "how long four processes write one file",
+    async run({ folder, length }) {
+      const file = join(folder, "postrider.db");
+      const report = await driveProcesses({ file, processes: 4, seconds: length });
+      const [p50 = 0, p95 = 0, slowest = 0] = [0.5, 0.95, 1].map((share) => percentile(report.delays, share));
+      const times = `${p50.toFixed(0)} ms (p95 ${p95.toFixed(0)}, max ${slowest.toFixed(0)})`;
+      const late = slowest > 250 ? [`a write was seen elsewhere only after ${slowest.toFixed(0)} ms`] : [];
+      return {
+        ...report,
+        kills: 0,
+        inFlight: 0,
+        errors: [...report.errors, ...late],
+        notes: [`a write was seen by another process after ${times}`],
+      };
+    },
+  },
+  {
+    name: "contacts",
+    option: "contacts",
+    usual: 10_000,
+    quick: 500,
+    help: "how many people two processes meet for the first time at the same instant",
+    async run({ folder, seed, length }) {
+      const file = join(folder, "postrider.db");
+      const report = await driveFirstContacts({ file, seed, contacts: length, everyMs: 4 });
+      const { conversations, sessions } = report;
+      const counts = `${conversations} conversations and ${sessions} sessions for ${length} contacts`;
+      const isRight = conversations === length && sessions === length;
+      return {
+        ...report,
+        operations: length * 2,
+        kills: 0,
+        inFlight: 0,
+        errors: isRight ? report.errors : [...report.errors, counts],
+        notes: [`both processes were at it at once ${report.atOnce} of ${length} times`],
+      };
+    },
+  },
+  {
+    name: "full-disk",
+    option: "fills",
+    usual: 200,
+    quick: 15,
+    help: "how often the disk is full under a working process",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveFullDisk({
+        file: join(folder, "postrider.db"),
+        seed,
+        fills: length,
+        progress,
+      });
+      const { fills, refused, wentOn, startedFull } = report;
+      return {
+        ...report,
+        errors: [...report.errors, ...report.broken],
+        notes: [
+          `full ${fills} times, ${refused} operations refused; the same process went on ${wentOn} times; ${startedFull} processes were started on a full disk`,
+        ],
+      };
+    },
+  },
+  {
+    name: "terminal",
+    option: "terminal-kills",
+    usual: 150,
+    quick: 10,
+    help: "how often one of two `postrider` on one home is killed while lines are typed into both",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveTerminalKills({ folder, seed, kills: length, progress });
+      return {
+        ...report,
+        operations: report.lines,
+        errors: [...report.errors, ...report.broken],
+        notes: [
+          `${report.givenUp.length} lines were given up after two processes had died over them`,
+          `${report.printedElsewhere} answers were printed by a process that took them up at its start and by the one that had asked`,
+        ],
+      };
+    },
+  },
+  {
+    name: "backups",
+    option: "backups",
+    usual: 100,
+    quick: 6,
+    help: "how many copies are made of a home in which 64 sessions write and writers are killed",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveBackupKills({ folder, seed, backups: length, progress });
+      return {
+        ...report,
+        errors: [...report.errors, ...report.broken],
+        notes: [`${report.copies} copies were restored and held against what had been acknowledged`],
+      };
+    },
+  },
+  {
+    name: "imports",
+    option: "import-kills",
+    usual: 60,
+    quick: 6,
+    help: "how often an import is killed on its way",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveImportKills({ folder, seed, kills: length, sessions: 200, progress });
+      return { ...report, errors: [...report.errors, ...report.broken], notes: [] };
+    },
+  },
+];
