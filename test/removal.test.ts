@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
+import { testHome } from "./support/command.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
@@ -42,5 +43,40 @@ it.each(["workers", "in-process"] as const)(
     expect(await sessions.search(who, "zebra")).toEqual([]);
     await store.close();
     expect(readFileSync(file).includes("zebra")).toBe(false);
+  },
+);
+
+it.each([
+  ["sessions delete", (handles: readonly string[]) => ["sessions", "delete", ...handles, "--yes"]],
+  ["sessions prune", () => ["sessions", "prune", "--older-than", "0", "--yes"]],
+] as const)(
+  "leaves no word of many long sessions in the file, nor in the gaps of its pages (%s)",
+  async (_, command) => {
+    const home = testHome();
+    // Written in turns, so that rows are moved from page to page again and again.
+    const going = await home.fill(async ({ sessions }) => {
+      const made = [];
+      for (const n of Array(60).keys()) made.push(await sessions.create(who, { id: `talk-${n}` }));
+      for (const round of Array(50).keys()) {
+        const appended = made.map(({ id }, n) => {
+          const kind = n % 2 === 0 ? "secret" : "public";
+          const words = Array.from({ length: 20 }, (_, word) => `${kind}${n}x${round}x${word}`).join(" ");
+          return sessions.append(who, id, { role: "user", text: words });
+        });
+        await Promise.all(appended);
+      }
+      await indexed(home.database);
+      const secrets = made.filter((_, n) => n % 2 === 0);
+      for (const { id } of secrets) await sessions.change(who, id, { ended: true });
+      return secrets;
+    });
+    expect(readFileSync(home.database).includes("secret0x")).toBe(true);
+    const ran = await home.run(command(going.map(({ handle }) => handle)), { now: Date.now() + 1000 });
+    expect(ran.code).toBe(0);
+    const file = readFileSync(home.database);
+    expect(file.includes("secret")).toBe(false);
+    expect(file.includes("public1x0x0")).toBe(true);
+    expect((await home.run(["sessions", "search", "public11x49x19"])).out).toContain("public11x49x19");
+    expect((await home.run(["doctor", "--full"])).code).toBe(0);
   },
 );

@@ -75,7 +75,7 @@ export interface Shapes {
   setTitle(input: Ask & { readonly title?: string; readonly numbered?: boolean }): Maybe<Session>;
   change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;
   recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
-  /** Gone, words and all; only what a fork still shows stays, and belongs to the fork's owner. */
+  /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
   remove(input: Ask & Now): Maybe<boolean>;
   /** Ended sessions last used before `before`, oldest first. */
   prune(input: Prune): Promise<readonly Session[]>;

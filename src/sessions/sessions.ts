@@ -124,7 +124,7 @@ export interface Sessions {
   search(who: Asker, text: string, query?: Omit<SearchRequest, "asker" | "text">): Promise<readonly Hit[]>;
   change(who: Asker, id: string, change: SessionChange): Promise<Session>;
   archive(who: Asker, id: string, archived?: boolean): Promise<Session>;
-  /** Gone, words and all. What a fork still shows stays with the fork. */
+  /** Gone, and its words overwritten. What a fork still shows stays with the fork. */
   remove(who: Asker, id: string): Promise<boolean>;
   /** Ended sessions unused for 90 days. Tells what would go; with `dryRun: false` they go. */
   prune(who: Asker, options?: PruneOptions): Promise<readonly Session[]>;

@@ -35,8 +35,8 @@ export interface FullDiskReport extends Findings {
 const LOOPS = 8;
 const CHECK_EVERY = 10;
 const PAGE = 4096;
-/** The shared memory of the log counts as a file and needs this much. */
-const LEAST = 40_960;
+/** Less than opening a database takes after a kill, when the shared memory of its log has to be made again. */
+const LEAST = PAGE;
 /** Half of the log that SQLite lets grow before it writes it into the database. */
 const MOST = 8 * 1024 * 1024;
 const UNLIMITED = "unlimited";

@@ -13,7 +13,7 @@ export const doctor: Command = defineCommand({
   takes: "[FILE]",
   words: [0, 1],
   about:
-    "Checks this home: the machine, who may look inside, the database, and that everything in it agrees. Nothing is\nwritten without --fix. The exit code is 1 when a problem is left.",
+    "Checks this home: the machine, who may look inside, the database, and that everything in it agrees. Nothing is\nwritten without --fix or --scrub. The exit code is 1 when a problem is left.",
   options: {
     fix: { type: "flag", help: "mend what can be made again from something else" },
     full: { type: "flag", help: "look at every index entry and attachment too; takes longer" },
@@ -21,6 +21,7 @@ export const doctor: Command = defineCommand({
       type: "flag",
       help: "save what can be read of a broken database (or of FILE) into a new file beside it",
     },
+    scrub: { type: "flag", help: "write the database anew, without remnants of what was removed" },
     json: JSON_OPTION,
   },
   examples: [
@@ -33,6 +34,10 @@ export const doctor: Command = defineCommand({
     if (values.salvage) {
       const { salvage } = await import("./salvage.ts");
       return salvage(file ?? home.database, io, values.json);
+    }
+    if (values.scrub && existsSync(home.database)) {
+      const { scrub } = await import("./scrub.ts");
+      if (!(await scrub(io))) return 1;
     }
     if (file !== undefined) throw wrongArguments("FILE is only for --salvage", "doctor");
     return examine(home, io, values);

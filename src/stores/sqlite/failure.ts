@@ -73,7 +73,8 @@ const EXPLAINED: readonly {
   readonly sentence: (file: string) => string;
 }[] = [
   {
-    codes: ["SQLITE_FULL", "SQLITE_IOERR_WRITE", "ENOSPC", "EFBIG", "EDQUOT"],
+    // SHMSIZE: after a kill, even opening needs room, for the shared memory of the log.
+    codes: ["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "ENOSPC", "EFBIG", "EDQUOT"],
     code: "disk_full",
     sentence: (file) =>
       `There is no room to write ${file}. Free some space and try again; nothing stored was lost.`,

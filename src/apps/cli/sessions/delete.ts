@@ -7,6 +7,7 @@ import { confirm } from "../confirm.ts";
 import { note, say, sayJson, widthOf } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
 import { onOneLine } from "../printable.ts";
+import { scrub } from "../scrub.ts";
 import { sessionNamed } from "../session-argument.ts";
 import { cutToWidth } from "../width.ts";
 import { calledBy, ownerName } from "./rows.ts";
@@ -26,7 +27,7 @@ export const remove: Command = defineCommand({
   ],
   async run({ words, values }, io) {
     const who = asker(values.everyone);
-    return withHome(io, async ({ store, sessions }) => {
+    const gone = await withHome(io, async ({ store, sessions }) => {
       const found = new Map<string, Session>();
       for (const name of words) {
         const session = await sessionNamed(store, who, name);
@@ -38,16 +39,18 @@ export const remove: Command = defineCommand({
         for (const session of going)
           for (const line of await whatGoes(store, who, session)) note(io, cutToWidth(line, width));
         const what = going.length === 1 ? "Remove it" : `Remove these ${going.length} sessions`;
-        if (!(await confirm(io, `${what} for good?`))) return 1;
+        if (!(await confirm(io, `${what} for good?`))) return undefined;
       }
       for (const { id } of going) await sessions.remove(who, id);
-      if (values.json) {
-        sayJson(io, {
-          removed: going.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
-        });
-      } else for (const session of going) say(io, `${calledBy(session)} is gone.`);
-      return 0;
+      return going;
     });
+    if (gone === undefined) return 1;
+    const scrubbed = await scrub(io);
+    if (values.json) {
+      const removed = gone.map(({ id, handle, title }) => ({ id, handle, title: title ?? null }));
+      sayJson(io, { removed, scrubbed });
+    } else for (const session of gone) say(io, `${calledBy(session)} is gone.`);
+    return 0;
   },
 });
 

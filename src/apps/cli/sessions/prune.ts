@@ -2,6 +2,7 @@ import { sessionToJson } from "../../../core/json.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson, widthOf } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
+import { scrub } from "../scrub.ts";
 import { styleOf } from "../style.ts";
 import { YES_OPTION } from "./delete.ts";
 import { KIND_OPTION, kindsOf, PLATFORM_OPTION, platformOf } from "./filters.ts";
@@ -35,7 +36,8 @@ export const prune: Command = defineCommand({
       ...kindsOf(values.kind, NAME),
     };
     const gone = await withHome(io, ({ sessions }) => sessions.prune(asker(values.everyone), options));
-    if (values.json) return sayJson(io, { sessions: gone.map(sessionToJson), removed: yes });
+    const scrubbed = yes && gone.length > 0 ? await scrub(io) : false;
+    if (values.json) return sayJson(io, { sessions: gone.map(sessionToJson), removed: yes, scrubbed });
     if (gone.length === 0)
       return note(io, `No ended session was unused for ${days} days. Nothing to remove.`);
     const rows = { width: widthOf(io), now: io.now(), everyone: values.everyone, heading: styleOf(io).dim };
