@@ -1,26 +1,55 @@
-import type { Asker } from "../core/owner.ts";
+import { type Asker, isEveryone, OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import { cleanTitle } from "../core/titles.ts";
 import type { Store } from "../ports/store.ts";
 
-/**
- * The one session that a person means by an id, a handle, a title or the beginning of an id, in this order: what is
- * written out in full wins over a beginning. Several that begin so are candidates.
- */
-export async function sessionNamed(
-  store: Store,
-  who: Asker,
-  text: string,
-): Promise<{ readonly session?: Session; readonly candidates: readonly Session[] }> {
-  const found = await store.find({ asker: who, text });
-  const exact = found.find(({ id, handle }) => id === text || handle === text);
-  const session = exact ?? (await titled(store, who, text)) ?? (found.length === 1 ? found[0] : undefined);
-  return session === undefined ? { candidates: found } : { session, candidates: [] };
+/** A session, or the several that it could be; none of either when nothing is called so. */
+export interface NamedSession {
+  readonly session?: Session;
+  readonly candidates: readonly Session[];
 }
 
-async function titled(store: Store, who: Asker, text: string): Promise<Session | undefined> {
+/**
+ * The one session that a person means by an id, a handle, a title or the beginning of an id, in this order: what is
+ * written out in full wins over a beginning.
+ */
+export async function sessionNamed(store: Store, who: Asker, text: string): Promise<NamedSession> {
+  const found = await store.find({ asker: who, text });
+  const exact = found.find(({ id, handle }) => id === text || handle === text);
+  if (exact !== undefined) return one(exact);
+  const named = await titled(store, who, text);
+  if (named.length > 0) return oneOf(named);
+  return oneOf(found);
+}
+
+function one(session: Session): NamedSession {
+  return { session, candidates: [] };
+}
+
+function oneOf(found: readonly Session[]): NamedSession {
+  return found.length === 1 && found[0] !== undefined ? one(found[0]) : { candidates: found };
+}
+
+/** The newest of the title's lineage. Who asks for everyone means the owner's first, else every namesake. */
+async function titled(store: Store, who: Asker, text: string): Promise<readonly Session[]> {
   const title = asTitle(text);
-  return title === undefined ? undefined : store.findByTitle({ asker: who, title });
+  if (title === undefined) return [];
+  const own = await store.findByTitle({ asker: isEveryone(who) ? { person: OWNER } : who, title });
+  if (own !== undefined) return [own];
+  const first = isEveryone(who) ? await store.findByTitle({ asker: who, title }) : undefined;
+  return first === undefined ? [] : namesakes(store, who, first);
+}
+
+async function namesakes(store: Store, asker: Asker, { title }: Session): Promise<readonly Session[]> {
+  const found: Session[] = [];
+  let cursor: string | undefined;
+  do {
+    const after = cursor === undefined ? {} : { cursor };
+    const page = await store.list({ asker, titled: true, archived: "both", limit: 1000, ...after });
+    found.push(...page.items.filter((session) => session.title === title));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
 }
 
 function asTitle(text: string): string | undefined {

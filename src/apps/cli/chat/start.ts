@@ -12,12 +12,12 @@ import { openTalk, type TalkEvent } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
 import { DEFAULT_RESET } from "../../../sessions/routing.ts";
-import { sessionNamed } from "../../../sessions/session-named.ts";
 import { createSessions } from "../../../sessions/sessions.ts";
 import { systemClock, systemZone } from "../../../sessions/system-clock.ts";
 import { localRunner } from "../../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import type { Home } from "../../home.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { type HeldPlace, holdPlace, type PlaceKind } from "./place.ts";
 
 export interface Chat {
@@ -107,33 +107,13 @@ export async function begin(place: Place, beginning: Beginning): Promise<Opened>
 
 async function sessionOf(place: Place, beginning: Beginning): Promise<Session | undefined> {
   if (beginning === "newest") return newest(place);
-  return typeof beginning === "object" ? wanted(place, beginning.session) : undefined;
+  return typeof beginning === "object"
+    ? sessionArgument(place.store, place.who, beginning.session)
+    : undefined;
 }
 
 async function newest(place: Place): Promise<Session> {
   const [found] = await newestSessions(place, 1, undefined, { kinds: ["chat", "editor"] });
   if (found !== undefined) return found;
   throw new PostriderError("not_found", "There is no session to go on with yet. Start with postrider alone.");
-}
-
-async function wanted({ store, who }: Place, text: string): Promise<Session> {
-  const { session, candidates } = await sessionNamed(store, who, text);
-  if (session !== undefined) return session;
-  if (candidates.length === 0) {
-    const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-    throw new PostriderError(
-      "not_found",
-      `There is no session "${shown}". postrider sessions list shows what there is.`,
-      { details: { session: text } },
-    );
-  }
-  throw new PostriderError(
-    "ambiguous",
-    `That could be ${candidates.length} sessions. Write more of the id:`,
-    {
-      details: {
-        candidates: candidates.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
-      },
-    },
-  );
 }

@@ -4,7 +4,7 @@ import type { Asker } from "../../../core/owner.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Arrival, PlacedConversation } from "../../../core/surroundings.ts";
 import type { Store } from "../../../ports/store.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 
 /** What is to be explained. */
 export type Target =
@@ -22,12 +22,12 @@ export async function targetOf(store: Store, who: Asker, text: string): Promise<
   if (text.startsWith("agent:")) return byKey(store, who, text);
   const [, name, seq] = /^(.+)\/(\d{1,8})$/su.exec(text) ?? [];
   if (name !== undefined && seq !== undefined) {
-    const session = await sessionNamed(store, who, name);
+    const session = await sessionArgument(store, who, name);
     const arrivals = await store.arrivals({ asker: who, session: session.id, seq: Number(seq) });
     return { what: "message", session, seq: Number(seq), arrivals };
   }
   try {
-    return { what: "session", session: await sessionNamed(store, who, text) };
+    return { what: "session", session: await sessionArgument(store, who, text) };
   } catch (error) {
     const arrived = await byPlatformId(store, who, text);
     if (arrived === undefined) throw error;

@@ -3,7 +3,7 @@ import type { Session } from "../../../core/session.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { type Io, say, sayJson } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { calledBy } from "./rows.ts";
 
 const SEVERAL = {
@@ -41,7 +41,7 @@ async function setArchived(
   const changed = await withHome(io, async ({ store, sessions }) => {
     // All are found before any is changed.
     const found: Session[] = [];
-    for (const name of names) found.push(await sessionNamed(store, who, name));
+    for (const name of names) found.push(await sessionArgument(store, who, name));
     return Promise.all(found.map(({ id }) => sessions.archive(who, id, archived)));
   });
   if (values.json) return sayJson(io, { sessions: changed.map(sessionToJson) });

@@ -8,7 +8,7 @@ import { note, say, sayJson, widthOf } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
 import { onOneLine } from "../printable.ts";
 import { scrub } from "../scrub.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { cutToWidth } from "../width.ts";
 import { calledBy, ownerName } from "./rows.ts";
 
@@ -30,7 +30,7 @@ export const remove: Command = defineCommand({
     const gone = await withHome(io, async ({ store, sessions }) => {
       const found = new Map<string, Session>();
       for (const name of words) {
-        const session = await sessionNamed(store, who, name);
+        const session = await sessionArgument(store, who, name);
         found.set(session.id, session);
       }
       const going = [...found.values()];

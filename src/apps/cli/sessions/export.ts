@@ -10,7 +10,7 @@ import { giveName, makePrivateFile, unfinishedName } from "../../../stores/sqlit
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { asker, type OpenHome, withHome } from "../opening.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { markdownOf } from "./markdown.ts";
 
 const NAME = "sessions export";
@@ -76,7 +76,7 @@ takes it back. md is for reading.`,
 async function named(store: Store, who: Asker, names: readonly string[]): Promise<readonly Session[]> {
   const found = new Map<string, Session>();
   for (const name of names) {
-    const session = await sessionNamed(store, who, name);
+    const session = await sessionArgument(store, who, name);
     found.set(session.id, session);
   }
   return [...found.values()];

@@ -2,7 +2,7 @@ import { sessionToJson } from "../../../core/json.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { say, sayJson } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { noMessage, placeOf, readMessages } from "./reading.ts";
 import { calledBy } from "./rows.ts";
 
@@ -26,7 +26,7 @@ export const fork: Command = defineCommand({
     const who = asker(values.everyone);
     const { at, title } = values;
     const { from, made } = await withHome(io, async ({ store, sessions }) => {
-      const from = await sessionNamed(store, who, name);
+      const from = await sessionArgument(store, who, name);
       const place =
         at === undefined ? undefined : placeOf(await readMessages(store, who, from, false), from, at);
       if (at !== undefined && place === undefined) throw noMessage(from, at);

@@ -3,7 +3,7 @@ import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArgumen
 import { say, sayJson } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
 import { onOneLine } from "../printable.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 
 const NAME = "sessions rename";
 
@@ -30,7 +30,7 @@ export const rename: Command = defineCommand({
       );
     const who = asker(values.everyone);
     const session = await withHome(io, async ({ store, sessions }) =>
-      sessions.title(who, (await sessionNamed(store, who, name)).id, wanted),
+      sessions.title(who, (await sessionArgument(store, who, name)).id, wanted),
     );
     if (values.json) return sayJson(io, { session: sessionToJson(session) });
     say(

@@ -8,7 +8,7 @@ import { asker, withStore } from "../opening.ts";
 import { hitJson } from "../output-json.ts";
 import { onOneLine, printable } from "../printable.ts";
 import { relativeTime } from "../relative-time.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { type Style, styleOf } from "../style.ts";
 import { KIND_OPTION, kindsOf, PLATFORM_OPTION, platformOf } from "./filters.ts";
 
@@ -65,7 +65,7 @@ one OR another; -word must not be there (after --). In scripts without spaces an
 });
 
 async function within(store: Store, who: Asker, name: string | undefined): Promise<{ session?: string }> {
-  return name === undefined ? {} : { session: (await sessionNamed(store, who, name)).id };
+  return name === undefined ? {} : { session: (await sessionArgument(store, who, name)).id };
 }
 
 function rolesOf(text: string | undefined): { roles?: readonly Role[] } {

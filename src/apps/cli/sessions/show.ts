@@ -7,7 +7,7 @@ import { messageLines } from "../message-text.ts";
 import { asker, withStore } from "../opening.ts";
 import { messageJson } from "../output-json.ts";
 import { page } from "../pager.ts";
-import { sessionNamed } from "../session-argument.ts";
+import { sessionArgument } from "../session-argument.ts";
 import { styleOf } from "../style.ts";
 import { headerLines } from "./header.ts";
 import { noMessage, placeOf, type Read, readMessages } from "./reading.ts";
@@ -37,7 +37,7 @@ export const show: Command = defineCommand({
   async run({ words: [name = ""], values }, io) {
     const who = asker(values.everyone);
     const { session, read } = await withStore(io, async ({ store }) => {
-      const session = await sessionNamed(store, who, name);
+      const session = await sessionArgument(store, who, name);
       const read = await readMessages(store, who, session, values.all);
       const { at } = values;
       // What search found may have been undone since.

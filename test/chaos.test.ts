@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { again, HELP, optionsFrom } from "./chaos/options.ts";
+import { PARTS } from "./chaos/parts.ts";
+import { isGood, type Row, tableOf } from "./chaos/table.ts";
+
+const NOW = 1_800_000_123_456;
+const argsOf = (command: string): string[] => command.replace("npm run chaos -- ", "").split(" ");
+
+it.each([
+  [[]],
+  [["--quick"]],
+  [["--seed", "7", "--kills", "3"]],
+  [["--only", "terminal", "--only", "backups", "--quick", "--backups", "2"]],
+])("prints a command that does the same again: %j", (args) => {
+  const options = optionsFrom(args, NOW);
+  expect(optionsFrom(argsOf(again(options)), NOW + 1)).toEqual(options);
+});
+
+it("runs every part unless told otherwise, and explains each", () => {
+  expect(optionsFrom([], NOW).parts.map(({ part }) => part)).toEqual(PARTS);
+  expect(optionsFrom(["--only", "kills"], NOW).parts.map(({ part }) => part.name)).toEqual(["kills"]);
+  for (const { name, option } of PARTS) {
+    expect(HELP).toContain(name);
+    expect(HELP).toContain(`--${option} N`);
+  }
+});
+
+it.each([
+  [["--only", "everything"], /no part "everything"/],
+  [["--kills", "many"], /--kills must be a whole number, not "many"/],
+  [["--colour"], /--colour/],
+])("refuses %j with a sentence", (args, sentence) => {
+  expect(() => optionsFrom(args, NOW)).toThrow(sentence);
+});
+
+it.each(["lost", "doubled", "errors"] as const)("does not call a row good that has %s", (column) => {
+  const good: Row = {
+    part: "kills",
+    operations: 12_345,
+    kills: 3,
+    inFlight: 2,
+    lost: [],
+    doubled: [],
+    errors: [],
+    notes: [],
+  };
+  const bad = { ...good, [column]: Array.from({ length: 12 }, (_, n) => `finding ${n}`) };
+  expect([isGood(good), isGood(bad)]).toEqual([true, false]);
+  const lines = tableOf([good, bad]);
+  expect(lines).toHaveLength(11 + 3);
+  expect(lines[0]).toBe(`kills, ${column}: finding 0`);
+  expect(lines[10]).toBe(`kills, ${column}: and 2 more`);
+  expect(lines[12]).toMatch(/^kills +12345 +3 +2 +0 +0 +0$/);
+});

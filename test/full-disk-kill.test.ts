@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { driveFullDisk, type FullDiskReport } from "./full-disk/drive.ts";
+import { check } from "./kill/checker.ts";
+import type { Operation, OperationName } from "./kill/journal.ts";
+import { look } from "./support/database.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { spoiled } from "./support/spoiled.ts";
+
+const SEED = 20_260_303;
+const FILLS = 15;
+
+describe("processes that work on a disk that is full again and again", () => {
+  let file: string;
+  let report: FullDiskReport;
+
+  beforeAll(async () => {
+    const temporary = temporaryFolder();
+    file = join(temporary.path, "postrider.db");
+    report = await driveFullDisk({ file, seed: SEED, fills: FILLS });
+    const { fills, kills, refused, operations } = report;
+    console.log(`seed ${SEED}: full ${fills}, kills ${kills}, operations ${operations}, refused ${refused}`);
+    return () => temporary.remove();
+  }, 120_000);
+
+  it("are refused what finds no room, and go on", () => {
+    expect(report.errors).toEqual([]);
+    expect(report.fills).toBeGreaterThanOrEqual(FILLS);
+    expect(report.refused).toBeGreaterThan(FILLS);
+    expect(report.operations).toBeGreaterThan(FILLS * 10);
+    expect(report.kills).toBeGreaterThan(0);
+    if (process.platform === "linux") expect(report.wentOn).toBeGreaterThan(0);
+  });
+
+  it("keep what was acknowledged, whole and once, and nothing of what was refused, also when killed", () => {
+    expect(report.lost).toEqual([]);
+    expect(report.doubled).toEqual([]);
+    expect(report.broken).toEqual([]);
+  });
+
+  // A check that cannot fail proves nothing.
+  it("are checked by something that would notice a loss", () => {
+    const one = acknowledged("append");
+    const copy = spoiled(file, `delete from messages where text like '[${one.key}] 1/%'`);
+    expect(check(copy, report.journal, true).lost).toContainEqual(expect.stringContaining(one.key));
+  });
+
+  it.each<OperationName>(["append", "accept", "finish", "open", "create", "fork", "hold", "title"])(
+    "are checked by something that would notice what was refused and is there: %s",
+    (name) => {
+      const one = acknowledged(name);
+      const asRefused = report.journal.map((other): Operation => {
+        if (other !== one) return other;
+        const { result: _, ...begun } = one;
+        return { ...begun, refused: "disk_full" };
+      });
+      expect(check(file, asRefused, true).broken).toContainEqual(
+        expect.stringContaining(`${name} ${one.key} (refused)`),
+      );
+    },
+  );
+
+  it("are checked by something that would notice a removal that was refused and took place", () => {
+    const removed = report.journal.find(({ name, result }) => name === "remove" && result !== undefined);
+    if (removed === undefined) throw new Error("nothing was removed");
+    const { result: _, ...begun } = removed;
+    const asRefused = report.journal.map((one) =>
+      one === removed ? { ...begun, refused: "disk_full" } : one,
+    );
+    expect(check(file, asRefused, true).lost).toContainEqual(expect.stringContaining("(refused)"));
+  });
+
+  /** One that is still to be seen in a session that is still there. */
+  function acknowledged(name: OperationName): Operation {
+    const [live, titles] = look(file, (db) => [
+      new Set(db.prepare("select id from sessions where removed_at is null").pluck().all()),
+      new Set(db.prepare("select title from sessions").pluck().all()),
+    ]);
+    const found = report.journal.find((one) => {
+      const session = ["open", "create", "fork"].includes(name) ? one.result?.session : one.session;
+      if (one.name !== name || one.result === undefined || !live.has(session)) return false;
+      return name !== "title" || titles.has(`[${one.key}]`);
+    });
+    if (found === undefined) throw new Error(`no ${name} was acknowledged`);
+    return found;
+  }
+});
