@@ -61,13 +61,10 @@ describe("processes that work on a disk that is full again and again", () => {
   );
 
   it("are checked by something that would notice a removal that was refused and took place", () => {
-    const removed = report.journal.find(({ name, result }) => name === "remove" && result !== undefined);
-    if (removed === undefined) throw new Error("nothing was removed");
-    const { result: _, ...begun } = removed;
-    const asRefused = report.journal.map((one) =>
-      one === removed ? { ...begun, refused: "disk_full" } : one,
-    );
-    expect(check(file, asRefused, true).lost).toContainEqual(expect.stringContaining("(refused)"));
+    const refused = { key: "0-0", name: "remove", session: "gone", count: 0, refused: "disk_full" } as const;
+    expect(check(file, [...report.journal, { ...refused, begunAt: 0 }], true).lost).toEqual([
+      "remove 0-0 (refused): gone is gone",
+    ]);
   });
 
   /** One that is still to be seen in a session that is still there. */
