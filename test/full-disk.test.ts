@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSessions, isRefused, localRunner, OWNER, routingOf, sqliteStore } from "../src/index.ts";
 import type { SaidByWriter } from "./full-disk/child.ts";
 import { type Child, startChild } from "./support/child.ts";
+import { cli, cliOnFullDisk } from "./support/cli.ts";
 import { commitsInLog, indexed, look, textsIn } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { settings } from "./support/routing.ts";
@@ -172,6 +174,23 @@ describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (m
     },
   );
 });
+
+it.skipIf(process.platform === "win32")(
+  "says that there is no room when a disk is too full to open what a killed process left",
+  async () => {
+    const file = newFile();
+    const left = join(dirname(file), "left");
+    const store = await sqliteStore({ file, mode: "in-process" });
+    await createSessions({ store }).create(who, { id: "talk" });
+    // As a kill leaves it: a log, and no shared memory that anyone could use.
+    mkdirSync(left, { mode: 0o700 });
+    for (const suffix of ["", "-wal"]) copyFileSync(file + suffix, join(left, `postrider.db${suffix}`));
+    await store.close();
+    const { code, err } = await cliOnFullDisk(left, 8, "sessions", "list");
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("There is no room") });
+    expect(await cli(left, "sessions", "list")).toMatchObject({ code: 0 });
+  },
+);
 
 function note(text: string): { role: "note"; text: string } {
   return { role: "note", text };

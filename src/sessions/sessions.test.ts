@@ -10,6 +10,7 @@ import { localRunner } from "../stores/sqlite/runners.ts";
 import type { MessageInput } from "./message-input.ts";
 import { DEFAULT_RESET, routingOf } from "./routing.ts";
 import type { Sessions } from "./sessions.ts";
+import { createSessions } from "./sessions.ts";
 import { DAY, HOUR, MINUTE, openHome, START } from "./test-home.ts";
 
 const who = { person: OWNER };
@@ -66,6 +67,21 @@ describe("creating a session", () => {
     await sessions.append(who, id, user("two"));
     expect(texts(await sessions.history(who, id))).toEqual(["one", "two"]);
     expect((await sessions.search(who, "two")).map(({ session }) => session)).toEqual([id]);
+  });
+
+  it("takes another id when chance gives one twice in a second, for new ones and forks", async () => {
+    const chances = [7, 7, 8, 8, 7, 9];
+    const random = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(chances.shift() ?? 10);
+    const { store } = await openHome();
+    const sessions = createSessions({ store, zone: "UTC", clock: { now: () => 0, random } });
+    const first = await sessions.create(who);
+    const second = await sessions.create(who);
+    const third = await sessions.fork(who, first.id);
+    expect([first, second, third].map(({ id }) => id.slice(-8))).toEqual([
+      "07070707",
+      "08080808",
+      "09090909",
+    ]);
   });
 
   it("refuses an id that could not stand in a path", async () => {

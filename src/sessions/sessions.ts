@@ -5,7 +5,7 @@ import { assertSessionId } from "../core/ids.ts";
 import type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
-import { isRefused, refuse, unrefused } from "../core/refusal.ts";
+import { isRefused, type Refused, refuse, unrefused } from "../core/refusal.ts";
 import type { ResetSettings } from "../core/reset-policy.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
 import type { NewSession, Session, SessionChange, SessionKind } from "../core/session.ts";
@@ -167,6 +167,18 @@ export function createSessions(options: SessionsOptions): Sessions {
     return unrefused(await store.reshape({ ...change, ...ask }));
   };
 
+  /** Makes a session under an id of our own; one that chance gave twice in a second is tried again. */
+  const underFreeId = async (
+    wanted: string | undefined,
+    make: (id: string) => Promise<Session | Refused>,
+  ): Promise<Session> => {
+    for (;;) {
+      const made = await make(assertSessionId(wanted ?? newId()));
+      const isTaken = isRefused(made) && made.details?.field === "id";
+      if (wanted !== undefined || !isTaken) return unrefused(made);
+    }
+  };
+
   const get = async (who: Asker, id: string): Promise<Session | undefined> =>
     (await store.find({ asker: who, text: id })).find((session) => session.id === id);
 
@@ -175,16 +187,12 @@ export function createSessions(options: SessionsOptions): Sessions {
       return store.open({ ...routingOf(from, settings, rest), fresh });
     },
     markShown: (conversation, shown) => store.markShown({ conversation, shown }),
-    async create(who, { id = newId(), kind = "chat", title: raw, ...rest } = {}) {
+    async create(who, { id: wanted, kind = "chat", title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
-      const session = {
-        ...rest,
-        id: assertSessionId(id),
-        kind,
-        owner: who.person,
-        ...(title !== undefined && { title }),
-      };
-      return unrefused(await store.create({ session, profile, now: clock.now() }));
+      const session = { ...rest, kind, owner: who.person, ...(title !== undefined && { title }) };
+      return underFreeId(wanted, (id) =>
+        store.create({ session: { ...session, id }, profile, now: clock.now() }),
+      );
     },
 
     async append(who, id, input) {
@@ -215,15 +223,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     versions: (who, id) => store.versions({ asker: who, session: id }),
     restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
-    async fork(who, id, { keep, id: wanted = newId(), title: raw, ...rest } = {}) {
+    async fork(who, origin, { keep, id: wanted, title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
-      const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-      const newSession = {
-        ...rest,
-        id: assertSessionId(wanted),
-        ...(title !== undefined && { title }),
-      };
-      return unrefused(await store.fork({ ...ask, newSession, ...(keep !== undefined && { keep }) }));
+      const ask = { asker: who, session: assertSessionId(origin), now: clock.now() };
+      const copy = { ...rest, ...(title !== undefined && { title }) };
+      const upTo = keep === undefined ? {} : { keep };
+      return underFreeId(wanted, (id) => store.fork({ ...ask, ...upTo, newSession: { ...copy, id } }));
     },
     async recordUsage(who, id, usage) {
       return unrefused(await store.recordUsage({ asker: who, session: assertSessionId(id), usage }));
