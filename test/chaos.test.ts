@@ -1,7 +1,13 @@
-import { expect, it } from "vitest";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
 import { again, HELP, optionsFrom } from "./chaos/options.ts";
 import { PARTS } from "./chaos/parts.ts";
 import { isGood, type Row, tableOf } from "./chaos/table.ts";
+
+import { temporaryFolder } from "./support/folder.ts";
 
 const NOW = 1_800_000_123_456;
 const argsOf = (command: string): string[] => command.replace("npm run chaos -- ", "").split(" ");
@@ -51,4 +57,18 @@ it.each(["lost", "doubled", "errors"] as const)("does not call a row good that h
   expect(lines[0]).toBe(`kills, ${column}: finding 0`);
   expect(lines[10]).toBe(`kills, ${column}: and 2 more`);
   expect(lines[12]).toMatch(/^kills +12345 +3 +2 +0 +0 +0$/);
+});
+
+// Without the program that sets limits, which is found by PATH, the part cannot do its work.
+it.skipIf(process.platform !== "linux")("exits with 1 and leaves the files when a part fails", () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const program = fileURLToPath(new URL("./chaos/run.ts", import.meta.url));
+  const args = [program, "--only", "full-disk", "--fills", "50", "--seed", "1"];
+  const env = { ...process.env, PATH: folder.path, TMPDIR: folder.path };
+  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stdout).toContain("full-disk, errors: it ended early: ");
+  const [, left = ""] = /the files are in (.+)/.exec(stdout) ?? [];
+  expect(existsSync(join(left, "postrider.db"))).toBe(true);
 });

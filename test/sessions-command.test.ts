@@ -666,7 +666,7 @@ describe("postrider sessions export and import", () => {
   it("write Markdown for reading", async () => {
     const { out } = await home.run(["sessions", "export", home.plans, "--format", "md"]);
     expect(out).toMatch(/^# holiday plans\n/);
-    expect(out).toContain("## Assistant, ");
+    expect(out).toContain("## Agent, ");
     expect(out).toContain("A walk to the lighthouse");
     expect(out).not.toContain("never mind");
   });

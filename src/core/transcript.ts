@@ -1,8 +1,9 @@
 import { type Message, type Part, type Role, textOf } from "./message.ts";
+import { printable } from "./printable.ts";
 import type { Session } from "./session.ts";
 import { zonedParts } from "./zone.ts";
 
-/** A session as a document for people to read: what it shows, in Markdown. */
+/** A session as a document for people to read: what it shows, in Markdown, and nothing that steers a terminal. */
 export function transcript(session: Session, shown: readonly Message[], zone: string): string {
   const facts = [
     `- session: ${session.id} (${session.handle})`,
@@ -11,7 +12,8 @@ export function transcript(session: Session, shown: readonly Message[], zone: st
     `- messages: ${shown.length}`,
   ];
   const title = session.title ?? `Session ${session.handle}`;
-  return `${[`# ${title}`, facts.join("\n"), ...shown.map((message) => section(message, zone))].join("\n\n")}\n`;
+  const sections = [`# ${title}`, facts.join("\n"), ...shown.map((message) => section(message, zone))];
+  return `${printable(sections.join("\n\n"))}\n`;
 }
 
 const SPEAKER: Readonly<Record<Role, string>> = {

@@ -101,10 +101,12 @@ async function copyOnce(
 ): Promise<Copy | undefined> {
   const file = join(place, `${name}.copy`);
   const before = writers.heard();
-  const isKilled = random.next() < 0.2;
+  // Drawn beforehand, so that what comes next does not depend on how far this one gets.
+  const [isKilled, isRestoreKilled] = [random.next() < 0.2, random.next() < 0.2];
+  const [killAt, restoreKillAt] = [random.between(100, 700), random.between(100, 700)];
   const backup = startProgram(place, ["backup", file, "--json"]);
   backup.endInput();
-  const made = isKilled ? await killedAfter(backup, random.between(100, 700)) : await backup.ended;
+  const made = isKilled ? await killedAfter(backup, killAt) : await backup.ended;
   if (made.signal === "SIGKILL") {
     report.kills += 1;
     if (readdirSync(place).some((one) => one.startsWith(`${name}.copy.new-`))) report.inFlight += 1;
@@ -119,10 +121,10 @@ async function copyOnce(
   }
   const home = join(place, `restored-${name}`);
   const database = join(home, "postrider.db");
-  if (random.next() < 0.2) {
+  if (isRestoreKilled) {
     const restore = startProgram(home, ["restore", file]);
     restore.endInput();
-    const { signal } = await killedAfter(restore, random.between(100, 700));
+    const { signal } = await killedAfter(restore, restoreKillAt);
     if (signal === "SIGKILL") report.kills += 1;
   }
   // After a kill there is a whole database or none.

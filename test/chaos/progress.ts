@@ -18,7 +18,7 @@ export function progressLine(
   let text = "";
   const show = (): void => {
     const line = `${name}: ${((performance.now() - start) / 1000).toFixed(0)} s${text}`;
-    output.write(`\r\x1b[K${line.slice(0, (output.columns ?? 80) - 1)}`);
+    output.write(`\r\x1b[K${line.slice(0, (output.columns || 80) - 1)}`);
   };
   const timer = setInterval(show, EVERY_MS);
   show();

@@ -184,12 +184,8 @@ class Life {
 
   #limit(bytes: number | typeof UNLIMITED): void {
     if (!hasFileLimits) return;
-    try {
-      // The soft limit only: everybody may raise that again.
-      execFileSync("prlimit", ["--pid", String(this.#child.pid), `--fsize=${bytes}:`], { stdio: "pipe" });
-    } catch (error) {
-      this.#errors.push(`the limit of a process could not be set: ${(error as Error).message}`);
-    }
+    // The soft limit only: everybody may raise that again.
+    execFileSync("prlimit", ["--pid", String(this.#child.pid), `--fsize=${bytes}:`], { stdio: "pipe" });
   }
 
   #go(how: { readonly maxBytes?: number; readonly keeps?: boolean } = {}): void {

@@ -1,12 +1,12 @@
 import { PostriderError } from "../../core/errors.ts";
 import { identityOf, scopeFor } from "../../core/identity.ts";
 import { sessionKey } from "../../core/key.ts";
+import { onOneLine } from "../../core/printable.ts";
 import { sourceFromJson } from "../../core/source.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { type Io, say, sayJson, widthOf } from "./io.ts";
 import { identityJson, keyPartRows, keyParts } from "./key-parts.ts";
 import { linesOf } from "./lines.ts";
-import { onOneLine } from "./printable.ts";
 import { styleOf } from "./style.ts";
 import { table } from "./table.ts";
 

@@ -1,5 +1,5 @@
 import type { Message, Part, ToolCall } from "../../core/message.ts";
-import { onOneLine, printable } from "./printable.ts";
+import { onOneLine, printable } from "../../core/printable.ts";
 import { dateAndTime } from "./relative-time.ts";
 import { sizeText } from "./size-text.ts";
 import type { Style } from "./style.ts";

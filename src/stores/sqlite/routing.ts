@@ -1,6 +1,6 @@
 import type { Fresh, Open, Opened, Routing } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { identityOf, isShared, participantOf } from "../../core/identity.ts";
+import { type Identity, identityOf, isShared, participantOf } from "../../core/identity.ts";
 import { handleFor } from "../../core/ids.ts";
 import { sessionKey } from "../../core/key.ts";
 import { chatOf, type PersonId } from "../../core/owner.ts";
@@ -273,8 +273,12 @@ export function freshOf(db: Db, row: ConversationRow): Fresh | undefined {
 }
 
 export function keyOf(db: Db, row: ConversationRow): string {
+  return sessionKey(identityOfRow(db, row));
+}
+
+export function identityOfRow(db: Db, row: ConversationRow): Identity {
   const account = row.account <= 0 ? undefined : db.get<AccountRow>(accountByNumber, row.account);
-  return sessionKey({
+  return {
     profile: row.profile,
     platform: row.platform,
     chatType: row.chat_type,
@@ -286,7 +290,7 @@ export function keyOf(db: Db, row: ConversationRow): string {
         ...(account.alt_id !== null && { altId: account.alt_id }),
       },
     }),
-  });
+  };
 }
 
 interface Because {

@@ -1,4 +1,3 @@
-import type { Identity } from "../../core/identity.ts";
 import { keyMatches, parseKey } from "../../core/key.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Arrival, PlacedConversation, Surroundings, TurnRecord } from "../../core/surroundings.ts";
@@ -7,7 +6,7 @@ import { type AccountRow, accountByNumber } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";
 import { type DecisionRow, toDecision } from "./reading.ts";
-import { keyOf, sessionRow } from "./routing.ts";
+import { identityOfRow, keyOf, sessionRow } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
 import * as sql from "./sql.ts";
 import { knownConversation, speaksIn } from "./switching.ts";
@@ -51,7 +50,7 @@ export function conversationsByKey(db: Db, input: { asker: Asker; key: string })
       parsed.chatType,
       parsed.parts[0],
     )
-    .filter((row) => speaksIn(input.asker, row) && keyMatches(input.key, identityOf(db, row)))
+    .filter((row) => speaksIn(input.asker, row) && keyMatches(input.key, identityOfRow(db, row)))
     .map((row) => placed(db, row));
 }
 
@@ -131,10 +130,10 @@ function placed(db: Db, row: ConversationRow): PlacedConversation {
   const session = sessionRow(db, row.session);
   const account = accountOf(db, row);
   const name = account?.name ?? undefined;
-  const { participant } = identityOf(db, row);
+  const { participant } = identityOfRow(db, row);
   return {
     ...toConversation(row, keyOf(db, row), session.id),
-    identity: identityOf(db, row),
+    identity: identityOfRow(db, row),
     handle: session.handle,
     createdAt: row.created_at,
     ...(account !== undefined && {
@@ -151,23 +150,6 @@ function placed(db: Db, row: ConversationRow): PlacedConversation {
 
 function accountOf(db: Db, { account }: ConversationRow): (AccountRow & { name: string | null }) | undefined {
   return account <= 0 ? undefined : db.get(accountByNumber, account);
-}
-
-function identityOf(db: Db, row: ConversationRow): Identity {
-  const account = accountOf(db, row);
-  return {
-    profile: row.profile,
-    platform: row.platform,
-    chatType: row.chat_type,
-    chatId: row.chat_id,
-    ...(row.thread_id !== "" && { threadId: row.thread_id }),
-    ...(account !== undefined && {
-      participant: {
-        ...(account.user_id !== null && { id: account.user_id }),
-        ...(account.alt_id !== null && { altId: account.alt_id }),
-      },
-    }),
-  };
 }
 
 interface TurnRow {

@@ -1,6 +1,6 @@
+import { printable } from "../../../core/printable.ts";
 import type { TalkEvent } from "../../../gateway/talk.ts";
 import type { Io } from "../io.ts";
-import { printable } from "../printable.ts";
 
 export interface AnswerPrinter {
   heard(event: TalkEvent): void;

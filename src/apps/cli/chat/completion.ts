@@ -1,7 +1,7 @@
 import { type AutocompleteProvider, CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
+import { onOneLine } from "../../../core/printable.ts";
 import type { ChatCommand, Place } from "../../../gateway/commands/command.ts";
 import { CHAT_COMMANDS } from "../../../gateway/commands/table.ts";
-import { onOneLine } from "../printable.ts";
 
 /** Completes commands, and after them titles and handles. What is not a command is left alone. */
 export function completion(place: Place): AutocompleteProvider {

@@ -1,7 +1,7 @@
 import { type Component, Container, Markdown, Spacer, Text } from "@earendil-works/pi-tui";
 import { type Message, textOf } from "../../../core/message.ts";
+import { printable } from "../../../core/printable.ts";
 import { escaped } from "../../../gateway/commands/command.ts";
-import { printable } from "../printable.ts";
 import type { Theme } from "./theme.ts";
 
 /** What was said and what was told about it, one under the other. */

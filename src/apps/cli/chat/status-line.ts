@@ -1,6 +1,6 @@
 import { type Component, truncateToWidth } from "@earendil-works/pi-tui";
+import { printable } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
-import { printable } from "../printable.ts";
 import type { Theme } from "./theme.ts";
 
 export interface Status {

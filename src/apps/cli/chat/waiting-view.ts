@@ -1,5 +1,5 @@
 import { type Component, truncateToWidth } from "@earendil-works/pi-tui";
-import { onOneLine } from "../printable.ts";
+import { onOneLine } from "../../../core/printable.ts";
 import type { Theme } from "./theme.ts";
 
 /** What was said while an answer was being written: stored, and shown until its turn has come. */

@@ -1,10 +1,10 @@
 import type { PolicyDecision } from "../../../core/conversation.ts";
+import { onOneLine } from "../../../core/printable.ts";
 import type { ResetPolicy } from "../../../core/reset-policy.ts";
 import type { Io } from "../io.ts";
 import { widthOf } from "../io.ts";
 import { keyPartRows } from "../key-parts.ts";
 import { messageLines } from "../message-text.ts";
-import { onOneLine } from "../printable.ts";
 import { dateAndTime } from "../relative-time.ts";
 import { headerLines } from "../sessions/header.ts";
 import { ownerName } from "../sessions/rows.ts";

@@ -1,12 +1,12 @@
 import { textOf } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { onOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { note, say, sayJson, widthOf } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
-import { onOneLine } from "../printable.ts";
 import { scrub } from "../scrub.ts";
 import { sessionArgument } from "../session-argument.ts";
 import { cutToWidth } from "../width.ts";

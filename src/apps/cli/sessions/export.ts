@@ -4,14 +4,15 @@ import { resolve } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Asker } from "../../../core/owner.ts";
 import type { Session } from "../../../core/session.ts";
+import { transcript } from "../../../core/transcript.ts";
 import type { Store } from "../../../ports/store.ts";
 import type { Sessions } from "../../../sessions/sessions.ts";
+import { systemZone } from "../../../sessions/system-clock.ts";
 import { giveName, makePrivateFile, unfinishedName } from "../../../stores/sqlite/files.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { asker, type OpenHome, withHome } from "../opening.ts";
 import { sessionArgument } from "../session-argument.ts";
-import { markdownOf } from "./markdown.ts";
 
 const NAME = "sessions export";
 
@@ -51,9 +52,7 @@ takes it back. md is for reading.`,
         const written = { sessions: 0, messages: 0 };
         for (const session of chosen) {
           const text =
-            format === "md"
-              ? await markdown(open, who, session, io.now())
-              : await line(open.sessions, who, session.id);
+            format === "md" ? await markdown(open, who, session) : await line(open.sessions, who, session.id);
           if (text === undefined) continue; // removed by someone since it was listed
           written.sessions += 1;
           written.messages += session.messageCount;
@@ -99,9 +98,9 @@ async function line(sessions: Sessions, who: Asker, id: string): Promise<string 
   return exported && `${JSON.stringify(exported)}\n`;
 }
 
-async function markdown({ store }: OpenHome, who: Asker, session: Session, now: number): Promise<string> {
+async function markdown({ store }: OpenHome, who: Asker, session: Session): Promise<string> {
   const messages = (await store.history({ asker: who, session: session.id })) ?? [];
-  return `${markdownOf(session, messages, now)}\n`;
+  return `${transcript(session, messages, systemZone())}\n`;
 }
 
 interface NewFile {

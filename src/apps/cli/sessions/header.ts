@@ -1,6 +1,6 @@
+import { onOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import { describeSource } from "../../../core/source.ts";
-import { onOneLine } from "../printable.ts";
 import { dateAndTime, relativeTime } from "../relative-time.ts";
 import { facts } from "../table.ts";
 import { ownerName } from "./rows.ts";

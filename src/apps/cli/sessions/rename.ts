@@ -1,8 +1,8 @@
 import { sessionToJson } from "../../../core/json.ts";
+import { onOneLine } from "../../../core/printable.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { say, sayJson } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
-import { onOneLine } from "../printable.ts";
 import { sessionArgument } from "../session-argument.ts";
 
 const NAME = "sessions rename";

@@ -1,7 +1,7 @@
 import type { Listed } from "../../../core/listing.ts";
 import { OWNER } from "../../../core/owner.ts";
+import { onOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
-import { onOneLine } from "../printable.ts";
 import { relativeTime } from "../relative-time.ts";
 import { type Column, table } from "../table.ts";
 

@@ -1,12 +1,12 @@
 import type { Hit } from "../../../core/listing.ts";
 import { ROLES, type Role } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { onOneLine, printable } from "../../../core/printable.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { type Io, note, say, sayJson } from "../io.ts";
 import { asker, withStore } from "../opening.ts";
 import { hitJson } from "../output-json.ts";
-import { onOneLine, printable } from "../printable.ts";
 import { relativeTime } from "../relative-time.ts";
 import { sessionArgument } from "../session-argument.ts";
 import { type Style, styleOf } from "../style.ts";
