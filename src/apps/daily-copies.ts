@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "../ports/store.ts";
-import { copyInThread } from "../stores/sqlite/copy-thread.ts";
-import { stampOf } from "../stores/sqlite/replacing.ts";
+import { copyInThread } from "../stores/sqlite/upkeep/copy-thread.ts";
+import { stampOf } from "../stores/sqlite/upkeep/replacing.ts";
 import type { Home } from "./home.ts";
 
 /** Time as this loop needs it. */

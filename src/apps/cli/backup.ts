@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { PostriderError } from "../../core/errors.ts";
-import { copyDatabase } from "../../stores/sqlite/copying.ts";
+import { copyDatabase } from "../../stores/sqlite/upkeep/copying.ts";
 import { homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { type Io, say, sayJson } from "./io.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { checkDatabase, fixDatabase } from "../../stores/sqlite/checkup.ts";
-import type { Finding } from "../../stores/sqlite/findings.ts";
-import { fine } from "../../stores/sqlite/findings.ts";
+import { checkDatabase, fixDatabase } from "../../stores/sqlite/upkeep/checkup.ts";
+import type { Finding } from "../../stores/sqlite/upkeep/findings.ts";
+import { fine } from "../../stores/sqlite/upkeep/findings.ts";
 import { type Home, homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
 import { checkCopies, checkNode, checkPermissions, checkRoom, fixPermissions } from "./home-checks.ts";

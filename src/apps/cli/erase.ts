@@ -4,7 +4,7 @@ import { PostriderError } from "../../core/errors.ts";
 import type { PersonCounts } from "../../core/person.ts";
 import { unrefused } from "../../core/refusal.ts";
 import type { Erased, Store } from "../../ports/store.ts";
-import { scrubDatabase } from "../../stores/sqlite/scrubbing.ts";
+import { scrubDatabase } from "../../stores/sqlite/upkeep/scrubbing.ts";
 import { homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { type Io, note, say, sayJson } from "./io.ts";

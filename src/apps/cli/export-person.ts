@@ -6,7 +6,13 @@ import { sourceToJson } from "../../core/source.ts";
 import type { Store } from "../../ports/store.ts";
 import { exportSession } from "../../sessions/export.ts";
 import { storeError } from "../../stores/sqlite/failure.ts";
-import { fileExists, giveName, isThere, makePrivateFile, unfinishedName } from "../../stores/sqlite/files.ts";
+import {
+  fileExists,
+  giveName,
+  isThere,
+  makePrivateFile,
+  unfinishedName,
+} from "../../stores/sqlite/upkeep/files.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { say, sayJson } from "./io.ts";
 import { withStore } from "./opening.ts";

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { count, type Finding, fine, fixable, problem, warning } from "../../stores/sqlite/findings.ts";
+import { count, type Finding, fine, fixable, problem, warning } from "../../stores/sqlite/upkeep/findings.ts";
 import { dailyCopies } from "../daily-copies.ts";
 import type { Home } from "../home.ts";
 import { sizeText } from "./size-text.ts";

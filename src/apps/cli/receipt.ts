@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { PersonCounts } from "../../core/person.ts";
-import { giveName, isThere, unfinishedName } from "../../stores/sqlite/files.ts";
-import { stampOf } from "../../stores/sqlite/replacing.ts";
+import { giveName, isThere, unfinishedName } from "../../stores/sqlite/upkeep/files.ts";
+import { stampOf } from "../../stores/sqlite/upkeep/replacing.ts";
 import type { Home } from "../home.ts";
 
 /** What an erasure leaves behind. It says how much there was, and nothing of what it was. */

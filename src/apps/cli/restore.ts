@@ -1,5 +1,5 @@
-import { replaceDatabase } from "../../stores/sqlite/replacing.ts";
-import { openOurs } from "../../stores/sqlite/soundness.ts";
+import { replaceDatabase } from "../../stores/sqlite/upkeep/replacing.ts";
+import { openOurs } from "../../stores/sqlite/upkeep/soundness.ts";
 import { homeOf, makeHome } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
 import { note, say, sayJson } from "./io.ts";

@@ -1,4 +1,4 @@
-import { salvageDatabase } from "../../stores/sqlite/salvage/salvage.ts";
+import { salvageDatabase } from "../../stores/sqlite/upkeep/salvage/salvage.ts";
 import { type Io, note, say, sayJson } from "./io.ts";
 
 /** Saves what can be read of a broken file, and says what cannot. */

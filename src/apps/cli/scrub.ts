@@ -6,7 +6,7 @@ import { type Io, note } from "./io.ts";
  * file anew, so it is done once after everything is removed. False, with a word to the person, while others use the log.
  */
 export async function scrub(io: Io): Promise<boolean> {
-  const { scrubDatabase } = await import("../../stores/sqlite/scrubbing.ts");
+  const { scrubDatabase } = await import("../../stores/sqlite/upkeep/scrubbing.ts");
   const isClean = await scrubDatabase(homeOf(io.environment).database);
   if (!isClean) {
     note(

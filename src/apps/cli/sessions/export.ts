@@ -8,7 +8,7 @@ import { transcript } from "../../../core/transcript.ts";
 import type { Store } from "../../../ports/store.ts";
 import type { Sessions } from "../../../sessions/sessions.ts";
 import { systemZone } from "../../../sessions/system-clock.ts";
-import { giveName, makePrivateFile, unfinishedName } from "../../../stores/sqlite/files.ts";
+import { giveName, makePrivateFile, unfinishedName } from "../../../stores/sqlite/upkeep/files.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { asker, type OpenHome, withHome } from "../opening.ts";

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import Database from "better-sqlite3";
-import { PostriderError } from "../../core/errors.ts";
-import { retryBusy, storeError } from "./failure.ts";
-import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+import { PostriderError } from "../../../core/errors.ts";
+import { retryBusy, storeError } from "../failure.ts";
+import { APPLICATION_ID, MIGRATIONS } from "../schema.ts";
 
 /** How much a database holds. */
 export interface Contents {

@@ -1,12 +1,12 @@
 import { linkSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import Database from "better-sqlite3";
-import { PostriderError } from "../../core/errors.ts";
-import { openReader } from "./connection.ts";
+import { PostriderError } from "../../../core/errors.ts";
+import { openReader } from "../connection.ts";
+import { retryBusyLater, storeError } from "../failure.ts";
+import { alive } from "../runners.ts";
 import { type Copied, copyDatabase } from "./copying.ts";
-import { retryBusyLater, storeError } from "./failure.ts";
 import { giveName, isSameFile, isThere, removeWithBeside, syncFolderOf, unfinishedName } from "./files.ts";
-import { alive } from "./runners.ts";
 import { openOurs } from "./soundness.ts";
 
 export interface Replacing {

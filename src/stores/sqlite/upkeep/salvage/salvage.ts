@@ -1,13 +1,13 @@
 import { chmodSync, copyFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
-import { PostriderError } from "../../../core/errors.ts";
-import { type Db, openWriter } from "../connection.ts";
-import { storeError } from "../failure.ts";
+import { PostriderError } from "../../../../core/errors.ts";
+import { type Db, openWriter } from "../../connection.ts";
+import { storeError } from "../../failure.ts";
+import { SEQ_BITS } from "../../rows.ts";
 import { giveName, isThere, removeWithBeside, unfinishedName } from "../files.ts";
 import { mendDatabase, rebuildIndex } from "../mending.ts";
 import { stampOf, usersOf } from "../replacing.ts";
-import { SEQ_BITS } from "../rows.ts";
 import { assertWhole, contentsOf, openOurs } from "../soundness.ts";
 import { type Gathered, gather } from "./gathering.ts";
 import { openPages } from "./pages.ts";

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
-import { openWriter } from "./connection.ts";
-import { retryBusyLater, storeError } from "./failure.ts";
+import { openWriter } from "../connection.ts";
+import { retryBusyLater, storeError } from "../failure.ts";
 import { rebuildIndex } from "./mending.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { storeError } from "../failure.ts";
 import { copyDatabase } from "./copying.ts";
-import { storeError } from "./failure.ts";
 
 /** What a copying thread says at its end. Classes do not survive the crossing between threads. */
 export type SaidByCopier =

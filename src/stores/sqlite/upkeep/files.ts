@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { PostriderError } from "../../core/errors.ts";
-import { randomHex } from "./chance.ts";
+import { PostriderError } from "../../../core/errors.ts";
+import { randomHex } from "../chance.ts";
 
 /** What SQLite may put beside a database file. */
 export const BESIDE = ["-wal", "-shm", "-journal"] as const;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { NewMessage } from "../../core/message.ts";
-import type { Db } from "./connection.ts";
+import type { NewMessage } from "../../../core/message.ts";
+import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable, problem, warning } from "./findings.ts";
 
 const RESTORE = "postrider restore brings back a copy that has it.";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, PostriderError } from "../../core/errors.ts";
+import { type ErrorCode, PostriderError } from "../../../core/errors.ts";
 import type { SaidByCopier } from "./copy-worker.ts";
 import type { Copied } from "./copying.ts";
 

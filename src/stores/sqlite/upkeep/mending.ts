@@ -1,11 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { handleFor } from "../../core/ids.ts";
-import { chatOf, OWNER } from "../../core/owner.ts";
-import type { Db } from "./connection.ts";
+import { handleFor } from "../../../core/ids.ts";
+import { chatOf, OWNER } from "../../../core/owner.ts";
+import type { Db } from "../connection.ts";
+import { retryBusy } from "../failure.ts";
+import { rollBack } from "../group-commit.ts";
+import { createSession } from "../routing.ts";
+import { type ConversationRow, messageId, SEQ_BITS } from "../rows.ts";
+import { alive, retire } from "../runners.ts";
+import { emptyIndex, indexMessages } from "../search.ts";
+import * as sql from "../sql.ts";
 import { countedSessions, hasWrongCounters, rightCounters } from "./counter-checks.ts";
-import { retryBusy } from "./failure.ts";
 import { count } from "./findings.ts";
-import { rollBack } from "./group-commit.ts";
 import {
   CONVERSATIONS_OF_NOTHING,
   LOST_SESSIONS,
@@ -14,11 +19,6 @@ import {
   UNUSED_BLOBS,
   WITHOUT_LIST,
 } from "./reference-checks.ts";
-import { createSession } from "./routing.ts";
-import { type ConversationRow, messageId, SEQ_BITS } from "./rows.ts";
-import { alive, retire } from "./runners.ts";
-import { emptyIndex, indexMessages } from "./search.ts";
-import * as sql from "./sql.ts";
 
 /** Says what it did, or nothing when there was nothing to do. */
 type Mending = (db: Db, now: number) => string | undefined;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { appendFileSync, closeSync, openSync, readSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
-import { PostriderError } from "../../core/errors.ts";
-import { retryBusyLater, storeError } from "./failure.ts";
+import { PostriderError } from "../../../core/errors.ts";
+import { retryBusyLater, storeError } from "../failure.ts";
 import {
   fileExists,
   giveName,

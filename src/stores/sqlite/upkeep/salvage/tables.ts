@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { MIGRATIONS } from "../schema.ts";
+import { MIGRATIONS } from "../../schema.ts";
 import type { Columns, Value } from "./cells.ts";
 
 interface Column {

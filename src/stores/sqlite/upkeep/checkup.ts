@@ -1,6 +1,7 @@
-import { type Db, openReader, openWriter } from "./connection.ts";
+import { type Db, openReader, openWriter } from "../connection.ts";
+import { storeError } from "../failure.ts";
+import { MIGRATIONS } from "../schema.ts";
 import { checkCounters } from "./counter-checks.ts";
-import { storeError } from "./failure.ts";
 import { type Finding, fine, problem, warning } from "./findings.ts";
 import { checkIndex } from "./index-checks.ts";
 import { mendDatabase, rebuildIndex } from "./mending.ts";
@@ -11,7 +12,6 @@ import {
   checkOrphans,
   checkViews,
 } from "./reference-checks.ts";
-import { MIGRATIONS } from "./schema.ts";
 import { openOurs } from "./soundness.ts";
 import { checkWork } from "./work-checks.ts";
 

@@ -1,5 +1,5 @@
-import { indexedText, searchTerms } from "../../core/search-terms.ts";
-import type { Db } from "./connection.ts";
+import { indexedText, searchTerms } from "../../../core/search-terms.ts";
+import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable } from "./findings.ts";
 
 /** The index keeps a row for each text it holds; these are the messages that must have one. */

@@ -1,6 +1,6 @@
-import type { Db } from "./connection.ts";
+import type { Db } from "../connection.ts";
+import { alive } from "../runners.ts";
 import { count, type Finding, fine, warning } from "./findings.ts";
-import { alive } from "./runners.ts";
 
 const BY_ITSELF = "The next program that starts takes over; postrider doctor --fix tidies up at once.";
 

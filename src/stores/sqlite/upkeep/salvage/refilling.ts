@@ -1,5 +1,5 @@
-import type { Db } from "../connection.ts";
-import { SEQ_BITS } from "../rows.ts";
+import type { Db } from "../../connection.ts";
+import { SEQ_BITS } from "../../rows.ts";
 import type { Value } from "./cells.ts";
 import type { Row } from "./gathering.ts";
 import type { Table } from "./tables.ts";

@@ -1,4 +1,4 @@
-import type { Db } from "./connection.ts";
+import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable, warning } from "./findings.ts";
 
 /** What a session's row counts, and what its messages say. */
