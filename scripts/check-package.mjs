@@ -60,12 +60,17 @@ try {
   assert.equal(run("npx", ["postrider"], { input: "hi\n" }), "You said: hi\n");
   await killed(["npx", "postrider"], "second");
   assert.equal(run("npx", ["postrider"], { input: "third\n" }), "You said: third (before that: second)\n");
+  const { sessions } = JSON.parse(run("npx", ["postrider", "sessions", "list", "--json"]));
+  assert.equal(sessions[0].message_count, 6);
+  assert.equal(JSON.parse(run("npx", ["postrider", "-q", "once", "--json"])).answer, "You said: once");
+  run("npx", ["postrider", "backup", join(folder, "copy.db")]);
+  run("npx", ["postrider", "doctor", "--full"]);
   console.log(`${files.length} files; exports, example, npx and a kill: ok`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Says a line, waits for the answer and kills everything with SIGKILL while stdin is still open. */
+/** Says a line, waits for the whole answer and kills everything with SIGKILL while stdin is still open. */
 function killed([command, ...args], line) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -75,7 +80,7 @@ function killed([command, ...args], line) {
       detached: true,
     });
     child.stdin.write(`${line}\n`);
-    child.stdout.once("data", () => process.kill(-child.pid, "SIGKILL"));
+    child.stdout.on("data", (data) => String(data).endsWith("\n") && process.kill(-child.pid, "SIGKILL"));
     child.on("exit", (code, signal) =>
       signal === "SIGKILL"
         ? resolve()
