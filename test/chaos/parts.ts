@@ -124,7 +124,7 @@ export const PARTS: readonly Part[] = [
     quick: 10,
     help: "how often one of two `postrider` on one home is killed while lines are typed into both",
     async run({ folder, seed, length, progress }) {
-      const report = await driveTerminalKills({ folder, seed, kills: length, progress });
+      const report = await driveTerminalKills({ folder, seed, kills: length, moves: true, progress });
       return {
         ...report,
         operations: report.lines,

@@ -3,7 +3,7 @@ import { temporaryFolder } from "../support/folder.ts";
 import { again, HELP, type Options, optionsFrom } from "./options.ts";
 import type { Part } from "./parts.ts";
 import { progressLine } from "./progress.ts";
-import { isGood, type Row, tableOf } from "./table.ts";
+import { findingsOf, isGood, type Row, tableOf } from "./table.ts";
 
 process.exitCode = await main();
 
@@ -49,7 +49,7 @@ async function run(part: Part, seed: number, length: number): Promise<Row> {
   console.log(
     `${part.name} (--${part.option} ${length}): ${isGood(row) ? "good" : "FAILED"}, ${since(start)}`,
   );
-  for (const note of row.notes) console.log(`  ${note}`);
+  for (const line of [...row.notes, ...findingsOf(row)]) console.log(`  ${line}`);
   if (isGood(row)) folder.remove();
   else console.log(`  the files are in ${folder.path}`);
   return row;

@@ -17,7 +17,6 @@ export function isGood({ lost, doubled, errors }: Row): boolean {
 
 const SHOWN = 10;
 
-/** What went wrong, a line each, and the table. */
 export function tableOf(rows: readonly Row[]): string[] {
   const heads = ["", "operations", "kills", "in flight", "lost", "doubled", "errors"];
   const cells = rows.map(({ part, operations, kills, inFlight, lost, doubled, errors }) => [
@@ -27,18 +26,18 @@ export function tableOf(rows: readonly Row[]): string[] {
   const widths = heads.map((head, at) =>
     Math.max(head.length, ...cells.map((line) => line[at]?.length ?? 0)),
   );
-  const lines = [heads, ...cells].map((line) =>
+  return [heads, ...cells].map((line) =>
     line
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join("  "),
   );
-  return [...rows.flatMap(findingsOf), ...lines];
 }
 
-function findingsOf({ part, lost, doubled, errors }: Row): string[] {
+/** What went wrong, a line each. */
+export function findingsOf({ lost, doubled, errors }: Row): string[] {
   return Object.entries({ lost, doubled, errors }).flatMap(([what, list]) => {
-    const lines = list.slice(0, SHOWN).map((one) => `${part}, ${what}: ${one}`);
-    if (list.length > SHOWN) lines.push(`${part}, ${what}: and ${list.length - SHOWN} more`);
+    const lines = list.slice(0, SHOWN).map((one) => `${what}: ${one}`);
+    if (list.length > SHOWN) lines.push(`${what}: and ${list.length - SHOWN} more`);
     return lines;
   });
 }

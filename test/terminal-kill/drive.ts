@@ -19,6 +19,8 @@ export interface TerminalKillPlan {
   readonly folder: string;
   readonly seed: number;
   readonly kills: number;
+  /** Some processes start with `-r` and so move the conversation, under the other's feet, to another session. */
+  readonly moves: boolean;
   readonly progress?: (text: string) => void;
 }
 
@@ -59,7 +61,8 @@ export async function driveTerminalKills(plan: TerminalKillPlan): Promise<Termin
   async function sit(seat: string, random: Random): Promise<void> {
     for (let life = 0; life < lives; life += 1) {
       const before = existsSync(database) ? lastOf(seat, storedLines(database)) : 0;
-      const args = random.next() < 0.2 ? ["-r", random.pick(SESSIONS)] : [];
+      const to = random.next() < 0.2 ? ["-r", random.pick(SESSIONS)] : [];
+      const args = plan.moves ? to : [];
       const pipe = startProgram(home, args, agent);
       running.add(pipe);
       const isWell = await live(pipe, { seat, number: before + 1 }, random);
