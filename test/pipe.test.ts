@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createSessions,
   localRunner,
@@ -376,9 +376,48 @@ describe("a line that waits for somebody else's answer", () => {
     expect(await ended).toEqual({ code: 130, out: "", err: "" });
     expect(waiting()).toBe(1);
     await finish();
-    expect((await piped(["next"])).out).toBe(
-      "You said: mine (before that: held)\nYou said: next (before that: mine)\n",
+    const next = await piped(["next"]);
+    expect(next.err).toBe(
+      "An earlier start had left this to be answered: You said: mine (before that: held)\n",
     );
+    expect(next.out).toBe("You said: next (before that: mine)\n");
+  });
+
+  it("is answered where another start moves the conversation, not called cancelled", async () => {
+    await piped(["elsewhere", "/title other", "/new"]);
+    const { somethingWaits, finish } = await busy();
+    const { process: child, say, ended } = start();
+    const there = somethingWaits();
+    say("mine");
+    await there;
+    // It has nothing to say itself, and does not answer for one that lives.
+    expect(await postrider("-r", "other")).toMatchObject({ code: 0, out: "" });
+    child.stdin.end();
+    expect(await ended).toEqual({ code: 0, out: "You said: mine (before that: elsewhere)\n", err: "" });
+    expect((await shown("other")).at(-2)).toBe("mine");
+    await finish();
+  });
+
+  it("goes on at once when the process before it is killed, not with its next heartbeat", async () => {
+    const first = start([], slow());
+    first.say("a story");
+    await first.printed("Once");
+    const second = start([], scripted({ to: "story", say: "Told." }, { say: "Fine." }));
+    const beat = (): unknown =>
+      look(database, (db) =>
+        db.prepare("select heartbeat from runners where pid = ?").pluck().get(second.process.pid),
+      );
+    const waiting = (): number =>
+      look(database, (db) => Number(db.prepare("select count(*) from inbox where state = 0").pluck().get()));
+    second.say("mine");
+    await vi.waitUntil(() => waiting() === 1, { timeout: 10_000 });
+    const before = beat();
+    first.process.kill("SIGKILL");
+    await second.printed("Fine.");
+    expect(beat()).toBe(before);
+    second.process.stdin.end();
+    expect((await second.ended).out).toBe("Fine.\n");
+    expect(said().map(({ text }) => text)).toEqual(["a story", "Told.", "mine", "Fine."]);
   });
 
   it("does not hold up Ctrl-C; a question that nobody waits for any more is not asked", async () => {

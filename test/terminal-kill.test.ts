@@ -12,7 +12,7 @@ describe("two postriders on one home, killed again and again while lines are typ
 
   beforeAll(async () => {
     const temporary = temporaryFolder();
-    report = await driveTerminalKills({ folder: temporary.path, seed: SEED, kills: KILLS, moves: false });
+    report = await driveTerminalKills({ folder: temporary.path, seed: SEED, kills: KILLS });
     const { kills, inFlight, lines, givenUp } = report;
     console.log(
       `seed ${SEED}: kills ${kills}, in flight ${inFlight}, lines ${lines}, given up ${givenUp.length}`,

@@ -19,7 +19,7 @@ export interface Accept extends Routing {
   readonly blobs?: readonly Blob[];
   /** The platform's place in its own stream, stored in the same commit. */
   readonly cursor?: { readonly name: string; readonly value: string };
-  /** Start the turn at once if the session is free. */
+  /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
   readonly claim?: ClaimBy;
 }
 

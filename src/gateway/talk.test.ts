@@ -164,11 +164,12 @@ describe("stopping", () => {
   it("for good leaves what waits to the next start, and nobody waiting", async () => {
     const home = await openHome();
     const agent = heldAgent();
-    const { talk } = await talkIn(home, agent);
+    const { talk, runner } = await talkIn(home, agent);
     const first = await talk.say("one");
     await (await agent.asked()).say("Once");
     const second = await talk.say("two");
     await talk.close();
+    await home.store.retire({ runner });
     expect(await first.answer).toMatchObject({ parts: [text("Once")], origin: { interrupted: true } });
     expect(await second.answer).toBeUndefined();
     expect(await said(home, first.session.id)).toEqual(["one", "Once"]);

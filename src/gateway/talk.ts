@@ -83,7 +83,8 @@ export function openTalk(options: TalkOptions): Talk {
   let noticed: string | undefined;
 
   /** The stored answer to one of our messages. While somebody else is answering, it waits its turn. */
-  async function answered(session: string, after: number, messageId: string): Promise<Message | undefined> {
+  async function answered(accepted: string, from: number, messageId: string): Promise<Message | undefined> {
+    let [session, after] = [accepted, from];
     for (;;) {
       const change = nextChange(store, closing);
       try {
@@ -92,8 +93,13 @@ export function openTalk(options: TalkOptions): Talk {
         const at = said.findIndex((message) => message.origin?.platformMessageId === messageId);
         const answer = at === -1 ? undefined : said.slice(at + 1).find(({ role }) => role === "assistant");
         if (answer !== undefined || closing.aborted) return answer;
-        if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId))
-          return undefined;
+        if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId)) {
+          const [conversation] = await store.conversations({ asker: who, source });
+          if (conversation === undefined || conversation.session === session) return undefined;
+          // Another terminal has moved the conversation, and what waits in it goes along.
+          [session, after] = [conversation.session, 0];
+          continue;
+        }
         const turn = turns.isRunning(session)
           ? undefined
           : (turns.takeBroken(session) ?? (await store.claim({ session, ...by, now: clock.now() })));
@@ -173,15 +179,20 @@ function unlessTakenOver(error: unknown): void {
   if (!isTakenOver(error)) throw error;
 }
 
+/** A process that dies changes nothing in the store, so whoever waits behind one looks again by itself. */
+const LOOK_AGAIN_MS = 500;
+
 /** Listens from now on, so that what changes during a look is not slept through. Nobody waits longer than the signal. */
 function nextChange(store: Store, signal: AbortSignal): { readonly happened: Promise<void>; forget(): void } {
   let forget = (): void => {};
   const happened = new Promise<void>((resolve) => {
     const listener = (): void => resolve();
     const unlisten = store.onChange(listener);
+    const timer = setTimeout(listener, LOOK_AGAIN_MS);
     signal.addEventListener("abort", listener);
     forget = () => {
       unlisten();
+      clearTimeout(timer);
       signal.removeEventListener("abort", listener);
     };
   });

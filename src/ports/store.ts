@@ -147,7 +147,7 @@ export interface Reads {
   blob(input: { readonly asker: Asker; readonly hash: string }): Promise<Uint8Array | undefined>;
   hasOther(input: Ask): Promise<boolean>;
   stats(input: { readonly asker: Asker }): Promise<Stats>;
-  /** Sessions with input that waits, or with a turn whose runner is gone. */
+  /** Sessions with a turn or with waiting input whose runner is gone, or that never had one. */
   work(input: Now): Promise<readonly string[]>;
   deliveries(input: { readonly dueAt: number; readonly limit: number }): Promise<readonly Delivery[]>;
   cursor(input: { readonly name: string }): Promise<string | undefined>;

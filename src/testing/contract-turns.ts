@@ -205,6 +205,8 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE });
       assert.equal((await finish(turn, "answer")).next, undefined);
+      assert.deepEqual(await store.work({ now: T0 }), [], "whoever took it sees to it");
+      await store.retire({ runner: ONE.runner });
       assert.deepEqual(await store.work({ now: T0 }), [turn.session]);
       assert.deepEqual(present(await claim(turn.session, "r2")).inputs, [3]);
       assert.equal(await claim(turn.session, "r3"), undefined);

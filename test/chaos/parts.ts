@@ -124,15 +124,12 @@ export const PARTS: readonly Part[] = [
     quick: 10,
     help: "how often one of two `postrider` on one home is killed while lines are typed into both",
     async run({ folder, seed, length, progress }) {
-      const report = await driveTerminalKills({ folder, seed, kills: length, moves: true, progress });
+      const report = await driveTerminalKills({ folder, seed, kills: length, progress });
       return {
         ...report,
         operations: report.lines,
         errors: [...report.errors, ...report.broken],
-        notes: [
-          `${report.givenUp.length} lines were given up after two processes had died over them`,
-          `${report.printedElsewhere} answers were printed by a process that took them up at its start and by the one that had asked`,
-        ],
+        notes: [`${report.givenUp.length} lines were given up after two processes had died over them`],
       };
     },
   },

@@ -245,11 +245,10 @@ export function waiting(db: Db, input: Ask): NewMessage[] {
 }
 
 export function work(db: Db, { now }: { now: number }): string[] {
-  const waiting = db.all<{ id: string }>(sql.sessionsWithWaiting);
-  const fallen = db
-    .all<{ id: string; runner: string }>(sql.runningTurns)
-    .filter(({ runner }) => !alive(db, runner, now));
-  return [...new Set([...waiting, ...fallen].map(({ id }) => id))];
+  const waiting = db.all<{ id: string; runner: string | null }>(sql.sessionsWithWaiting);
+  const running = db.all<{ id: string; runner: string }>(sql.runningTurns);
+  const left = [...waiting, ...running].filter(({ runner }) => runner === null || !alive(db, runner, now));
+  return [...new Set(left.map(({ id }) => id))];
 }
 
 export function cursor(db: Db, input: { name: string }): string | undefined {

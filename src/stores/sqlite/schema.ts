@@ -154,6 +154,7 @@ create table inbox (
   conversation integer not null,
   at integer not null,
   state integer not null,
+  runner text,
   message text,
   source text,
   turn integer,

@@ -80,8 +80,8 @@ select exists (select 1 from turns where session = ? and state = 'running') as t
 export const inboxOnce = `
 select n from inbox where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
 export const insertInbox = `
-insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, message, source, turn, seq)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, runner, message, source, turn, seq)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const waitingInSession = `
 select i.n, i.conversation, i.at, i.message, i.source from conversations c
 join inbox i on i.conversation = c.n and i.state = 0
@@ -89,7 +89,7 @@ where c.session = ? order by i.n`;
 export const waitingMessages = `
 select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0`;
 export const sessionsWithWaiting = `
-select distinct s.id from inbox i join conversations c on c.n = i.conversation join sessions s on s.n = c.session
+select distinct s.id, i.runner from inbox i join conversations c on c.n = i.conversation join sessions s on s.n = c.session
 where i.state = 0`;
 /** Once claimed, the words are in the session and the target in the turn. */
 export const claimInbox = `

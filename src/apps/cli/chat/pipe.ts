@@ -4,6 +4,7 @@ import { resetNotice } from "../../../core/context-prompt.ts";
 import type { Fresh } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { textOf } from "../../../core/message.ts";
+import { printable } from "../../../core/printable.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
@@ -56,9 +57,9 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
   };
   process.once("SIGINT", interrupt);
   try {
-    // What a killed process had accepted is answered first.
+    // What a killed process had accepted is answered first. Its reader is gone: ours expects answers to its own lines.
     for (const { text, reason } of await place.talk.recover()) {
-      if (text !== "") io.output.write(`${printed(io, text)}\n`);
+      if (text !== "") note(io, `An earlier start had left this to be answered: ${printable(text)}`);
       if (reason !== undefined) note(io, `postrider: ${reason}`);
     }
     if (beginning !== "here") await begin(place, beginning);
