@@ -20,6 +20,8 @@ export interface Measured {
   readonly importSeconds: number;
   readonly indexSeconds: number;
   readonly loop: Times;
+  /** The longest wait in each second. */
+  readonly eachSecond: readonly number[];
   readonly append: Times;
   readonly accept: Times;
   readonly search: Times;
@@ -88,11 +90,19 @@ async function timed<T>(kind: keyof typeof times, call: () => Promise<T>): Promi
 
 const loop = monitorEventLoopDelay({ resolution: 1 });
 loop.enable();
+const second = monitorEventLoopDelay({ resolution: 1 });
+second.enable();
+const eachSecond: number[] = [];
 const end = performance.now() + WARM_UP_MS + Number(seconds) * 1000;
 const running = (): boolean => performance.now() < end;
 setTimeout(() => {
   measuring = true;
   loop.reset();
+  second.reset();
+  setInterval(() => {
+    eachSecond.push(second.max / 1e6);
+    second.reset();
+  }, 1000);
 }, WARM_UP_MS);
 
 await Promise.all([
@@ -152,6 +162,7 @@ say({
     p99: loop.percentile(99) / 1e6,
     max: loop.max / 1e6,
   },
+  eachSecond,
   append: summary(times.append),
   accept: summary(times.accept),
   search: summary(times.search),

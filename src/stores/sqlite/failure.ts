@@ -9,14 +9,14 @@ const asleep = new Int32Array(new SharedArrayBuffer(4));
  * SQLite's own busy handler sleeps longer and longer and is unfair between processes. Short random waits give
  * everyone their turn: with three writers the longest wait is about 20 ms instead of 100.
  */
-export function retryBusy<T>(attempt: () => T): T {
+export function retryBusy<T>(attempt: () => T, patienceMs: number = BUSY_DEADLINE_MS): T {
   // Looked at only when it fails: the clock alone takes a millisecond to load.
   let deadline: number | undefined;
   for (;;) {
     try {
       return attempt();
     } catch (error) {
-      deadline ??= performance.now() + BUSY_DEADLINE_MS;
+      deadline ??= performance.now() + patienceMs;
       if (!isBusy(error) || performance.now() > deadline) throw error;
       Atomics.wait(asleep, 0, 0, 0.05 + Math.random() * 0.25);
     }

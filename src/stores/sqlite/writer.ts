@@ -12,6 +12,9 @@ import * as sql from "./sql.ts";
 const MOST_WAITING = 8192;
 const INDEX_CHUNK = 64;
 const IDLE_MS = 20;
+/** Others write for a fraction of this; whoever holds the database longer repairs it. */
+const INDEX_PATIENCE_MS = 20;
+const AGAIN_MS = 500;
 
 /** The one writing connection: commits what it is given, and indexes when nobody waits. */
 export interface Writer {
@@ -35,7 +38,9 @@ export function startWriter(options: WriterOptions): Writer {
 
   function indexWhenIdle(): void {
     idle = undefined;
-    if (index(db) < INDEX_CHUNK) unindexed = 0;
+    const done = index(db);
+    if (done === undefined) idle = setTimeout(indexWhenIdle, AGAIN_MS).unref();
+    else if (done < INDEX_CHUNK) unindexed = 0;
     else idle = setTimeout(indexWhenIdle, 0).unref();
   }
 
@@ -52,7 +57,7 @@ export function startWriter(options: WriterOptions): Writer {
       );
     },
     tidy() {
-      if (unindexed >= MOST_WAITING && index(db) < INDEX_CHUNK) unindexed = 0;
+      if (unindexed >= MOST_WAITING && (index(db) ?? INDEX_CHUNK) < INDEX_CHUNK) unindexed = 0;
       if (idle === undefined) idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
       else idle.refresh();
     },
@@ -71,16 +76,19 @@ export function startWriter(options: WriterOptions): Writer {
   };
 }
 
-/** One small commit of index work. What it cannot do now it does later: the words are found without it too. */
-function index(db: Db): number {
+/**
+ * One small commit of index work; `undefined` if it cannot be done now. It is not worth waiting for, as the words are
+ * found without it too, and in a program with one thread everything else would wait along.
+ */
+function index(db: Db): number | undefined {
   try {
-    retryBusy(() => db.run(sql.beginImmediate));
+    retryBusy(() => db.run(sql.beginImmediate), INDEX_PATIENCE_MS);
     const done = indexMessages(db, INDEX_CHUNK);
     db.run(sql.commit);
     return done;
   } catch {
     rollBack(db);
-    return 0;
+    return undefined;
   }
 }
 
