@@ -13,6 +13,7 @@ const env = {
   ...process.env,
   PATH: `${root}node_modules/.bin:${process.env.PATH}`,
   POSTRIDER_HOME: join(folder, "home"),
+  POSTRIDER_AGENT: "echo",
 };
 const run = (command, args, options = {}) =>
   execFileSync(command, args, {

@@ -13,7 +13,7 @@ const history = (...said: readonly (readonly [Role, string])[]): Message[] =>
 
 async function answer(shown: readonly Message[], signal = new AbortController().signal): Promise<string[]> {
   const pieces: string[] = [];
-  for await (const event of echo.run({ session: "s", history: shown }, signal)) {
+  for await (const event of echo.run({ session: "s", blob: async () => undefined, history: shown }, signal)) {
     if (event.type !== "text") throw new Error(`the echo ${event.type}`);
     pieces.push(event.text);
   }
@@ -46,7 +46,10 @@ describe("the echo agent", () => {
     expect(await answer(history(["user", "hello"]), AbortSignal.abort())).toEqual([]);
     const abort = new AbortController();
     const heard: string[] = [];
-    for await (const event of echo.run({ session: "s", history: history(["user", "a b c"]) }, abort.signal)) {
+    for await (const event of echo.run(
+      { session: "s", blob: async () => undefined, history: history(["user", "a b c"]) },
+      abort.signal,
+    )) {
       if (event.type === "text") heard.push(event.text);
       if (heard.length === 2) abort.abort();
     }

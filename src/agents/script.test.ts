@@ -22,7 +22,7 @@ function run(json: unknown, said: string, signal: AbortSignal): AsyncIterable<Ag
     role: "user",
     parts: [{ type: "text", text: said }],
   } as const;
-  return script(json).run({ session: "s", history: [message] }, signal);
+  return script(json).run({ session: "s", blob: async () => undefined, history: [message] }, signal);
 }
 
 const text = (words: string): AgentEvent => ({ type: "text", text: words });
@@ -45,7 +45,10 @@ describe("a script", () => {
         ({ session: "s", seq: at, at: 0, role: "user", parts: [{ type: "text", text: words }] }) as const,
     );
     const heard = [];
-    for await (const event of script(greetings).run({ session: "s", history }, new AbortController().signal))
+    for await (const event of script(greetings).run(
+      { session: "s", blob: async () => undefined, history },
+      new AbortController().signal,
+    ))
       heard.push(event);
     expect(heard).toEqual([text("What?")]);
   });

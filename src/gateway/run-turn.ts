@@ -77,6 +77,7 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
 interface Answer {
   readonly outcome: TurnOutcome;
   readonly text: string;
+  readonly thought?: string;
   readonly usage?: UsageDelta;
   readonly reason?: string;
 }
@@ -84,16 +85,19 @@ interface Answer {
 async function ask(agent: Agent, turn: Turn, shown: readonly Message[], run: TurnRun): Promise<Answer> {
   const { signal } = run;
   let said = "";
+  let thought = "";
   let usage: UsageDelta | undefined;
   let reason: string | undefined;
   const note = run.fresh?.noteDue ? { note: resetNote(run.fresh.reason) } : {};
   try {
-    const input = { session: turn.session, history: providerHistory(shown), ...note };
+    const blob = (hash: string) => run.store.blob({ asker: { everyone: true }, hash });
+    const input = { session: turn.session, history: providerHistory(shown), blob, ...note };
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
       if (event.type === "usage") usage = together(usage, event.usage);
       // What is said or goes wrong after it was stopped is no longer part of the answer.
       if (signal.aborted) continue;
       if (event.type === "text") said += event.text;
+      else if (event.type === "thought") thought += event.text;
       else if (event.type === "failed") reason = event.reason;
       run.event?.(event);
       if (said.length > LONGEST_ANSWER) throw new Error("its answer is too long to be kept whole");
@@ -110,6 +114,7 @@ async function ask(agent: Agent, turn: Turn, shown: readonly Message[], run: Tur
   return {
     outcome,
     text: said,
+    ...(thought !== "" && { thought: thought.slice(0, LONGEST_ANSWER) }),
     ...(usage !== undefined && { usage }),
     ...(reason !== undefined && { reason }),
   };
@@ -137,10 +142,11 @@ function messageIn(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function messageOf({ text: said, reason, outcome }: Answer): NewMessage {
+function messageOf({ text: said, thought, reason, outcome }: Answer): NewMessage {
   return {
     role: "assistant",
     parts: said === "" ? [] : [text(said.toWellFormed())],
+    ...(thought !== undefined && { reasoning: thought.toWellFormed() }),
     ...(outcome !== "done" && { origin: { interrupted: true } }),
     ...(reason !== undefined && { finishReason: "error", extra: { error: reason } }),
   };

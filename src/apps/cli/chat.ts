@@ -1,4 +1,4 @@
-import { agentNamed } from "./chat/agent-named.ts";
+import { agentNamed, type ChosenAgent } from "./chat/agent-named.ts";
 import type { Beginning } from "./chat/start.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
 import type { Io } from "./io.ts";
@@ -17,7 +17,11 @@ answered. A terminal goes on in the session where it was, until the policy start
     },
     query: { type: "text", short: "q", value: "TEXT", help: "ask once and print the answer; - reads stdin" },
     json: JSON_OPTION,
-    agent: { type: "text", value: "NAME", help: "who answers: echo (default), or script:FILE" },
+    agent: {
+      type: "text",
+      value: "NAME",
+      help: "who answers: model, echo or script:FILE (default: the model, if there is one)",
+    },
   },
   examples: [
     ["postrider", "talk; Ctrl-C stops an answer, twice leaves"],
@@ -26,26 +30,26 @@ answered. A terminal goes on in the session where it was, until the policy start
     ["echo hello | postrider", "one answer per line, and nothing else, on stdout"],
   ],
   async run({ values }, io) {
-    const agent = agentNamed(values.agent ?? io.environment.POSTRIDER_AGENT ?? "echo");
+    const chosen = await agentNamed(values.agent ?? io.environment.POSTRIDER_AGENT, io.environment);
     const beginning = beginningOf(values.continue, values.resume);
     if (values.query !== undefined) {
       const { query } = await import("./chat/query.ts");
-      return query(io, { question: values.query, beginning, agent, json: values.json });
+      return query(io, { question: values.query, beginning, agent: chosen.agent, json: values.json });
     }
     if (values.json) throw wrongArguments("--json goes with --query");
-    return talk(io, beginning, agent);
+    return talk(io, beginning, chosen);
   },
 });
 
 /** The chat in one session, for programs that let people choose one. */
-export function resumeChat(io: Io, session: string): Promise<number> {
-  return talk(io, { session }, agentNamed(io.environment.POSTRIDER_AGENT ?? "echo"));
+export async function resumeChat(io: Io, session: string): Promise<number> {
+  return talk(io, { session }, await agentNamed(io.environment.POSTRIDER_AGENT, io.environment));
 }
 
-async function talk(io: Io, beginning: Beginning, agent: ReturnType<typeof agentNamed>): Promise<number> {
+async function talk(io: Io, beginning: Beginning, { agent, hint }: ChosenAgent): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
   if (!isTerminal) return (await import("./chat/pipe.ts")).pipe(io, beginning, agent);
-  return (await import("./chat/screen.ts")).screen(io, beginning, agent);
+  return (await import("./chat/screen.ts")).screen(io, beginning, agent, hint);
 }
 
 function beginningOf(newest: boolean, session: string | undefined): Beginning {

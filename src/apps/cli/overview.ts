@@ -13,7 +13,7 @@ Talking:
   -r, --resume NAME    go on in the session with this title, handle or id
   -q, --query TEXT     ask once, print the answer, leave
       --json           with --query: the answer as JSON
-      --agent NAME     who answers: echo (default), or script:FILE
+      --agent NAME     who answers: model, echo or script:FILE (default: the model, if there is one)
 
 Commands:
 ${commands}
@@ -23,6 +23,11 @@ ${commands}
 
 Environment:
   POSTRIDER_HOME   where everything is kept (default: ~/.postrider)
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY
+                   the model of that provider answers
+  POSTRIDER_BASE_URL, POSTRIDER_API_KEY
+                   a model of your own that speaks OpenAI's protocol answers
+  POSTRIDER_MODEL  which model; POSTRIDER_AGENT sets --agent
   NO_COLOR         no colours
 
 Examples:

@@ -3,14 +3,39 @@ import { echo } from "../../../agents/echo.ts";
 import { script } from "../../../agents/script.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Agent } from "../../../ports/agent.ts";
+import { HOW_TO_CONNECT, modelFrom } from "../../model-from-environment.ts";
 import { wrongArguments } from "../command.ts";
 
-/** Who answers: `echo`, or `script:FILE` with answers from a file. */
-export function agentNamed(name: string): Agent {
-  if (name === "echo") return echo;
-  const [, file] = /^script:(.+)$/s.exec(name) ?? [];
-  if (file !== undefined) return scriptFrom(file);
-  throw wrongArguments(`There is no agent "${name}": echo repeats, script:FILE answers from a file`);
+export interface ChosenAgent {
+  readonly agent: Agent;
+  /** What the person should know about it. */
+  readonly hint?: string;
+}
+
+/**
+ * Who answers: `model`, the one that the environment offers; `echo`; or `script:FILE` with answers from a file. Unless
+ * said, the model if there is one.
+ */
+export async function agentNamed(
+  name: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<ChosenAgent> {
+  if (name === "echo") return { agent: echo };
+  const [, file] = /^script:(.+)$/s.exec(name ?? "") ?? [];
+  if (file !== undefined) return { agent: scriptFrom(file) };
+  if (name !== undefined && name !== "model") {
+    throw wrongArguments(
+      `There is no agent "${name}": model asks a model, echo repeats, script:FILE answers from a file`,
+    );
+  }
+  const choice = modelFrom(environment);
+  if (choice !== undefined) {
+    const { model } = await import("../../../agents/model/model.ts");
+    return { agent: model(choice) };
+  }
+  if (name === "model")
+    throw new PostriderError("invalid_config", HOW_TO_CONNECT.replace(/, so I repeat[^.]*/, ""));
+  return { agent: echo, hint: HOW_TO_CONNECT };
 }
 
 function scriptFrom(file: string): Agent {

@@ -20,7 +20,7 @@ import { themeOf } from "./theme.ts";
 import { waitingView } from "./waiting-view.ts";
 
 /** The chat on a terminal: what was said above, an editor and a status line below. Resolves with the exit code. */
-export async function screen(io: Io, beginning: Beginning, agent: Agent): Promise<number> {
+export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: string): Promise<number> {
   const welcome: string[] = [];
   const home = readyHome(io, (line) => welcome.push(line));
   const theme = themeOf(hasColor(io));
@@ -146,6 +146,7 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent): Promis
       await sessions.markShown(opened.conversation.number, { notice: true });
     }
     for (const line of welcome) tell(line);
+    if (hint !== undefined) tell(hint);
     if (opened.session.messageCount === 0)
       tell("Say something. `/help` lists the commands; Ctrl-C twice leaves.");
     talk.recover().catch(fail);

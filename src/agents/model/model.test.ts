@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { modelServer, type Reply } from "../../../test/support/model-server.ts";
+import { type Message, text } from "../../core/message.ts";
+import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import { model } from "./model.ts";
+
+const SECRET = "sk-very-secret";
+
+function turn(...history: readonly Partial<Message>[]): AgentTurn {
+  const messages = history.map(
+    (message, index): Message => ({
+      session: "s",
+      seq: index + 1,
+      at: 0,
+      role: "user",
+      parts: [],
+      ...message,
+    }),
+  );
+  return { session: "s", history: messages, blob: async () => new Uint8Array([1, 2, 3]) };
+}
+
+const hello = turn({ parts: [text("hello")] });
+
+async function events(
+  url: string,
+  asked: AgentTurn = hello,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<AgentEvent[]> {
+  const agent = model(
+    { provider: "compatible", model: "tiny", apiKey: SECRET, baseUrl: url },
+    { retries: 0 },
+  );
+  const found: AgentEvent[] = [];
+  for await (const event of agent.run(asked, signal)) found.push(event);
+  return found;
+}
+
+async function failure(reply: Reply): Promise<string> {
+  const { url } = await modelServer(reply);
+  const failed = (await events(url)).find((event) => event.type === "failed");
+  return failed?.type === "failed" ? failed.reason : "it did not fail";
+}
+
+describe("an answer of a model", () => {
+  it("comes piece by piece, with its thoughts and what it used", async () => {
+    const { url, requests } = await modelServer({
+      think: "They greet me.",
+      say: ["Good ", "morning"],
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        total_tokens: 120,
+        prompt_tokens_details: { cached_tokens: 64 },
+        completion_tokens_details: { reasoning_tokens: 7 },
+        cost: 0.0012,
+      },
+    });
+    expect(await events(url)).toEqual([
+      { type: "thought", text: "They greet me." },
+      { type: "text", text: "Good " },
+      { type: "text", text: "morning" },
+      {
+        type: "usage",
+        usage: {
+          inputTokens: 36,
+          outputTokens: 20,
+          cacheReadTokens: 64,
+          cacheWriteTokens: 0,
+          reasoningTokens: 7,
+          lastPromptTokens: 100,
+          model: "tiny",
+          provider: "compatible",
+          baseUrl: url,
+          costUsd: 0.0012,
+          costStatus: "actual",
+          costSource: "provider",
+        },
+      },
+    ]);
+    expect(requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
+    expect(requests[0]?.body.model).toBe("tiny");
+  });
+
+  it("is asked for with everything that was said, in words that every provider takes", async () => {
+    const { url, requests } = await modelServer({ say: ["ok"] });
+    const asked = turn(
+      { parts: [text("look"), { type: "image", blob: "ab", mimeType: "image/png", size: 3 }] },
+      {
+        role: "assistant",
+        parts: [text("I see")],
+        toolCalls: [{ id: "1", name: "zoom", arguments: { by: 2 } }],
+      },
+      { role: "tool", parts: [text("zoomed")], toolCallId: "1", toolName: "zoom" },
+      { role: "assistant", parts: [text("Now it")], origin: { interrupted: true } },
+      { role: "note", parts: [text("a summary")] },
+      { parts: [text("go on")] },
+    );
+    await events(url, { ...asked, prompt: "You are on Telegram.", note: "[Note: it starts afresh.]" });
+    const [system, ...rest] = requests[0]?.body.messages ?? [];
+    expect(system?.role).toBe("system");
+    expect(system?.content).toMatch(/You are on Telegram\.\n\n\[Note: it starts afresh\.\]$/);
+    expect(rest).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+        ],
+      },
+      { role: "assistant", content: 'I see\n[called zoom {"by":2}]' },
+      { role: "user", content: "[zoom answered: zoomed]" },
+      { role: "assistant", content: "Now it\n[interrupted]" },
+      { role: "user", content: "[Note: a summary]" },
+      { role: "user", content: "go on" },
+    ]);
+  });
+
+  it("ends when it is stopped, and the server hears no more of us", async () => {
+    const { url, left } = await modelServer({ say: ["It began "], hang: true });
+    const stop = new AbortController();
+    const agent = model({ provider: "compatible", model: "tiny", baseUrl: url });
+    const found: AgentEvent[] = [];
+    for await (const event of agent.run(hello, stop.signal)) {
+      found.push(event);
+      stop.abort();
+    }
+    expect(found).toEqual([{ type: "text", text: "It began " }]);
+    await left;
+  });
+
+  it("is asked for again when the provider is overloaded", async () => {
+    const { url, requests } = await modelServer({ status: 503 }, { say: ["at last"] });
+    const agent = model({ provider: "compatible", model: "tiny", baseUrl: url }, { retries: 1 });
+    const found: AgentEvent[] = [];
+    for await (const event of agent.run(hello, new AbortController().signal)) found.push(event);
+    expect(found[0]).toEqual({ type: "text", text: "at last" });
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe("a failure of a model is told in a person's words", () => {
+  it.each([
+    [401, {}, /did not accept the key/],
+    [403, {}, /did not accept the key/],
+    [402, {}, /no credit left/],
+    [429, { error: { message: "slow down" } }, /asked too much/],
+    [429, { error: { code: "insufficient_quota", message: "quota" } }, /no credit left/],
+    [404, {}, /does not know the model tiny/],
+    [400, { error: { message: "maximum context length is 8192 tokens" } }, /too long for tiny.*\/new/],
+    [413, {}, /too long for tiny/],
+    [500, {}, /problem of its own \(500\)/],
+    [529, {}, /problem of its own \(529\)/],
+    [400, { error: { message: "odd" } }, /did not accept the request \(400\)/],
+  ])("%i %j", async (status, body, words) => {
+    const reason = await failure({ status, body });
+    expect(reason).toMatch(words);
+    expect(reason).not.toContain(SECRET);
+  });
+
+  it("also when nobody is there, or the connection breaks in the middle", async () => {
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const nobody = await events(`http://127.0.0.1:${port}/v1`);
+    expect(nobody).toEqual([
+      {
+        type: "failed",
+        reason: expect.stringContaining(`at 127.0.0.1:${port} cannot be reached (ECONNREFUSED)`),
+      },
+    ]);
+    const { url } = await modelServer({ say: ["Half of "], cut: true });
+    const cut = await events(url);
+    expect(cut[0]).toEqual({ type: "text", text: "Half of " });
+    expect(cut.at(-1)).toMatchObject({
+      type: "failed",
+      reason: expect.stringMatching(/connection .* broke/),
+    });
+  });
+});

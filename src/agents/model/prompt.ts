@@ -1,0 +1,51 @@
+import type { ModelMessage } from "ai";
+import { type Message, type Part, textOf } from "../../core/message.ts";
+import type { AgentTurn } from "../../ports/agent.ts";
+
+/**
+ * The history as every provider takes it. Without tools of our own, calls and results of earlier turns are told in
+ * words: providers refuse calls of tools that the request does not offer.
+ */
+export async function messagesFor(turn: AgentTurn): Promise<ModelMessage[]> {
+  const messages: ModelMessage[] = [];
+  for (const message of turn.history) {
+    if (message.role === "assistant") messages.push({ role: "assistant", content: answered(message) });
+    else if (message.role === "user") messages.push({ role: "user", content: await saidBy(message, turn) });
+    else messages.push({ role: "user", content: aside(message) });
+  }
+  return messages;
+}
+
+/** The next turn sees that an answer was cut off. */
+function answered(message: Message): string {
+  const calls = (message.toolCalls ?? []).map(
+    ({ name, arguments: given }) => `[called ${name} ${JSON.stringify(given) ?? ""}]`,
+  );
+  const stopped = message.origin?.interrupted === true ? ["[interrupted]"] : [];
+  return [textOf(message), ...calls, ...stopped].filter(Boolean).join("\n");
+}
+
+function aside(message: Message): string {
+  return message.role === "tool"
+    ? `[${message.toolName ?? "a tool"} answered: ${textOf(message)}]`
+    : `[Note: ${textOf(message)}]`;
+}
+
+type UserContent = Extract<ModelMessage, { role: "user" }>["content"];
+
+async function saidBy(message: Message, turn: AgentTurn): Promise<UserContent> {
+  if (message.parts.every((part) => part.type === "text")) return textOf(message);
+  const parts = await Promise.all(message.parts.map((part) => contentOf(part, turn)));
+  return parts.filter((part) => part !== undefined);
+}
+
+async function contentOf(part: Part, turn: AgentTurn) {
+  if (part.type === "text") return { type: "text" as const, text: part.text };
+  if (part.type === "image") {
+    const data = await turn.blob(part.blob);
+    if (data !== undefined) return { type: "file" as const, data, mediaType: part.mimeType };
+  }
+  const name = part.type === "resource" ? part.uri : (part.name ?? part.mimeType);
+  const text = part.type === "resource" && part.text !== undefined ? `: ${part.text}` : "";
+  return { type: "text" as const, text: `[${part.type} ${name}${text}]` };
+}
