@@ -116,9 +116,13 @@ function count(option: string, text: string): number {
 /** The one error that means "read the help": exit code 2. */
 export function wrongArguments(sentence: string, command = ""): PostriderError {
   const help = `See postrider ${command} --help.`.replace("  ", " ");
-  return new PostriderError("invalid_input", `${sentence.replace(/\.?$/, ".")} ${help}`, {
-    details: { arguments: true },
-  });
+  return new PostriderError(
+    "invalid_input",
+    `${/[.?!]$/.test(sentence) ? sentence : `${sentence}.`} ${help}`,
+    {
+      details: { arguments: true },
+    },
+  );
 }
 
 function helpOf(
