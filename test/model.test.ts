@@ -68,6 +68,23 @@ describe("the chat with a model that the environment names", () => {
     ]);
   });
 
+  it("names the conversation after the first exchange, but never over a person's own title", async () => {
+    const server = await modelServer({ say: ["Good morning"] });
+    server.title = 'Title: "Morning greetings"';
+    const terminal = await open({ POSTRIDER_BASE_URL: server.url });
+    terminal.type("hello\r");
+    await terminal.waitFor("Morning greetings · ");
+    terminal.type("/new my own\r");
+    await terminal.waitFor("my own · ");
+    terminal.type("hello\r");
+    await terminal.waitFor("my own · ");
+    await terminal.waitFor("2 messages · ");
+    terminal.type("/new\r");
+    await terminal.waitFor("untitled · ");
+    terminal.type("hello again\r");
+    await terminal.waitFor("Morning greetings #2 · ");
+  });
+
   it("killed during an answer, has the conversation at the next start and answers anew, once", async () => {
     const server = await modelServer({ say: ["It began "], hang: true }, { say: ["It is whole."] });
     const environment = { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" };

@@ -5,6 +5,8 @@ import type { UsageDelta } from "../core/usage.ts";
 export interface Agent {
   /** What people call it. */
   readonly name: string;
+  /** Whether it can be asked for a title: one that only repeats cannot. */
+  readonly titles?: boolean;
   /**
    * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What
    * goes wrong with the model is an event, never an exception.

@@ -71,8 +71,11 @@ export interface Shapes {
   reshape(input: Reshape): Maybe<Reshaped>;
   /** A new session that shows what the other shows now, or its first `keep` messages. */
   fork(input: Ask & { readonly newSession: ForkedSession; readonly keep?: number } & Now): Maybe<Session>;
-  /** Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage. */
-  setTitle(input: Ask & { readonly title?: string; readonly numbered?: boolean }): Maybe<Session>;
+  /**
+   * Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage; `ifUntitled`
+   * leaves a title that is there.
+   */
+  setTitle(input: Ask & NewTitle): Maybe<Session>;
   change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;
   recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
   /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
@@ -160,6 +163,12 @@ export interface Store extends Steps, Shapes, Runners, Reads {
   onChange(listener: () => void): () => void;
   /** Waits for what is under way, then lets go of everything. */
   close(): Promise<void>;
+}
+
+export interface NewTitle {
+  readonly title?: string;
+  readonly numbered?: boolean;
+  readonly ifUntitled?: boolean;
 }
 
 export interface Append extends Ask {

@@ -83,7 +83,7 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
   reset: { who: asker, conversation: count },
   switchTo: { who: asker, conversation: count, id: text },
   title: titled,
-  autoTitle: titled,
+  autoTitle: { ...titled, options: maybe(all({ ifUntitled: flag })) },
   findByTitle: { who: asker, title: text },
   get: one,
   find: { who: asker, text },

@@ -760,6 +760,8 @@ describe("titles", () => {
     expect((await sessions.autoTitle(who, id, " \n")).title).toBe("Fix the build");
     expect((await sessions.autoTitle(who, id, "Fix the build")).title).toBe("Fix the build");
     expect((await sessions.autoTitle(who, id, "x".repeat(150))).title).toHaveLength(80);
+    const mine = await sessions.title(who, id, "My own");
+    expect(await sessions.autoTitle(who, id, "A model's", { ifUntitled: true })).toEqual(mine);
     await expect(sessions.autoTitle(who, unknown, "x")).rejects.toMatchObject(code("not_found"));
     await expect(sessions.autoTitle(who, unknown, "")).rejects.toMatchObject(code("not_found"));
   });

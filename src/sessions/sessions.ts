@@ -112,8 +112,16 @@ export interface Sessions {
   switchTo(who: Asker, conversation: number, id: string): Promise<Opened | undefined>;
   /** Sets the title, unique among yours; empty clears it. */
   title(who: Asker, id: string, title: string): Promise<Session>;
-  /** A title that must not fail, such as a model's: shortened, and with the next number if you have it already. */
-  autoTitle(who: Asker, id: string, title: string): Promise<Session>;
+  /**
+   * A title that must not fail, such as a model's: shortened, and with the next number if you have it already. With
+   * `ifUntitled` it never replaces one that is there.
+   */
+  autoTitle(
+    who: Asker,
+    id: string,
+    title: string,
+    options?: { readonly ifUntitled?: boolean },
+  ): Promise<Session>;
   /** The newest of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
   findByTitle(who: Asker, title: string): Promise<Session | undefined>;
   /** The session with exactly this id. */
@@ -257,10 +265,11 @@ export function createSessions(options: SessionsOptions): Sessions {
         }),
       );
     },
-    async autoTitle(who, id, raw) {
+    async autoTitle(who, id, raw, { ifUntitled = false } = {}) {
       const title = proposedTitle(raw);
       const ask = { asker: who, session: assertSessionId(id) };
-      if (title !== undefined) return unrefused(await store.setTitle({ ...ask, title, numbered: true }));
+      if (title !== undefined)
+        return unrefused(await store.setTitle({ ...ask, title, numbered: true, ifUntitled }));
       return unrefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
     },
     findByTitle: async (who, raw) => {

@@ -17,7 +17,9 @@ export interface Reply {
 
 export interface ModelServer {
   readonly url: string;
-  /** What was asked, in order. */
+  /** What it answers when it is asked for a title; until it is set, that it has none. */
+  title?: string;
+  /** What was asked, in order, but for titles. */
   readonly requests: { readonly headers: IncomingMessage["headers"]; readonly body: Asked }[];
   /** Resolves when a client has gone away in the middle of an answer. */
   readonly left: Promise<void>;
@@ -30,6 +32,7 @@ export interface Asked {
 
 /** A server that speaks OpenAI's protocol and answers the n-th request with the n-th reply, and then with the last. */
 export async function modelServer(...replies: readonly Reply[]): Promise<ModelServer> {
+  const made: { title?: string } = {};
   const requests: { headers: IncomingMessage["headers"]; body: Asked }[] = [];
   let leave = (): void => {};
   const left = new Promise<void>((resolve) => {
@@ -39,9 +42,14 @@ export async function modelServer(...replies: readonly Reply[]): Promise<ModelSe
     void (async () => {
       let text = "";
       for await (const chunk of request) text += chunk;
-      const reply = replies[Math.min(requests.length, replies.length - 1)] ?? {};
-      requests.push({ headers: request.headers, body: JSON.parse(text) as Asked });
+      const body = JSON.parse(text) as Asked;
       response.on("close", () => response.writableEnded || leave());
+      if (String(body.messages.at(-1)?.content).startsWith("Write a title")) {
+        answer(response, made.title === undefined ? { status: 400 } : { say: [made.title] });
+        return;
+      }
+      const reply = replies[Math.min(requests.length, replies.length - 1)] ?? {};
+      requests.push({ headers: request.headers, body });
       answer(response, reply);
     })();
   });
@@ -50,7 +58,8 @@ export async function modelServer(...replies: readonly Reply[]): Promise<ModelSe
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests, left };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return Object.assign(made, { url, requests, left });
 }
 
 function answer(response: ServerResponse, reply: Reply): void {

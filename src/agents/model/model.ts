@@ -15,6 +15,7 @@ const INSTRUCTIONS =
 export function model(choice: ModelChoice, options: { readonly retries?: number } = {}): Agent {
   return {
     name: choice.model,
+    titles: true,
     async *run(turn, signal) {
       try {
         const { streamText } = await installed(() => import("ai"));

@@ -3,7 +3,7 @@ import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession, Session, SessionChange } from "../../core/session.ts";
 import { nextInLineage } from "../../core/titles.ts";
 import { addUsage, type Usage, type UsageDelta } from "../../core/usage.ts";
-import type { Ask } from "../../ports/store.ts";
+import type { Ask, NewTitle } from "../../ports/store.ts";
 import { ensurePerson } from "./accounts.ts";
 import { staleFence } from "./append.ts";
 import type { Db } from "./connection.ts";
@@ -28,9 +28,10 @@ export function create(
   return toSession(createSession(db, session, { profile, owner: session.owner, now }));
 }
 
-export function setTitle(db: Db, input: Ask & { title?: string; numbered?: boolean }): Session | Refused {
+export function setTitle(db: Db, input: Ask & NewTitle): Session | Refused {
   const session = ownedSession(db, input.asker, input.session);
   if (session === undefined) return noSession;
+  if (input.ifUntitled && session.title !== null) return toSession(session);
   const numbered = input.numbered === true && input.title !== undefined;
   const title = numbered ? numberedTitle(db, session, input.title ?? "", session.n) : input.title;
   // No number is left for it: what the session is called stays.

@@ -2,6 +2,7 @@ import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } fr
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
 import type { Choice, Reply } from "../../../gateway/commands/command.ts";
 import { chatCommand } from "../../../gateway/commands/table.ts";
+import { proposeTitle } from "../../../gateway/propose-title.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { hasColor, type Io } from "../io.ts";
@@ -37,11 +38,18 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: 
     view.fail((error as Error).message);
     tui.requestRender();
   };
+  const closing = new AbortController();
   const chat = await startChat({
     home,
     agent,
     kind: "terminal",
-    heard: (event) => shown.heard(event),
+    heard: (event) => {
+      shown.heard(event);
+      if (event.type === "ended" && event.end.outcome === "done") {
+        const titled = proposeTitle({ agent, sessions, who: place.who }, event.session, closing.signal);
+        titled.then(shown.refresh, () => {}); // a conversation without a title is found all the same
+      }
+    },
     notice: (text) => tell(text),
   });
   const { place } = chat;
@@ -152,6 +160,7 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: 
     talk.recover().catch(fail);
     return await keys.left;
   } finally {
+    closing.abort();
     shown.close();
     await copies.stop();
     await chat.close().finally(() => {

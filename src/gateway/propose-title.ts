@@ -1,0 +1,46 @@
+import { type Message, text } from "../core/message.ts";
+import type { Asker } from "../core/owner.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+
+/** A title is for finding a conversation again: after this many messages of a person it either has one or needs none. */
+const MOST_HUMAN_MESSAGES = 2;
+const LONGEST_WAIT_MS = 15_000;
+const EXCERPT = 500;
+
+const REQUEST =
+  "Write a title for this conversation, in its language: three to seven words, without quotes and without a full stop. Answer with the title alone.";
+
+/**
+ * Asks the agent for a title after the first exchange. Nobody waits for it, a failure is nobody's concern, and it never
+ * replaces a title that is there, also one that a person gives meanwhile.
+ */
+export async function proposeTitle(
+  by: { readonly agent: Agent; readonly sessions: Sessions; readonly who: Asker },
+  session: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { agent, sessions, who } = by;
+  const found = await sessions.get(who, session);
+  if (!agent.titles || found === undefined || found.title !== undefined) return;
+  if (found.humanCount > MOST_HUMAN_MESSAGES) return;
+  const said = (await sessions.history(who, session, { limit: 4 })) ?? [];
+  const history = [...said.map(excerpt), { ...request, session, seq: said.length + 1 }];
+  const until = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WAIT_MS)]);
+  let title = "";
+  for await (const event of agent.run({ session, history, blob: async () => undefined }, until)) {
+    if (event.type === "text") title += event.text;
+    else if (event.type === "failed") return;
+  }
+  if (!until.aborted) await sessions.autoTitle(who, session, title, { ifUntitled: true });
+}
+
+const request = { role: "user", at: 0, parts: [text(REQUEST)] } as const;
+
+/** Words alone, and not too many: a title needs no pictures. */
+function excerpt(message: Message): Message {
+  const words = message.parts.flatMap((part) =>
+    part.type === "text" ? [text(part.text.slice(0, EXCERPT))] : [],
+  );
+  return { ...message, parts: words };
+}
