@@ -79,6 +79,14 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal((await get(titled.id)).title, "Kept");
     });
 
+    rule("stay as they are, if asked so, where there is one", async ({ create, store }) => {
+      const { id } = await create("p_ann");
+      const propose = async (title: string): Promise<string | undefined> =>
+        unrefused(await store.setTitle({ asker: ann, session: id, title, ifUntitled: true })).title;
+      assert.equal(await propose("First"), "First");
+      assert.equal(await propose("Second"), "First");
+    });
+
     rule(
       "find the highest number of a lineage, and exactly what ends in a number",
       async ({ create, store }) => {
