@@ -3,7 +3,7 @@ import type { UsageDelta } from "../../core/usage.ts";
 import type { Agent, AgentEvent } from "../../ports/agent.ts";
 import { failureWords } from "./failure.ts";
 import { messagesFor } from "./prompt.ts";
-import { installed, languageModel, type ModelChoice } from "./provider.ts";
+import { languageModel, type ModelChoice } from "./provider.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
@@ -18,7 +18,7 @@ export function model(choice: ModelChoice, options: { readonly retries?: number 
     titles: true,
     async *run(turn, signal) {
       try {
-        const { streamText } = await installed(() => import("ai"));
+        const { streamText } = await import("ai");
         const { stream } = streamText({
           model: await languageModel(choice),
           instructions: [INSTRUCTIONS, turn.prompt, turn.note].filter(Boolean).join("\n\n"),

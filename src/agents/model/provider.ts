@@ -25,31 +25,17 @@ export async function languageModel({
   const key = apiKey === undefined ? {} : { apiKey };
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   if (provider === "anthropic") {
-    const { createAnthropic } = await installed(() => import("@ai-sdk/anthropic"));
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
     return createAnthropic({ ...key, ...address })(model);
   }
   if (provider === "openai") {
-    const { createOpenAI } = await installed(() => import("@ai-sdk/openai"));
+    const { createOpenAI } = await import("@ai-sdk/openai");
     return createOpenAI({ ...key, ...address })(model);
   }
-  const { createOpenAICompatible } = await installed(() => import("@ai-sdk/openai-compatible"));
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const at = baseUrl ?? (provider === "openrouter" ? OPENROUTER_URL : undefined);
   if (at === undefined) {
     throw new PostriderError("invalid_config", "A model that speaks OpenAI's protocol needs its base URL.");
   }
   return createOpenAICompatible({ name: provider, baseURL: at, ...key, includeUsage: true })(model);
-}
-
-/** Models are optional: whoever only keeps sessions need not install the clients. */
-export async function installed<Module>(load: () => Promise<Module>): Promise<Module> {
-  try {
-    return await load();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new PostriderError(
-      "invalid_config",
-      "The clients of model providers are not installed. Install them: npm install ai @ai-sdk/anthropic @ai-sdk/openai @ai-sdk/openai-compatible",
-      { cause: error },
-    );
-  }
 }
