@@ -31,8 +31,9 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
   if (looking === undefined) writer = await openWriting();
   const reader: Db = looking ?? openReader(options.file);
   const listeners = new Set<() => void>();
-  /** Reads that are under way: the first of its kind waits until it is loaded. */
   const reading = new Set<Promise<unknown>>();
+  /** The first read of its kind waits for its code; what was asked for after it must not overtake it. */
+  let loading = 0;
   let queue: Waiting[] = [];
   let poll: NodeJS.Timeout | undefined;
   let seen = 0;
@@ -48,7 +49,8 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
     if (batch.length === 0 || writer === undefined) return;
     const outcomes = writer.run(batch.map(({ call }) => call));
     if (batch.some(({ call }, index) => isCommit(call, outcomes[index]))) {
-      seen = foreignCommits();
+      // Asked only for listeners: to ask takes as long as a small write.
+      if (poll !== undefined) seen = foreignCommits();
       changed();
     }
     batch.forEach(({ resolve, reject }, index) => {
@@ -59,7 +61,8 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
     writer.tidy();
   }
   function start(): void {
-    if (writer === undefined && queue.length > 0) void firstDrain();
+    if (loading > 0) void Promise.allSettled(reading).then(start);
+    else if (writer === undefined && queue.length > 0) void firstDrain();
     else drain();
   }
   /** The first calls wait for the writer; what cannot be opened fails them all. */
@@ -88,9 +91,17 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
     }
   }
 
+  async function loaded(name: keyof Reads): Promise<unknown> {
+    loading += 1;
+    try {
+      return await READ_ALONE[name]();
+    } finally {
+      loading -= 1;
+    }
+  }
   async function readNow(name: keyof Reads, input: unknown): Promise<unknown> {
     try {
-      const operation = (await READ_ALONE[name]()) as Operation;
+      const operation = (await loaded(name)) as Operation;
       return await retryBusyLater(() => operation(reader, input));
     } catch (error) {
       throw storeError(error, options.file);
