@@ -65,7 +65,8 @@ export async function subject(file: string, mode: "workers" | "in-process"): Pro
         message: { role: "user", parts: [{ type: "text", text: text(index) }] },
         claim,
       });
-      if (accepted.duplicate || accepted.turn === undefined) throw new Error("the turn did not begin");
+      if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+        throw new Error("the turn did not begin");
       const { number, fence } = accepted.turn;
       const messages = [{ role: "assistant", parts: [{ type: "text", text: text(index + 1) }] }] as const;
       unrefused(await store.finish({ turn: number, fence, outcome: "done", messages, now: Date.now() }));

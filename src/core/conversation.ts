@@ -14,7 +14,48 @@ export interface Conversation {
   readonly session: string;
   /** The one instant that decides about a reset. */
   readonly activeAt: number;
+  readonly settings: ConversationSettings;
 }
+
+/** What becomes of a message that arrives while a turn runs. */
+export type BusyMode = "interrupt" | "queue" | "collect";
+
+export const BUSY_MODES: readonly BusyMode[] = ["interrupt", "queue", "collect"];
+
+/** What people chose for one conversation; what is absent is as configured. */
+export interface ConversationSettings {
+  readonly busy?: BusyMode;
+  readonly model?: string;
+  readonly personality?: string;
+}
+
+/** `undefined` leaves, `null` clears. */
+export type SettingsChange = {
+  readonly [Name in keyof ConversationSettings]?: ConversationSettings[Name] | null;
+};
+
+/** A conversation that has been silent for long, and where it takes place. */
+export interface Silent {
+  readonly conversation: Conversation;
+  readonly platform: string;
+  readonly chatType: string;
+}
+
+/** Ends what has expired. The next message there starts afresh, for this reason. */
+export interface Expire {
+  readonly conversation: number;
+  readonly reset: ResetInstants;
+  readonly now: number;
+}
+
+export type Expired =
+  | {
+      readonly expired: true;
+      readonly reason: "idle" | "daily";
+      readonly session: Session;
+      readonly ended: boolean;
+    }
+  | { readonly expired: false };
 
 /** Why a conversation starts afresh; kept with it until the model and the person have been told. */
 export interface Fresh {
@@ -57,7 +98,7 @@ export interface Opened {
 /** One stored answer to "why did this conversation start afresh, or not?". */
 export interface PolicyDecision {
   readonly at: number;
-  readonly decision: "created" | "reset" | "kept_busy" | "new" | "switched" | "merged";
+  readonly decision: "created" | "reset" | "expired" | "kept_busy" | "new" | "switched" | "merged";
   readonly reason?: string;
   readonly activeAt?: number;
   readonly idleBefore?: number;

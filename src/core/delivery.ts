@@ -1,22 +1,39 @@
 import type { Part } from "./message.ts";
 import type { Source } from "./source.ts";
+import type { Blob } from "./turn.ts";
 
 /** One outbound part on its way to one target. Stored before the platform is called. */
 export interface NewDelivery {
   readonly target: Source;
   readonly parts: readonly Part[];
+  /** The platform's id of the message that it answers. */
+  readonly replyTo?: string;
+  readonly buttons?: Buttons;
   /** The same process sends it at once: the first attempt is counted in the same commit. */
   readonly begun?: boolean;
+  /** The delivery that was shown as a draft and now gets its last text. */
+  readonly draft?: number;
 }
 
+/** Rows of lines to press instead of typing them. */
+export type Buttons = readonly (readonly { readonly label: string; readonly line: string }[])[];
+
 export type DeliveryState =
+  /** An answer that is still being written is shown, or is about to be. It belongs to its turn. */
+  | { readonly state: "draft"; readonly attempts: number; readonly shown: Shown }
   | {
       readonly state: "waiting";
       readonly attempts: number;
       readonly nextAt: number;
+      readonly shown: Shown;
       readonly lastError?: string;
     }
-  | { readonly state: "sending"; readonly attempts: number; readonly runner?: string }
+  | {
+      readonly state: "sending";
+      readonly attempts: number;
+      readonly shown: Shown;
+      readonly runner?: string;
+    }
   | {
       readonly state: "sent";
       readonly attempts: number;
@@ -25,12 +42,20 @@ export type DeliveryState =
     }
   | { readonly state: "dead"; readonly attempts: number; readonly at: number; readonly lastError: string };
 
+/** What earlier attempts have left in the chat: nothing, this message, or nobody knows. */
+export type Shown = "nothing" | "unknown" | { readonly messageId: string };
+
 export interface Delivery {
   readonly number: number;
-  readonly session: string;
+  /** Absent for what belongs to none: an answer to a command in a chat where nothing was said yet. */
+  readonly session?: string;
   readonly turn?: number;
   readonly target: Source;
   readonly parts: readonly Part[];
+  readonly replyTo?: string;
+  readonly buttons?: Buttons;
+  /** The same for every attempt, and no other delivery's. */
+  readonly nonce: string;
   readonly status: DeliveryState;
 }
 
@@ -39,7 +64,28 @@ export interface Settle {
   readonly delivery: number;
   readonly outcome:
     | { readonly state: "sent"; readonly platformMessageId?: string }
-    | { readonly state: "waiting"; readonly nextAt: number; readonly error: string }
+    /** `shown`, if the attempt has changed what is in the chat, or may have. */
+    | {
+        readonly state: "waiting";
+        readonly nextAt: number;
+        readonly error: string;
+        readonly shown?: Shown;
+      }
     | { readonly state: "dead"; readonly error: string };
+  readonly now: number;
+}
+
+/** Deliveries that no turn has made: an answer to a command, a notice. */
+export interface Enqueue {
+  readonly deliveries: readonly NewDelivery[];
+  /** Who sends those that are begun. */
+  readonly runner: string;
+  readonly session?: string;
+  /** Bytes that the parts name. */
+  readonly blobs?: readonly Blob[];
+  /** The line that they answer: it is done in the same commit. */
+  readonly line?: number;
+  /** The person was told of the fresh start of this conversation, in the same commit. */
+  readonly noticed?: number;
   readonly now: number;
 }

@@ -20,6 +20,10 @@ export type ErrorCode =
   | "in_use"
   | "closed"
   | "agent_failed"
+  | "expired"
+  | "locked_out"
+  | "platform_refused"
+  | "platform_down"
   | "internal";
 
 /**

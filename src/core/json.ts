@@ -112,9 +112,12 @@ export function messageToJson(message: NewMessage | Message): Record<string, unk
     ...toJson(message, MESSAGE),
     parts: message.parts.map((part) => present(toJson(part, PART))),
     // Arguments may be null, which is not the same as none.
-    tool_calls: message.toolCalls?.map(({ id, name, ...rest }) =>
-      rest.arguments === undefined ? { id, name } : { id, name, arguments: rest.arguments },
-    ),
+    tool_calls: message.toolCalls?.map(({ id, name, effect, ...rest }) => ({
+      id,
+      name,
+      ...(rest.arguments !== undefined && { arguments: rest.arguments }),
+      ...(effect !== undefined && { effect }),
+    })),
     origin: message.origin && present(toJson(message.origin, ORIGIN)),
   });
 }
@@ -140,8 +143,13 @@ function partFromJson(json: unknown, field: string): Part {
 }
 
 function toolCallFromJson(json: unknown, field: string): ToolCall {
-  const { id, name, ...rest } = asObject(json, field);
-  return { id, name, ...("arguments" in rest && { arguments: rest.arguments }) } as ToolCall;
+  const { id, name, effect, ...rest } = asObject(json, field);
+  return {
+    id,
+    name,
+    ...("arguments" in rest && { arguments: rest.arguments }),
+    ...(isPresent(effect) && { effect }),
+  } as ToolCall;
 }
 
 export function asObject(value: unknown, field: string): Json {

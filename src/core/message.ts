@@ -30,6 +30,8 @@ export interface ToolCall {
   readonly name: string;
   /** As the model gave it: an object when it was valid JSON, else the raw text. */
   readonly arguments: unknown;
+  /** It changes something outside: after a crash it is not simply done again. */
+  readonly effect?: "external";
 }
 
 /** Where a message came from or went, and how it came about. */
@@ -147,7 +149,7 @@ function checkPart(value: unknown, field: string): Part {
 }
 
 function checkToolCalls(value: unknown, field: string): readonly ToolCall[] {
-  const calls = list(value, field).map((item, i) => {
+  const calls = list(value, field).map((item, i): ToolCall => {
     const at = `${field}[${i}]`;
     const call = record(item, at);
     if (call.arguments !== undefined) plainData(call.arguments, `${at}.arguments`, []);
@@ -155,6 +157,7 @@ function checkToolCalls(value: unknown, field: string): readonly ToolCall[] {
       id: string(call.id, `${at}.id`),
       name: string(call.name, `${at}.name`),
       arguments: call.arguments,
+      ...(call.effect === "external" && { effect: "external" }),
     };
   });
   limit([JSON.stringify(calls)], field);

@@ -1,6 +1,9 @@
+import type { Role } from "./access.ts";
+import type { Approval } from "./approval.ts";
 import type { Message, NewMessage, Part } from "./message.ts";
 import type { PersonId } from "./owner.ts";
 import type { Source } from "./source.ts";
+import type { ArrivalState } from "./surroundings.ts";
 
 /** A person by id, or by one of their accounts. */
 export type PersonName =
@@ -30,10 +33,28 @@ export interface PersonCounts {
   readonly inbox: number;
   readonly turns: number;
   readonly deliveries: number;
+  readonly pairings: number;
+  readonly approvals: number;
+  readonly allowed: number;
+}
+
+/** What a person may do here, what they were asked, and what they have allowed. */
+export interface PersonAccess {
+  readonly role?: Role;
+  /** Codes that they asked for, or that link to them. */
+  readonly pairings: readonly {
+    readonly platform: string;
+    readonly asker?: Source;
+    readonly askedAt: number;
+    readonly expiresAt: number;
+  }[];
+  readonly approvals: readonly Approval[];
+  /** In one session, or everywhere. */
+  readonly allowed: readonly { readonly pattern: string; readonly session?: string; readonly at: number }[];
 }
 
 /** Everything of a person but their own sessions, which are read as sessions are. */
-export interface PersonData {
+export interface PersonData extends PersonAccess {
   readonly person: PersonId;
   readonly name?: string;
   readonly createdAt: number;
@@ -66,7 +87,7 @@ export interface PersonInbox {
   readonly chatId: string;
   readonly messageId: string;
   readonly at: number;
-  readonly state: "waiting" | "running" | "done" | "cancelled";
+  readonly state: ArrivalState;
   /** Only while it waits: then it is in the session. */
   readonly message?: NewMessage;
 }
@@ -80,7 +101,8 @@ export interface PersonTurn {
 }
 
 export interface PersonDelivery {
-  readonly session: string;
+  /** Absent for what belongs to none. */
+  readonly session?: string;
   readonly state: string;
   readonly createdAt: number;
   readonly target: Source;

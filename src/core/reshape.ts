@@ -1,6 +1,7 @@
 import type { Message, NewMessage } from "./message.ts";
 import type { Asker } from "./owner.ts";
 import type { Blob } from "./turn.ts";
+import type { UsageDelta } from "./usage.ts";
 
 /** A change of what a session shows. What was said stays. */
 export type Reshape = {
@@ -22,6 +23,20 @@ export type Reshape = {
       readonly kind: "compress";
       readonly summary: NewMessage;
       readonly keepLast: number;
+    }
+  | {
+      /**
+       * Shows a summary in place of the first `count` messages, of which `last` is the last, and what follows them by now.
+       * Refused (`session_busy`) when something else stands there meanwhile: writing a summary takes a while.
+       */
+      readonly kind: "compress";
+      readonly summary: NewMessage;
+      readonly replaces: {
+        readonly count: number;
+        readonly last: { readonly session: string; readonly seq: number };
+      };
+      /** What the summary has cost, and that the next prompt is another: counted in the same commit. */
+      readonly usage?: UsageDelta;
     }
   | { /** Shows what an earlier version showed. */ readonly kind: "restore"; readonly version: number }
   | {

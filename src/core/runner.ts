@@ -12,3 +12,12 @@ export interface Runner {
 /** A runner elsewhere is dead after this long without a heartbeat. */
 export const RUNNER_DEAD_MS = 30_000;
 export const HEARTBEAT_MS = 10_000;
+
+/** Something that may exist once, and who has it. */
+export interface HeldLease {
+  readonly name: string;
+  readonly runner: Runner;
+  readonly until: number;
+  /** What its holder says of it. */
+  readonly about?: string;
+}

@@ -44,13 +44,16 @@ export interface Surroundings {
   readonly holds: readonly { readonly name: string; readonly until: number }[];
 }
 
+/** What became of what came in. A line is `unanswered` until it is done; `refused`: too much waited already. */
+export type ArrivalState = "waiting" | "running" | "done" | "cancelled" | "unanswered" | "refused";
+
 /** How a message came in. */
 export interface Arrival {
   readonly platform: string;
   readonly chatId: string;
   readonly messageId: string;
   readonly at: number;
-  readonly state: "waiting" | "running" | "done" | "cancelled";
+  readonly state: ArrivalState;
   readonly conversation: number;
   /** Where it stands; while it waits, where it would. */
   readonly session?: string;

@@ -1,5 +1,5 @@
-import type { Conversation, Fresh, Routing } from "./conversation.ts";
-import type { NewDelivery } from "./delivery.ts";
+import type { Conversation, ConversationSettings, Fresh, Routing } from "./conversation.ts";
+import type { Delivery, Shown as DeliveryShown, NewDelivery } from "./delivery.ts";
 import type { NewMessage } from "./message.ts";
 import type { Session } from "./session.ts";
 import type { Source } from "./source.ts";
@@ -11,14 +11,22 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
+/** The platform's place in its own stream. */
+export interface Cursor {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** An inbound message to be stored before the platform hears "got it". */
 export interface Accept extends Routing {
   /** The platform's own id of the message: with profile, platform and chat, what makes a second arrival a duplicate. */
   readonly messageId: string;
   readonly message: NewMessage;
   readonly blobs?: readonly Blob[];
-  /** The platform's place in its own stream, stored in the same commit. */
-  readonly cursor?: { readonly name: string; readonly value: string };
+  /** Stored in the same commit. */
+  readonly cursor?: Cursor;
+  /** How many messages may wait in a conversation. One more is not taken, and will not be when it comes again. */
+  readonly mostWaiting?: number;
   /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
   readonly claim?: ClaimBy;
 }
@@ -32,14 +40,18 @@ export interface ClaimBy {
 
 export type Accepted =
   | { readonly duplicate: true; readonly inbox: number }
+  | { readonly duplicate: false; readonly inbox: number; readonly tooMany: number; readonly isFirst: boolean }
   | {
       readonly duplicate: false;
+      readonly tooMany?: undefined;
       readonly inbox: number;
       readonly session: Session;
       readonly conversation: Conversation;
       readonly fresh?: Fresh;
       readonly scopeKept: boolean;
       readonly turn?: Turn;
+      /** The number of the turn behind which it waits, if one runs. */
+      readonly running?: number;
     };
 
 /** One run of the agent for one or more inbound messages. Whoever holds `fence` may write for it. */
@@ -54,6 +66,63 @@ export interface Turn {
   readonly target: Source;
   /** The seqs of the inputs in the session. */
   readonly inputs: readonly number[];
+  /** What was chosen for the conversation. */
+  readonly settings: ConversationSettings;
+  /** A fresh start of which the model or the person has not been told yet. */
+  readonly fresh?: Fresh;
+  /** A draft of the answer that an earlier attempt has shown, or may have. */
+  readonly draft?: { readonly delivery: number; readonly shown: DeliveryShown };
+}
+
+/**
+ * A line that is no message: a command, a press of a button, a stranger's words. It waits for no turn, but it is stored
+ * before it is acknowledged and acts once, however often it arrives.
+ */
+export interface AcceptLine {
+  readonly profile: string;
+  readonly source: Source;
+  readonly messageId: string;
+  readonly line: string;
+  readonly runner: string;
+  readonly cursor?: Cursor;
+  readonly now: number;
+}
+
+/** A line whose runner is gone and that was not answered: it may have acted. */
+export interface LeftLine {
+  readonly inbox: number;
+  readonly source: Source;
+  readonly messageId: string;
+  readonly line: string;
+}
+
+/** A person changed or took back what they had said. Only what still waits changes; else it is recorded. */
+export interface Afterthought {
+  readonly profile: string;
+  readonly source: Pick<Source, "platform" | "chatId">;
+  readonly messageId: string;
+  /** Absent when it was taken back. */
+  readonly message?: NewMessage;
+  readonly blobs?: readonly Blob[];
+  readonly cursor?: Cursor;
+  readonly now: number;
+}
+
+/** `late`: its turn had begun. `unknown`: there is no such message here. */
+export type AfterthoughtOutcome = "changed" | "late" | "unknown";
+
+export interface BeginDraft {
+  readonly turn: number;
+  readonly fence: number;
+  readonly target: Source;
+  readonly replyTo?: string;
+  readonly now: number;
+}
+
+/** What became of the attempt to show a draft. What has surely not arrived leaves no delivery behind. */
+export interface NoteDraft {
+  readonly delivery: number;
+  readonly shown: DeliveryShown;
 }
 
 export interface Claim extends ClaimBy {
@@ -80,7 +149,8 @@ export interface Finish {
 
 export interface Finished {
   readonly seqs: readonly number[];
-  readonly deliveries: readonly number[];
+  /** In the order given, as they are stored now. */
+  readonly deliveries: readonly Delivery[];
   readonly next?: Turn;
 }
 

@@ -1,4 +1,5 @@
-import type { Message } from "../core/message.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Message, Part, ToolCall } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
 
 /** The brain behind a conversation. */
@@ -7,6 +8,10 @@ export interface Agent {
   readonly name: string;
   /** Whether it can be asked for a title: one that only repeats cannot. */
   readonly titles?: boolean;
+  /** How many tokens it can read at once. Whoever does not say cannot sum up a long conversation. */
+  readonly window?: number;
+  /** The same for a model that a chat chose, where the agent has several. */
+  windowOf?(model: string): number;
   /**
    * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What
    * goes wrong with the model is an event, never an exception.
@@ -22,6 +27,8 @@ export interface AgentTurn {
   readonly prompt?: string;
   /** Told to the model, once, and never stored: that the conversation has just started afresh. */
   readonly note?: string;
+  /** Which model this chat chose, as the provider calls it; the agent's own unless said. */
+  readonly model?: string;
   /** The bytes that parts of the history name. */
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
@@ -32,5 +39,34 @@ export type AgentEvent =
   /** More of what the model thinks before it answers. */
   | { readonly type: "thought"; readonly text: string }
   | { readonly type: "usage"; readonly usage: UsageDelta }
-  /** No answer, or not all of it; the sentence is for the person who waits. */
-  | { readonly type: "failed"; readonly reason: string };
+  /**
+   * A tool is about to act. It does so only when the next event is asked for, so that whoever reads can store first what
+   * may not be done twice.
+   */
+  | { readonly type: "tool_call"; readonly call: ToolCall }
+  | {
+      readonly type: "tool_result";
+      readonly id: string;
+      readonly name: string;
+      readonly parts: readonly Part[];
+      readonly failed?: true;
+    }
+  | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
+  /** May it? The agent goes on when it has been answered. */
+  | {
+      readonly type: "approval";
+      readonly request: ApprovalRequest;
+      readonly answer: (answer: ApprovalAnswer) => void;
+    }
+  /** What was said so far is a message by itself; what follows is another. */
+  | { readonly type: "message" }
+  /**
+   * No answer, or not all of it; the sentence is for the person who waits. `tooLong`: the model cannot read all that the
+   * session shows, so that asking again helps only after it was summed up.
+   */
+  | { readonly type: "failed"; readonly reason: string; readonly tooLong?: true };
+
+export interface PlanEntry {
+  readonly text: string;
+  readonly state: "pending" | "in_progress" | "completed";
+}

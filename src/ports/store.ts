@@ -1,5 +1,14 @@
-import type { Conversation, Open, Opened, PolicyDecision } from "../core/conversation.ts";
-import type { Delivery, Settle } from "../core/delivery.ts";
+import type {
+  Conversation,
+  Expire,
+  Expired,
+  Open,
+  Opened,
+  PolicyDecision,
+  SettingsChange,
+  Silent,
+} from "../core/conversation.ts";
+import type { Insights } from "../core/insights.ts";
 import type {
   Hit,
   Listed,
@@ -16,13 +25,28 @@ import type { Asker } from "../core/owner.ts";
 import type { PersonData, PersonName } from "../core/person.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
-import type { Runner } from "../core/runner.ts";
+import type { HeldLease, Runner } from "../core/runner.ts";
 import type { ForkedSession, NewSession, Session, SessionChange } from "../core/session.ts";
+import type { HomeChannel } from "../core/session-context.ts";
 import type { Source } from "../core/source.ts";
 import type { Arrival, PlacedConversation, Surroundings } from "../core/surroundings.ts";
 import type { ImportedMore, ImportedSession } from "../core/transfer.ts";
-import type { Accept, Accepted, Blob, Claim, Finish, Finished, Shown, Turn } from "../core/turn.ts";
+import type {
+  Accept,
+  Accepted,
+  AcceptLine,
+  Afterthought,
+  AfterthoughtOutcome,
+  Blob,
+  Claim,
+  Finish,
+  Finished,
+  Shown,
+  Turn,
+} from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
+import type { AccessReads, AccessSteps } from "./access.ts";
+import type { OutboxReads, OutboxSteps } from "./outbox.ts";
 
 /** A session, and who asks for it. Someone else's session and no session look the same. */
 export interface Ask {
@@ -48,12 +72,25 @@ export interface Steps {
   append(input: Append): Maybe<{ readonly seqs: readonly number[] }>;
   /** Messages, usage, deliveries and inbox are stored, the lease is free, the next work found: all or nothing. */
   finish(input: Finish): Maybe<Finished>;
-  /** The attempt's outcome is known; a sent delivery is never sent again. */
-  settle(input: Settle): Maybe<Delivery>;
+  /** A line that waits for no turn is stored, once, and the cursor has moved. Nothing else is touched. */
+  acceptLine(input: AcceptLine): Promise<{ readonly duplicate: boolean; readonly inbox: number }>;
+  /** What still waits is changed or gone; what does not, stays, and the change is recorded. The cursor has moved. */
+  reconsider(input: Afterthought): Promise<AfterthoughtOutcome>;
   /** Waiting messages of a conversation will not run. Returns them. */
   cancelWaiting(input: { readonly conversation: number } & Now): Promise<readonly NewMessage[]>;
   /** The note or notice about a fresh start was given: never again. */
   markShown(input: { readonly conversation: number; readonly shown: Shown }): Promise<void>;
+  /** The policy's word on a conversation in which nobody speaks. Work that runs or waits there keeps it. */
+  expire(input: Expire): Promise<Expired>;
+  /**
+   * True once for what was said in a session up to now: whoever gets it tells the memory, and nobody else will. Never for
+   * sessions of jobs and webhooks, in which nobody speaks, nor before four messages were said.
+   */
+  claimFlush(input: { readonly session: string } & Now): Promise<boolean>;
+  /** Settled deliveries, done inbox rows, ended turns, used codes and answered questions from before `before` are gone. */
+  clear(
+    input: { readonly before: number; readonly limit: number } & Now,
+  ): Promise<{ readonly more: boolean }>;
 }
 
 /** What a person does to sessions. */
@@ -77,6 +114,12 @@ export interface Shapes {
    */
   setTitle(input: Ask & NewTitle): Maybe<Session>;
   change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;
+  /** For this conversation only. */
+  choose(
+    input: { readonly asker: Asker; readonly conversation: number; readonly change: SettingsChange } & Now,
+  ): Maybe<Conversation>;
+  /** Where on a platform goes what has no other place to go. */
+  setHome(input: { readonly home: HomeChannel } & Now): Promise<void>;
   recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
   /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
   remove(input: Ask & Now): Maybe<boolean>;
@@ -106,7 +149,12 @@ export interface Runners {
   retire(input: { readonly runner: string }): Promise<void>;
   /** A rising number for the holder; `undefined` while another live runner holds it. */
   lease(
-    input: { readonly name: string; readonly runner: string; readonly ttlMs: number } & Now,
+    input: {
+      readonly name: string;
+      readonly runner: string;
+      readonly ttlMs: number;
+      readonly about?: string;
+    } & Now,
   ): Promise<number | undefined>;
   unlease(input: { readonly name: string; readonly runner: string }): Promise<boolean>;
 }
@@ -150,15 +198,36 @@ export interface Reads {
   blob(input: { readonly asker: Asker; readonly hash: string }): Promise<Uint8Array | undefined>;
   hasOther(input: Ask): Promise<boolean>;
   stats(input: { readonly asker: Asker }): Promise<Stats>;
-  /** Sessions with a turn or with waiting input whose runner is gone, or that never had one. */
-  work(input: Now): Promise<readonly string[]>;
-  deliveries(input: { readonly dueAt: number; readonly limit: number }): Promise<readonly Delivery[]>;
+  /** Sessions with a turn or with waiting input whose runner is gone, or that never had one; and where to answer. */
+  work(input: Now): Promise<readonly { readonly session: string; readonly platform: string }[]>;
+  /** Conversations with something said and nobody speaking since `before`, that have not expired; in order of number. */
+  silent(input: {
+    readonly before: number;
+    readonly after?: number;
+    readonly limit: number;
+  }): Promise<readonly Silent[]>;
+  insights(input: {
+    readonly asker: Asker;
+    readonly since: number;
+    readonly platform?: string;
+  }): Promise<Insights>;
+  homes(): Promise<readonly HomeChannel[]>;
+  /** What may exist once and is held now, by a runner that lives. */
+  leases(input: Now): Promise<readonly HeldLease[]>;
   cursor(input: { readonly name: string }): Promise<string | undefined>;
   /** Everything of a person but their own sessions; and how much there is in all. */
   personData(input: PersonName): Promise<PersonData | undefined>;
 }
 
-export interface Store extends Steps, Shapes, Runners, Reads {
+export interface Store
+  extends Steps,
+    OutboxSteps,
+    AccessSteps,
+    Shapes,
+    Runners,
+    Reads,
+    OutboxReads,
+    AccessReads {
   /** Called after something was committed, here or by another process (within 250 ms). Returns how to stop. */
   onChange(listener: () => void): () => void;
   /** Waits for what is under way, then lets go of everything. */

@@ -451,7 +451,8 @@ describe("taking back and changing what is shown", () => {
       message: { role: "user", parts: [{ type: "text", text: "go" }] },
       claim: { runner: runner.id, take: "one" },
     });
-    if (accepted.duplicate || accepted.turn === undefined) throw new Error("no turn began");
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+      throw new Error("no turn began");
     const { id } = accepted.session;
     await expect(sessions.undo(who, id)).rejects.toMatchObject(code("session_busy"));
     await expect(sessions.rewrite(who, id, [])).rejects.toMatchObject(code("session_busy"));

@@ -1,87 +1,117 @@
 import assert from "node:assert/strict";
+import type { Delivery, NewDelivery } from "../core/delivery.ts";
 import { unrefused } from "../core/refusal.ts";
-import { ANN, assertRefused, BOB, HOUR, present, type Rule, T0, type TestApi } from "./scene.ts";
+import {
+  ANN,
+  assertRefused,
+  assertRejects,
+  BOB,
+  EVERYONE,
+  HOUR,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+} from "./scene.ts";
+
+const parts = [{ type: "text" as const, text: "hi" }];
+const toAnn: NewDelivery = { target: ANN, parts };
+const toSignal: NewDelivery = { target: { ...ANN, platform: "signal" }, parts };
 
 /** An answer is stored before it is sent, and sent once. */
 export function deliveryRules({ describe }: TestApi, rule: Rule): void {
   describe("deliveries", () => {
-    const target = ANN;
-    const parts = [{ type: "text" as const, text: "hi" }];
-
     rule(
       "are stored with the answer, and those begun count their first attempt",
       async ({ begin, finish, store }) => {
         const turn = await begin(ANN, "hello");
+        const buttons = [[{ label: "Yes", line: "/yes" }]];
         const finished = await finish(turn, "hi", {
           deliveries: [
-            { target, parts, begun: true },
-            { target: BOB, parts },
+            { ...toAnn, begun: true },
+            { target: BOB, parts, replyTo: "77", buttons },
           ],
         });
-        assert.equal(finished.deliveries.length, 2);
-        const due = await store.deliveries({ dueAt: T0, limit: 10 });
-        assert.deepEqual(due, [
-          {
-            number: finished.deliveries[1],
-            session: turn.session,
-            turn: turn.number,
-            target: BOB,
-            parts,
-            status: { state: "waiting", attempts: 0, nextAt: T0 },
-          },
-        ]);
+        const [begun, waits] = finished.deliveries;
+        assert.deepEqual(begun?.status, { state: "sending", attempts: 1, shown: "nothing", runner: "r1" });
+        assert.deepEqual(waits, {
+          number: present(waits).number,
+          session: turn.session,
+          turn: turn.number,
+          target: BOB,
+          parts,
+          replyTo: "77",
+          buttons,
+          nonce: present(waits).nonce,
+          status: { state: "waiting", attempts: 0, nextAt: T0, shown: "nothing" },
+        });
+        assert.deepEqual(await store.deliveries({ dueAt: T0, limit: 10 }), [waits]);
         const settled = unrefused(
           await store.settle({
-            delivery: present(finished.deliveries[0]),
+            delivery: present(begun).number,
             outcome: { state: "sent", platformMessageId: "900" },
             now: T0 + 1,
           }),
         );
-        assert.deepEqual(settled.status, {
-          state: "sent",
-          attempts: 1,
-          at: T0 + 1,
-          platformMessageId: "900",
+        assert.deepEqual(settled, {
+          ...begun,
+          status: { state: "sent", attempts: 1, at: T0 + 1, platformMessageId: "900" },
         });
       },
     );
 
     rule("that were sent are never sent again, whatever is said of them later", async (scene) => {
-      const { begin, finish } = scene;
-      const turn = await begin(ANN, "hello");
-      const { deliveries } = await finish(turn, "hi", { deliveries: [{ target, parts, begun: true }] });
-      const delivery = present(deliveries[0]);
-      const sent = unrefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }));
+      const { number: delivery } = await sent(scene, { ...toAnn, begun: true });
+      const done = unrefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }));
       await scene.reopen();
       const error = "network";
       for (const outcome of [
-        { state: "waiting", nextAt: T0, error } as const,
+        { state: "waiting", nextAt: T0, error, shown: "unknown" } as const,
         { state: "dead", error } as const,
       ]) {
-        assert.deepEqual(unrefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), sent);
+        assert.deepEqual(unrefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), done);
       }
+      assert.equal(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 + 2 }), undefined);
       assert.deepEqual(await scene.store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+    });
+
+    rule("that were given up stay so", async (scene) => {
+      const { number: delivery } = await sent(scene, toAnn);
+      const dead = unrefused(
+        await scene.store.settle({ delivery, outcome: { state: "dead", error: "blocked" }, now: T0 + 1 }),
+      );
+      assert.deepEqual(dead.status, { state: "dead", attempts: 0, at: T0 + 1, lastError: "blocked" });
+      const outcome = { state: "sent" as const, platformMessageId: "1" };
+      assert.deepEqual(unrefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), dead);
     });
 
     rule("that failed wait until they are due, oldest first", async ({ begin, finish, store }) => {
       const turn = await begin(ANN, "hello");
-      const begun = { target, parts, begun: true };
+      const begun = { ...toAnn, begun: true };
       const { deliveries } = await finish(turn, "hi", { deliveries: [begun, begun, begun] });
-      const [one, two, three] = deliveries.map((delivery, index) => ({
-        delivery,
+      const [one, two, three] = deliveries.map(({ number }, index) => ({
+        delivery: number,
         nextAt: T0 + 300 - index * 100,
       }));
       for (const { delivery, nextAt } of [present(one), present(two)]) {
         const outcome = { state: "waiting" as const, nextAt, error: "429" };
         const { status } = unrefused(await store.settle({ delivery, outcome, now: T0 }));
-        assert.deepEqual(status, { state: "waiting", attempts: 1, nextAt, lastError: "429" });
+        assert.deepEqual(status, {
+          state: "waiting",
+          attempts: 1,
+          nextAt,
+          shown: "nothing",
+          lastError: "429",
+        });
       }
       const dead = { state: "dead" as const, error: "blocked" };
       const { status } = unrefused(
         await store.settle({ delivery: present(three).delivery, outcome: dead, now: T0 + 1 }),
       );
       assert.deepEqual(status, { state: "dead", attempts: 1, at: T0 + 1, lastError: "blocked" });
-      const due = async (dueAt: number, limit = 10): Promise<number[]> =>
+      const due = async (dueAt: number, limit = 10) =>
         (await store.deliveries({ dueAt, limit })).map((it) => it.number);
       assert.deepEqual(await due(T0 + 199), []);
       assert.deepEqual(await due(T0 + 200), [two?.delivery]);
@@ -89,5 +119,179 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await due(T0 + 300, 1), [one?.delivery]);
       assertRefused(await store.settle({ delivery: 999, outcome: dead, now: T0 }), "not_found");
     });
+
+    rule("are begun by one of those who try at once, and the attempt is counted", async (scene) => {
+      const { number: delivery } = await sent(scene, toAnn);
+      const { store } = scene;
+      const all = await Promise.all(
+        ["r1", "r2", "r3"].map((runner) => store.beginDelivery({ delivery, runner, now: T0 + 1 })),
+      );
+      const [begun, ...others] = all.filter((it) => it !== undefined);
+      assert.deepEqual(others, []);
+      assert.equal(present(begun).status.state, "sending");
+      assert.equal(present(begun).status.attempts, 1);
+      assert.deepEqual(await store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      const outcome = { state: "waiting" as const, nextAt: T0 + 5, error: "429" };
+      unrefused(await store.settle({ delivery, outcome, now: T0 + 2 }));
+      const again = present(await store.beginDelivery({ delivery, runner: "r2", now: T0 + 6 }));
+      assert.deepEqual(again.status, { state: "sending", attempts: 2, shown: "nothing", runner: "r2" });
+      assert.equal(await store.beginDelivery({ delivery: 999, runner: "r1", now: T0 }), undefined);
+    });
+
+    rule("tell whoever tries again what earlier attempts have left in the chat", async (scene) => {
+      const first = await sent(scene, { ...toAnn, begun: true });
+      const waiting = { state: "waiting" as const, nextAt: T0, error: "network" };
+      const settled = async (shown: Parameters<typeof withShown>[0]) =>
+        shownIn(
+          unrefused(await scene.store.settle({ delivery: first.number, outcome: withShown(shown), now: T0 })),
+        );
+      const withShown = (shown?: "nothing" | "unknown" | { messageId: string }) =>
+        shown === undefined ? waiting : { ...waiting, shown };
+      assert.equal(await settled("unknown"), "unknown");
+      await scene.reopen();
+      assert.equal(await settled(undefined), "unknown", "what is not said stays");
+      const begun = present(
+        await scene.store.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
+      );
+      assert.equal(shownIn(begun), "unknown");
+      assert.deepEqual(await settled({ messageId: "900" }), { messageId: "900" });
+      assert.equal(await settled("nothing"), "nothing");
+      assert.equal(begun.nonce, first.nonce, "the nonce is the same for every attempt");
+    });
+
+    rule("have each a nonce of its own", async (scene) => {
+      const turn = await scene.begin(ANN, "hello");
+      const { deliveries } = await scene.finish(turn, "hi", { deliveries: [toAnn, toAnn, toSignal] });
+      const again = await scene.store.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
+      const nonces = new Set([...deliveries, ...again.deliveries].map(({ nonce }) => nonce));
+      assert.equal(nonces.size, 4);
+    });
+
+    rule("are found by their platform", async (scene) => {
+      const { store, begin, finish } = scene;
+      const turn = await begin(ANN, "hello");
+      const { deliveries } = await finish(turn, "hi", { deliveries: [toAnn, toSignal, toAnn] });
+      const [one, two, three] = deliveries.map(({ number }) => number);
+      const due = async (platform?: string) =>
+        (await store.deliveries({ dueAt: T0, limit: 10, ...(platform !== undefined && { platform }) })).map(
+          ({ number }) => number,
+        );
+      assert.deepEqual(await due("telegram"), [one, three]);
+      assert.deepEqual(await due("signal"), [two]);
+      assert.deepEqual(await due("matrix"), []);
+      assert.deepEqual(await due(), [one, two, three]);
+    });
+
+    rule("that a runner had begun are left when it is gone, and not before", async (scene) => {
+      const { store, begin, finish, beat } = scene;
+      const turn = await begin(ANN, "hello");
+      const begun = { begun: true };
+      const { deliveries } = await finish(turn, "hi", {
+        deliveries: [{ ...toAnn, ...begun }, { ...toSignal, ...begun }, toAnn, { ...toAnn, ...begun }],
+      });
+      await beat("r2");
+      await store.beginDelivery({ delivery: present(deliveries[2]).number, runner: "r2", now: T0 });
+      const left = async (platform = "telegram") =>
+        (await store.leftDeliveries({ platform, now: T0 })).map(({ number }) => number);
+      assert.deepEqual(await left(), []);
+      await store.retire({ runner: "r1" });
+      assert.deepEqual(await left(), [deliveries[0]?.number, deliveries[3]?.number]);
+      assert.deepEqual(await left("signal"), [deliveries[1]?.number]);
+      const outcome = { state: "waiting" as const, nextAt: T0, error: "fell", shown: "unknown" as const };
+      unrefused(await store.settle({ delivery: present(deliveries[0]).number, outcome, now: T0 }));
+      assert.deepEqual(await left(), [deliveries[3]?.number]);
+      await beat("r2", T0 + HOUR);
+      assert.equal((await store.leftDeliveries({ platform: "telegram", now: T0 + HOUR })).length, 1);
+      assert.equal((await store.leftDeliveries({ platform: "telegram", now: T0 + 2 * HOUR })).length, 2);
+    });
   });
+
+  describe("deliveries that no turn has made", () => {
+    rule("need no session, and belong to one where there is one", async (scene) => {
+      const { store, talk } = scene;
+      const { deliveries } = await store.enqueue({
+        deliveries: [{ ...toAnn, begun: true, replyTo: "5" }, toAnn],
+        runner: "r1",
+        now: T0,
+      });
+      const [begun, waits] = deliveries;
+      assert.deepEqual(begun, {
+        number: present(begun).number,
+        target: ANN,
+        parts,
+        replyTo: "5",
+        nonce: present(begun).nonce,
+        status: { state: "sending", attempts: 1, shown: "nothing", runner: "r1" },
+      });
+      assert.deepEqual(await store.deliveries({ dueAt: T0, limit: 10, platform: "telegram" }), [waits]);
+      const session = await talk(ANN, "hello", "hi");
+      const more = await store.enqueue({ deliveries: [toAnn], session: session.id, runner: "r1", now: T0 });
+      assert.equal(more.deliveries[0]?.session, session.id);
+      assert.equal(more.deliveries[0]?.turn, undefined);
+      const around = present(await store.surroundings({ asker: EVERYONE, session: session.id }));
+      assert.deepEqual(around.deliveries, more.deliveries);
+      const gone = await store.enqueue({ deliveries: [toAnn], session: "none", runner: "r1", now: T0 });
+      assert.equal(gone.deliveries[0]?.session, undefined);
+    });
+
+    rule("tell the person of a fresh start once: the notice is due no more", async (scene) => {
+      const { store, talk, open } = scene;
+      await talk(ANN, "hello", "hi");
+      const late = { reset: { idleBefore: T0 + 1 }, now: T0 + HOUR };
+      const { conversation, fresh } = await open(ANN, late);
+      assert.equal(fresh?.noticeDue, true);
+      await store.enqueue({ deliveries: [toAnn], runner: "r1", noticed: conversation.number, now: T0 });
+      const again = await open(ANN, { now: T0 + HOUR });
+      assert.deepEqual([again.fresh?.noteDue, again.fresh?.noticeDue], [true, false]);
+    });
+
+    rule("keep the bytes that they name until they have arrived", async (scene) => {
+      const { store } = scene;
+      const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1, 2, 3]) };
+      const file = { type: "file" as const, blob: blob.hash, mimeType: "text/plain", size: 3, name: "a.txt" };
+      const send = () =>
+        store.enqueue({ deliveries: [{ target: ANN, parts: [file] }], runner: "r1", now: T0 });
+      await assertRejects(send(), "invalid_input");
+      const { deliveries } = await store.enqueue({
+        deliveries: [{ target: ANN, parts: [file] }],
+        blobs: [blob],
+        runner: "r1",
+        now: T0,
+      });
+      const [second] = (await send()).deliveries;
+      const read = () => store.blob({ asker: EVERYONE, hash: blob.hash });
+      assert.deepEqual(await read(), blob.bytes);
+      const arrived = async (delivery: Delivery | undefined) =>
+        unrefused(
+          await store.settle({
+            delivery: present(delivery).number,
+            outcome: { state: "sent" },
+            now: T0,
+          }),
+        );
+      await arrived(deliveries[0]);
+      assert.deepEqual(await read(), blob.bytes, "the second is still on its way");
+      await arrived(second);
+      assert.equal(await read(), undefined);
+    });
+
+    rule("are nobody's to see but in their session", async ({ store, begin, finish, get }) => {
+      const turn = await begin(inGroup("ann"), "hello");
+      const { owner } = await get(turn.session);
+      await finish(turn, "hi", { deliveries: [{ target: inGroup("ann"), parts }] });
+      await store.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
+      const own = await store.surroundings({ asker: { person: owner }, session: turn.session });
+      assert.equal(own?.deliveries.length, 1);
+      assert.equal(await store.surroundings({ asker: { person: "p_x" }, session: turn.session }), undefined);
+    });
+  });
+}
+
+async function sent({ begin, finish }: Scene, delivery: NewDelivery): Promise<Delivery> {
+  const turn = await begin(ANN, "hello");
+  return present((await finish(turn, "hi", { deliveries: [delivery] })).deliveries[0]);
+}
+
+function shownIn({ status }: Delivery): unknown {
+  return "shown" in status ? status.shown : undefined;
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { text } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
+import type { Turn } from "../core/turn.ts";
 import {
   ANN,
   assertRefused,
@@ -19,6 +20,9 @@ import {
 
 const HASH = "ab".repeat(32);
 const SHARED = "cd".repeat(32);
+
+/** Under which names Ann has guessed, and someone else whose id ends alike. */
+const GUESSES = ["telegram:ann", "link:telegram:ann", "link:telegram:joann"];
 
 function picture(blob: string) {
   return { type: "image" as const, blob, mimeType: "image/png", size: 3 };
@@ -46,7 +50,17 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
         inbox: 2,
         turns: 3,
         deliveries: 2,
+        pairings: 1,
+        approvals: 2,
+        allowed: 1,
       });
+      assert.equal(data.role, "member");
+      assert.deepEqual(
+        data.approvals.map(({ answer }) => answer),
+        ["always", "deny"],
+      );
+      assert.deepEqual(data.allowed, [{ pattern: "annwords *", at: T0 }]);
+      assert.deepEqual(data.pairings, [{ platform: "telegram", asker: ANN, askedAt: T0, expiresAt: T0 + 1 }]);
       assert.deepEqual(
         data.elsewhere.map(({ parts: [part] }) => part),
         [text("annwords in the group"), text("annwords again")],
@@ -65,6 +79,22 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual((await scene.store.list({ asker: { person: ann } })).items, []);
       assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords", undone: true }), []);
       assert.equal(await scene.store.blob({ asker: EVERYONE, hash: HASH }), undefined);
+
+      const { store } = scene;
+      assert.deepEqual(await store.grants(), []);
+      assert.deepEqual(await store.pairings({ now: T0 }), []);
+      assert.deepEqual(await store.homes(), []);
+      for (let approval = 1; approval < 9; approval += 1) {
+        const left = await store.approval({ asker: EVERYONE, approval });
+        assert.ok(left === undefined || left.person === bob);
+      }
+      const pattern = "annwords *";
+      assert.equal(await store.isAllowed({ person: ann, session: shared, pattern }), false);
+      for (const name of GUESSES) {
+        const counted = await store.countGuess({ name, most: 1, lockMs: 1, now: T0 });
+        assert.equal(counted.allowed, !name.includes("joann"), name);
+      }
+      assert.equal(present(await store.personData({ person: bob })).counts.approvals, 1);
 
       assert.deepEqual(await scene.shows(bobs), before);
       assert.ok((await scene.store.blob({ asker: EVERYONE, hash: SHARED })) !== undefined, "Bob sent it too");
@@ -170,12 +200,25 @@ async function erase(scene: Scene, person: string, limit: number): Promise<void>
 /** Ann and Bob talk alone and in a group whose session they share; Ann also has a session of her own. */
 async function village(scene: Scene) {
   const { store, begin, finish, get } = scene;
+  const approve = async (turn: Turn, answer: "always" | "deny"): Promise<void> => {
+    const { number: approval, person } = unrefused(
+      await store.askApproval({
+        turn: turn.number,
+        fence: turn.fence,
+        request: { title: `look at ${turn.target.userId}words`, pattern: `${turn.target.userId}words *` },
+        deadline: T0 + 1,
+        now: T0,
+      }),
+    );
+    unrefused(await store.answerApproval({ person, approval, answer, now: T0 }));
+  };
   const alone = async (source: Source, name: string): Promise<string> => {
     const message = { ...user(`${name}words alone`), parts: [text(`${name}words alone`), picture(SHARED)] };
     const turn = await begin(source, "", {
       message,
       blobs: [{ hash: SHARED, bytes: new Uint8Array([1, 2, 3]) }],
     });
+    if (name === "ann") await approve(turn, "always");
     const parts = [text(`answer to ${name}words`)];
     await finish(turn, `answer to ${name}words`, { deliveries: [{ target: source, parts }] });
     return turn.session;
@@ -184,6 +227,11 @@ async function village(scene: Scene) {
   const bobs = await alone(BOB, "bob");
   const ann = (await get(private_)).owner;
   const bob = (await get(bobs)).owner;
+  await store.grant({ person: ann, role: "member", now: T0 });
+  const code = { platform: "telegram", salt: "s", hash: "h", everyMs: 1, mostPending: 1 };
+  await store.askPairing({ ...code, asker: ANN, expiresAt: T0 + 1, now: T0 });
+  for (const name of GUESSES) await store.countGuess({ name, most: 1, lockMs: 1, now: T0 });
+  await store.setHome({ home: { platform: "telegram", chatId: "ann", name: "annwords" }, now: T0 });
   await scene.create(ann, ["annwords of her own", "indeed annwords"], { title: "annwords" });
 
   const inside = { scope: TOGETHER };
@@ -196,6 +244,7 @@ async function village(scene: Scene) {
     };
     const blobs = [{ hash: HASH, bytes: new Uint8Array([3, 2, 1]) }];
     const turn = await begin(source, "", { ...inside, message, ...(words.includes("again") && { blobs }) });
+    if (!words.includes("again")) await approve(turn, "deny");
     const deliveries =
       name === "ann" && words.includes("again") ? [] : [{ target: source, parts: [text(answer)] }];
     await finish(turn, answer, { deliveries });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ANN, DAY, MINUTE, present, type Rule, T0, type TestApi } from "./scene.ts";
+import { ANN, DAY, HOUR, MINUTE, present, type Rule, runner, T0, type TestApi } from "./scene.ts";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
@@ -18,7 +18,9 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       await take(ANN, "more");
       await scene.store.retire({ runner: "r1" });
       await scene.reopen();
-      assert.deepEqual(await scene.store.work({ now: T0 }), [turn.session]);
+      assert.deepEqual(await scene.store.work({ now: T0 }), [
+        { session: turn.session, platform: "telegram" },
+      ]);
       const again = present(await claim(turn.session, "r2"));
       assert.deepEqual(again, { ...turn, attempt: 2, fence: again.fence });
       assert.ok(again.fence > turn.fence);
@@ -38,7 +40,9 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
         assert.deepEqual(await store.work({ now: T0 + 30_000 }), []);
         await beat("r1", T0 + 20_000);
         assert.equal(await claim(turn.session, "r2", T0 + 50_000), undefined);
-        assert.deepEqual(await store.work({ now: T0 + 50_001 }), [turn.session]);
+        assert.deepEqual(await store.work({ now: T0 + 50_001 }), [
+          { session: turn.session, platform: "telegram" },
+        ]);
         assert.equal(present(await claim(turn.session, "r2", T0 + 50_001)).attempt, 2);
       },
     );
@@ -112,6 +116,30 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       await store.beat({ runner: deadRunner, now: T0 });
       const dead = present(await lease(deadRunner.id, T0));
       assert.ok(present(await lease("r3", T0)) > dead);
+    });
+
+    rule("is listed while its holder lives, with what that says of it", async (scene) => {
+      const { store, beat, deadRunner } = scene;
+      for (const id of ["r1", "r2"]) await beat(id);
+      const lease = (name: string, holder: string, about?: string) =>
+        store.lease({ name, runner: holder, ttlMs: HOUR, now: T0, ...(about !== undefined && { about }) });
+      await lease("telegram", "r1", "@rider_bot");
+      await lease("expiry", "r2");
+      if (deadRunner !== undefined) {
+        await store.beat({ runner: deadRunner, now: T0 });
+        await lease("left", deadRunner.id);
+      }
+      const held = { name: "telegram", runner: runner("r1"), until: T0 + HOUR, about: "@rider_bot" };
+      const other = { name: "expiry", runner: runner("r2"), until: T0 + HOUR };
+      assert.deepEqual(await store.leases({ now: T0 }), [other, held]);
+      await lease("telegram", "r1");
+      assert.deepEqual(await store.leases({ now: T0 }), [other, held], "renewing says nothing new");
+      await store.unlease({ name: "telegram", runner: "r1" });
+      await lease("telegram", "r2");
+      assert.deepEqual(await store.leases({ now: T0 }), [other, { ...other, name: "telegram" }]);
+      assert.deepEqual(await store.leases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
+      await beat("r2", T0 + HOUR);
+      assert.deepEqual(await store.leases({ now: T0 + HOUR }), [], "its time has run out");
     });
 
     rule("goes to one of many who want it at once", async ({ store, beat }) => {

@@ -246,6 +246,39 @@ export function shapeRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await shows(id), ["s3"]);
     });
 
+    rule("in place of certain messages keeps what was said while the summary was written", async (scene) => {
+      const { create, reshape, shows, say, store } = scene;
+      const { id } = await create("p_ann", FOUR);
+      await say(id, user("meanwhile"));
+      const usage = { inputTokens: 7, lastPromptTokens: 0 };
+      const replaces = { count: 2, last: { session: id, seq: 2 } };
+      await reshape(id, { kind: "compress", summary: assistant("s"), replaces, usage });
+      assert.deepEqual(await shows(id), ["s", "q2", "a2", "meanwhile"]);
+      const [session] = await store.find({ asker: EVERYONE, text: id });
+      assert.deepEqual([session?.usage.inputTokens, session?.usage.lastPromptTokens], [7, 0]);
+    });
+
+    rule("in place of what no longer stands there is refused, and changes nothing", async (scene) => {
+      const { create, reshape, tryReshape, shows, store } = scene;
+      const { id } = await create("p_ann", FOUR);
+      const replaces = { count: 3, last: { session: id, seq: 3 } };
+      const late = {
+        kind: "compress",
+        summary: assistant("late"),
+        replaces,
+        usage: { inputTokens: 7 },
+      } as const;
+      await reshape(id, UNDO);
+      assertRefused(await tryReshape(id, late), "session_busy");
+      await reshape(id, REDO);
+      await reshape(id, { kind: "compress", summary: assistant("s"), keepLast: 2 });
+      const elsewhere = await tryReshape(id, { ...late, replaces: { ...replaces, count: 4 } });
+      assertRefused(elsewhere, "session_busy");
+      assert.deepEqual(await shows(id), ["s", "q2", "a2"]);
+      assert.equal((await store.find({ asker: EVERYONE, text: id }))[0]?.usage.inputTokens, 0);
+      assert.equal((await store.messages({ asker: EVERYONE, session: id }))?.length, 5);
+    });
+
     rule("refuses a number of messages that is none", async ({ create, tryReshape, shows, store }) => {
       const { id } = await create("p_ann", FOUR);
       const summary = assistant("s");

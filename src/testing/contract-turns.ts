@@ -51,7 +51,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
         const both = await Promise.all(
           [1, 2, 3, 4].map(() => accept(ANN, "hello", { messageId: "7", claim: ONE })),
         );
-        const taken = both.flatMap((it) => (it.duplicate ? [] : [it]));
+        const taken = both.flatMap((it) => ("session" in it ? [it] : []));
         assert.equal(taken.length, 1);
         assert.deepEqual(await shows(present(taken[0]).session.id), ["hello"]);
         assert.equal((await store.stats({ asker: EVERYONE })).messages, 1);
@@ -108,7 +108,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       async ({ take, shows, claim, store }) => {
         const { session } = await take(ANN, "hello", { now: T0 + 5 });
         assert.deepEqual(await shows(session.id), []);
-        assert.deepEqual(await store.work({ now: T0 }), [session.id]);
+        assert.deepEqual(await store.work({ now: T0 }), [{ session: session.id, platform: "telegram" }]);
         const turn = present(await claim(session.id, "r1", T0 + 10));
         const [message] = present(await store.history({ asker: EVERYONE, session: session.id }));
         assert.equal(message?.at, T0 + 5, "it was said when it came");
@@ -207,7 +207,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       assert.equal((await finish(turn, "answer")).next, undefined);
       assert.deepEqual(await store.work({ now: T0 }), [], "whoever took it sees to it");
       await store.retire({ runner: ONE.runner });
-      assert.deepEqual(await store.work({ now: T0 }), [turn.session]);
+      assert.deepEqual(await store.work({ now: T0 }), [{ session: turn.session, platform: "telegram" }]);
       assert.deepEqual(present(await claim(turn.session, "r2")).inputs, [3]);
       assert.equal(await claim(turn.session, "r3"), undefined);
     });

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { textOf } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
+import type { Accepted } from "../core/turn.ts";
 import {
   ANN,
   BOB,
   EVERYONE,
+  HOUR,
   inGroup,
   present,
   type Rule,
@@ -15,6 +17,13 @@ import {
 } from "./scene.ts";
 
 const ONE = { runner: "r1", take: "one" } as const;
+const ALL = { runner: "r1", take: "all" } as const;
+
+/** How many wait, and whether it is the first that was not taken. */
+function tooMany(accepted: Accepted): [number, boolean] {
+  assert.ok("isFirst" in accepted, "it was taken");
+  return [accepted.tooMany, accepted.isFirst];
+}
 
 /** What was accepted and has not begun, and who is told when something has. */
 export function waitingRules({ describe }: TestApi, rule: Rule): void {
@@ -91,6 +100,138 @@ export function waitingRules({ describe }: TestApi, rule: Rule): void {
     });
   });
 
+  describe("how much may wait", () => {
+    rule("is bounded where a bound is given, and one more is not taken", async (scene) => {
+      const { begin, take, accept, store, finish, shows } = scene;
+      const turn = await begin(ANN, "one");
+      const most = { claim: ONE, mostWaiting: 2 };
+      await take(ANN, "two", most);
+      await take(ANN, "three", { ...most, now: T0 + 1 });
+      const before = await store.conversations({ asker: EVERYONE, source: ANN });
+      const cursor = { name: "telegram", value: "9" };
+      const refused = await accept(ANN, "four", { ...most, messageId: "4", cursor, now: T0 + HOUR });
+      const inbox = refused.inbox;
+      assert.deepEqual(refused, { duplicate: false, inbox, tooMany: 2, isFirst: true });
+      assert.deepEqual(await store.conversations({ asker: EVERYONE, source: ANN }), before);
+      assert.equal(await store.cursor({ name: "telegram" }), "9");
+      const next = present((await finish(turn, "", { next: ALL })).next);
+      assert.deepEqual(await shows(turn.session), ["one", "two", "three"]);
+      assert.deepEqual(await accept(ANN, "four", { ...most, messageId: "4" }), { duplicate: true, inbox });
+      await finish(next, "");
+      assert.notEqual((await take(ANN, "five", most)).turn, undefined);
+      assert.deepEqual(await shows(turn.session), ["one", "two", "three", "five"]);
+    });
+
+    rule("bounds nothing where nothing has to wait, and each conversation by itself", async (scene) => {
+      const { begin, take, beat, accept } = scene;
+      await beat("r1");
+      const none = { claim: ONE, mostWaiting: 0 };
+      assert.notEqual((await take(BOB, "one", none)).turn, undefined);
+      assert.deepEqual(tooMany(await accept(BOB, "two", none)), [0, true]);
+      await begin(ANN, "one");
+      await take(ANN, "two", { claim: ONE, mostWaiting: 1 });
+      assert.deepEqual(tooMany(await accept(ANN, "three", { claim: ONE, mostWaiting: 1 })), [1, true]);
+      const group = { claim: ONE, mostWaiting: 1 };
+      await take(inGroup("ann"), "one", group);
+      assert.equal((await take(inGroup("ann"), "two", group)).tooMany, undefined);
+    });
+
+    rule("tells the first that is not taken from the next, each time it has been full", async (scene) => {
+      const { begin, take, accept, finish, store } = scene;
+      const turn = await begin(ANN, "one");
+      const most = { claim: ONE, mostWaiting: 1 };
+      await take(ANN, "two", most);
+      const first = async () => tooMany(await accept(ANN, "more", most))[1];
+      assert.deepEqual([await first(), await first(), await first()], [true, false, false]);
+      await take(BOB, "his");
+      assert.equal(await first(), false);
+      const next = present((await finish(turn, "", { next: ONE })).next);
+      const { conversation } = await take(ANN, "three", most);
+      assert.deepEqual([await first(), await first()], [true, false]);
+      await store.cancelWaiting({ conversation: conversation.number, now: T0 });
+      await take(ANN, "four", most);
+      assert.equal(await first(), true);
+      await finish(next, "");
+    });
+  });
+
+  describe("a message that was changed or taken back", () => {
+    const place = { profile: "main", source: { platform: "telegram", chatId: "ann" }, messageId: "7" };
+
+    rule("is other words when it waits, in its place and by the same person", async (scene) => {
+      const turn = await scene.begin(ANN, "one");
+      const origin = { platform: "telegram", platformMessageId: "7", userId: "ann" };
+      const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
+      const image = { type: "image" as const, blob: blob.hash, mimeType: "image/png", size: 1 };
+      await scene.take(ANN, "", { message: user("two", { origin }), messageId: "7", now: T0 + 5 });
+      await scene.take(ANN, "three");
+      const { store } = scene;
+      const changed = user("zwei", { origin: { platform: "telegram", userName: "Ann" } });
+      const message = { ...changed, parts: [...changed.parts, image] };
+      const cursor = { name: "telegram", value: "12" };
+      const blobs = [blob];
+      assert.equal(await store.reconsider({ ...place, message, blobs, cursor, now: T0 + HOUR }), "changed");
+      assert.equal(await store.cursor({ name: "telegram" }), "12");
+      await scene.reopen();
+      const next = present((await scene.finish(turn, "", { next: ALL })).next);
+      assert.deepEqual(await scene.shows(turn.session), ["one", "zwei", "three"]);
+      const [, said] = present(await scene.store.messages({ asker: EVERYONE, session: next.session }));
+      assert.equal(said?.at, T0 + 5);
+      assert.deepEqual(said?.origin, { ...origin, userName: "Ann" });
+      assert.deepEqual(await scene.store.blob({ asker: EVERYONE, hash: blob.hash }), blob.bytes);
+    });
+
+    rule("is gone when it waits and was taken back, and comes back by no repetition", async (scene) => {
+      const { begin, take, accept, finish, store, shows } = scene;
+      const turn = await begin(ANN, "one");
+      const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1]) };
+      const image = { type: "image" as const, blob: blob.hash, mimeType: "image/png", size: 1 };
+      const message = { role: "user" as const, parts: [image] };
+      const { conversation } = await take(ANN, "", { message, blobs: [blob], messageId: "7", now: T0 });
+      assert.equal(await store.reconsider({ ...place, now: T0 + HOUR }), "changed");
+      assert.deepEqual(await store.waiting({ asker: EVERYONE, session: turn.session }), []);
+      assert.equal(
+        await store.blob({ asker: EVERYONE, hash: blob.hash }),
+        undefined,
+        "nor do its bytes stay",
+      );
+      assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
+      assert.equal((await finish(turn, "", { next: ONE })).next, undefined);
+      assert.deepEqual(await shows(turn.session), ["one"]);
+      const [after] = await store.conversations({ asker: EVERYONE, source: ANN });
+      assert.equal(after?.activeAt, conversation.activeAt, "to take something back is no activity");
+      assert.equal(await store.reconsider({ ...place, message: user("no"), now: T0 }), "late");
+    });
+
+    rule("stays as it was said once its turn has begun; that is only recorded", async (scene) => {
+      const { begin, finish, store, shows } = scene;
+      const turn = await begin(ANN, "one", { messageId: "7" });
+      const cursor = { name: "telegram", value: "12" };
+      assert.equal(await store.reconsider({ ...place, message: user("eins"), cursor, now: T0 }), "late");
+      assert.equal(await store.cursor({ name: "telegram" }), "12");
+      await finish(turn, "answer");
+      assert.equal(await store.reconsider({ ...place, now: T0 }), "late");
+      assert.deepEqual(await shows(turn.session), ["one", "answer"]);
+    });
+
+    rule("is unknown where it was never taken, and the cursor moves all the same", async (scene) => {
+      const { take, store } = scene;
+      await take(ANN, "hello", { messageId: "7" });
+      const cursor = { name: "telegram", value: "12" };
+      const elsewhere = [
+        { messageId: "8" },
+        { profile: "second" },
+        { source: { platform: "signal", chatId: "ann" } },
+        { source: { platform: "telegram", chatId: "bob" } },
+      ];
+      for (const other of elsewhere) {
+        assert.equal(await store.reconsider({ ...place, ...other, now: T0 }), "unknown");
+      }
+      assert.equal(await store.reconsider({ ...place, messageId: "8", cursor, now: T0 }), "unknown");
+      assert.equal(await store.cursor({ name: "telegram" }), "12");
+    });
+  });
+
   describe("whoever listens", () => {
     rule(
       "is told of what was done, and not of what could not be had",
@@ -110,6 +251,7 @@ export function waitingRules({ describe }: TestApi, rule: Rule): void {
           undefined,
         );
         assert.equal(await store.lease({ name, runner: "r2", ttlMs: 1000, now: T0 }), undefined);
+        assert.equal(await store.beginDelivery({ delivery: 1, runner: "r2", now: T0 }), undefined);
         await new Promise(setImmediate);
         assert.equal(told, 0);
         await beat("r2");

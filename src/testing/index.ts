@@ -1,2 +1,16 @@
+export { type AgentCase, type AgentHarness, agentContract } from "./agent-contract.ts";
+export {
+  type ChatMessage,
+  connectFakeTelegram,
+  type FakeControls,
+  type FakeTelegram,
+  type FakeTelegramOptions,
+  type Faults,
+  type NextFault,
+  startControlledTelegram,
+  startFakeTelegram,
+} from "./fake-telegram/index.ts";
+export { platformContract } from "./platform-contract.ts";
+export type { OtherSide, PlatformHarness, Shown, Trouble } from "./platform-scene.ts";
 export type { StoreHarness, TestApi } from "./scene.ts";
 export { storeContract } from "./store-contract.ts";

@@ -115,7 +115,7 @@ export function textsOf(messages: readonly Message[] | undefined): string[] {
   return present(messages).map(textOf);
 }
 
-type Taken = Extract<Accepted, { duplicate: false }>;
+type Taken = Extract<Accepted, { readonly tooMany?: undefined; readonly session: Session }>;
 
 /** A store, and short words for what people and programs do with it. `now` is T0 unless given. */
 export interface Scene {
@@ -188,6 +188,7 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
     async take(source, words, more) {
       const accepted = await scene.accept(source, words, more);
       assert.ok(!accepted.duplicate, "the message counts as a duplicate");
+      assert.ok(accepted.tooMany === undefined, "too many messages wait");
       return accepted;
     },
     async begin(source, words, more = {}) {

@@ -76,7 +76,8 @@ export async function furnishedHome(): Promise<Furnished> {
         ...(claim && { claim: { runner: runner.id, take: "one" as const } }),
       });
     const first = await said("17", "hello everyone", true);
-    if (first.duplicate || first.turn === undefined) throw new Error("the session was not free");
+    if (first.duplicate || first.tooMany !== undefined || first.turn === undefined)
+      throw new Error("the session was not free");
     await said("18", "are you there?", false);
     await store.finish({
       turn: first.turn.number,

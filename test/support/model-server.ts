@@ -1,99 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { type ModelServer, type Reply, startModelServer } from "./model-endpoint.ts";
 
-/** What the server does with one request: pieces of an answer, or anything a broken server might do. */
-export interface Reply {
-  readonly status?: number;
-  readonly body?: unknown;
-  readonly say?: readonly string[];
-  readonly think?: string;
-  readonly usage?: unknown;
-  /** After the last piece: nothing more, and the connection stays open. */
-  readonly hang?: boolean;
-  /** After the last piece: the connection is cut. */
-  readonly cut?: boolean;
-}
+export type { Asked, ModelServer, Reply } from "./model-endpoint.ts";
 
-export interface ModelServer {
-  readonly url: string;
-  /** What it answers when it is asked for a title; until it is set, that it has none. */
-  title?: string;
-  /** What was asked, in order, but for titles. */
-  readonly requests: { readonly headers: IncomingMessage["headers"]; readonly body: Asked }[];
-  /** Resolves when a client has gone away in the middle of an answer. */
-  readonly left: Promise<void>;
-}
-
-export interface Asked {
-  readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
-}
-
-/** A server that speaks OpenAI's protocol and answers the n-th request with the n-th reply, and then with the last. */
+/** The same for a test: it is gone when the test is over. */
 export async function modelServer(...replies: readonly Reply[]): Promise<ModelServer> {
-  const made: { title?: string } = {};
-  const requests: { headers: IncomingMessage["headers"]; body: Asked }[] = [];
-  let leave = (): void => {};
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  const server = createServer((request, response) => {
-    void (async () => {
-      let text = "";
-      for await (const chunk of request) text += chunk;
-      const body = JSON.parse(text) as Asked;
-      response.on("close", () => response.writableEnded || leave());
-      if (String(body.messages.at(-1)?.content).startsWith("Write a title")) {
-        answer(response, made.title === undefined ? { status: 400 } : { say: [made.title] });
-        return;
-      }
-      const reply = replies[Math.min(requests.length, replies.length - 1)] ?? {};
-      requests.push({ headers: request.headers, body });
-      answer(response, reply);
-    })();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return Object.assign(made, { url, requests, left });
-}
-
-function answer(response: ServerResponse, reply: Reply): void {
-  if (reply.status !== undefined) {
-    response.writeHead(reply.status, { "content-type": "application/json" });
-    response.end(JSON.stringify(reply.body ?? { error: { message: "no" } }));
-    return;
-  }
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (event: unknown): void => void response.write(`data: ${JSON.stringify(event)}\n\n`);
-  const chunk = (delta: unknown, end: string | null = null): void =>
-    send({
-      id: "c",
-      object: "chat.completion.chunk",
-      created: 1,
-      model: "m",
-      choices: [{ index: 0, delta, finish_reason: end }],
-    });
-  if (reply.think !== undefined) chunk({ role: "assistant", reasoning_content: reply.think });
-  for (const content of reply.say ?? []) chunk({ content });
-  if (reply.hang) return;
-  if (reply.cut) {
-    response.write("data: {", () => response.destroy());
-    return;
-  }
-  chunk({}, "stop");
-  if (reply.usage !== undefined)
-    send({
-      id: "c",
-      object: "chat.completion.chunk",
-      created: 1,
-      model: "m",
-      choices: [],
-      usage: reply.usage,
-    });
-  response.end("data: [DONE]\n\n");
+  const server = await startModelServer(...replies);
+  onTestFinished(() => server.close());
+  return server;
 }

@@ -88,6 +88,7 @@ export interface TalkingOptions {
   readonly policy?: ResetPolicy;
   readonly zone?: string;
   readonly takesNext?: boolean;
+  readonly personalities?: Place["personalities"];
 }
 
 /** Somebody who talks in a home, and everything that was heard there. */
@@ -119,7 +120,21 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
     heard: (event) => events.push(event),
   });
   onTestFinished(() => talk.close());
-  const place = { sessions, store, talk, who: me, agent: agent.name, policy, zone, now: () => clock.now() };
+  const place: Place = {
+    sessions,
+    store,
+    talk,
+    who: me,
+    role: "owner",
+    source,
+    agent,
+    policy,
+    zone,
+    busy: "queue",
+    personalities: options.personalities ?? {},
+    now: () => clock.now(),
+    random: (bytes) => clock.random(bytes),
+  };
   return {
     talk,
     place,

@@ -3,6 +3,7 @@ import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { Source } from "../../core/source.ts";
 import { randomHex } from "./chance.ts";
 import type { Db } from "./connection.ts";
+import { handOver } from "./hand-over.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
 
@@ -20,6 +21,10 @@ export const accountByNumber = "select * from accounts where n = ?";
 
 /** Platforms on which whoever speaks is the owner of this home. */
 const OWNERS_OWN: ReadonlySet<string> = new Set(["local", "acp", "web"]);
+
+export function isOwnersOwn(platform: string): boolean {
+  return OWNERS_OWN.has(platform);
+}
 
 /**
  * The one account behind (platform, id, alternative id), made at its first contact. A platform that gives the
@@ -149,20 +154,6 @@ function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): Acco
   const leaving = person === kept.person ? gone.person : kept.person;
   if (leaving !== person) handOver(db, leaving, person);
   return { ...kept, user_id, alt_id, person };
-}
-
-/** Everything of one person becomes the other's, unless an account still says who they are. */
-function handOver(db: Db, from: PersonId, to: PersonId): void {
-  if (db.get("select 1 from accounts where person = ?", from) !== undefined) return;
-  // Titles are unique per owner: one that both used stays with whoever had it.
-  db.run(
-    `update sessions set title = null where owner = ? and title is not null
-     and exists (select 1 from sessions o where o.owner = ? and o.title = sessions.title)`,
-    from,
-    to,
-  );
-  db.run("update sessions set owner = ? where owner = ?", to, from);
-  db.run("update conversations set person = ? where person = ?", to, from);
 }
 
 function idOf(db: Db, session: number): string | null {

@@ -1,93 +1,195 @@
-import type { Delivery, DeliveryState, NewDelivery, Settle } from "../../core/delivery.ts";
+import type {
+  Buttons,
+  Delivery,
+  DeliveryState,
+  Enqueue,
+  NewDelivery,
+  Settle,
+  Shown,
+} from "../../core/delivery.ts";
 import type { Part } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
+import { useBlobs } from "./append.ts";
+import { blobsOf, NO_SESSION, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import type { SessionRow } from "./rows.ts";
+import { left } from "./runners.ts";
 import * as sql from "./sql.ts";
 
 export interface DeliveryRow {
   n: number;
-  session_id: string;
+  session_id: string | null;
   turn: number | null;
   target: string;
   parts: string;
+  reply_to: string | null;
+  buttons: string | null;
   state: DeliveryState["state"];
   attempts: number;
   next_at: number;
   runner: string | null;
+  shown: string | null;
   platform_message_id: string | null;
   last_error: string | null;
+  created_at: number;
   settled_at: number | null;
 }
 
-export function insertDelivery(
-  db: Db,
-  session: number,
-  turn: number,
-  runner: string,
-  delivery: NewDelivery,
-  now: number,
-): number {
+/** What a delivery belongs to. */
+export interface Maker {
+  readonly session?: { readonly n: number; readonly id: string } | undefined;
+  readonly turn?: number;
+  /** Who sends what is begun. */
+  readonly runner: string;
+}
+
+export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: number): Delivery {
   const begun = delivery.begun ?? false;
-  return db.run(
+  useBlobs(db, by.session?.n ?? NO_SESSION, delivery);
+  const { lastInsertRowid: n } = db.run(
     sql.insertDelivery,
-    session,
-    turn,
+    delivery.target.platform,
+    by.session?.n ?? null,
+    by.turn ?? null,
     JSON.stringify(delivery.target),
-    JSON.stringify(delivery.parts),
+    ...contentColumns(delivery),
     begun ? "sending" : "waiting",
     begun ? 1 : 0,
     now,
-    begun ? runner : null,
+    begun ? by.runner : null,
+    null,
     now,
-  ).lastInsertRowid;
+  );
+  // As the row is now, without reading it again: every answer ends with one.
+  const { target, parts, replyTo, buttons } = delivery;
+  return {
+    number: n,
+    ...(by.session !== undefined && { session: by.session.id }),
+    ...(by.turn !== undefined && { turn: by.turn }),
+    target,
+    parts,
+    ...(replyTo !== undefined && { replyTo }),
+    ...(buttons !== undefined && { buttons }),
+    nonce: nonceOf(n, now),
+    status: begun
+      ? { state: "sending", attempts: 1, shown: "nothing", runner: by.runner }
+      : { state: "waiting", attempts: 0, nextAt: now, shown: "nothing" },
+  };
+}
+
+export function contentColumns({
+  parts,
+  replyTo,
+  buttons,
+}: Pick<NewDelivery, "parts" | "replyTo" | "buttons">): [
+  parts: string,
+  replyTo: string | null,
+  buttons: string | null,
+] {
+  return [JSON.stringify(parts), replyTo ?? null, buttons === undefined ? null : JSON.stringify(buttons)];
+}
+
+export function beginDelivery(
+  db: Db,
+  input: { delivery: number; runner: string; now: number },
+): Delivery | undefined {
+  if (db.run(sql.beginDelivery, input.runner, input.delivery).changes === 0) return undefined;
+  return deliveryOf(db, input.delivery);
+}
+
+export function deliveryOf(db: Db, n: number): Delivery | undefined {
+  const row = db.get<DeliveryRow>(sql.deliveryByNumber, n);
+  return row && toDelivery(row);
 }
 
 export function settle(db: Db, input: Settle): Delivery | Refused {
   const row = db.get<DeliveryRow>(sql.deliveryByNumber, input.delivery);
   if (row === undefined) return refuse("not_found", "There is no such delivery.");
   if (row.state === "sent" || row.state === "dead") return toDelivery(row);
+  if (row.state === "draft")
+    return refuse("not_allowed", "A draft belongs to its turn; the turn's end says what becomes of it.");
   const { outcome, now } = input;
-  const settledAt = outcome.state === "waiting" ? null : now;
+  const waits = outcome.state === "waiting";
   db.run(
     sql.settleDelivery,
     outcome.state,
-    outcome.state === "waiting" ? outcome.nextAt : row.next_at,
+    waits ? outcome.nextAt : row.next_at,
+    waits && outcome.shown !== undefined ? shownColumn(outcome.shown) : row.shown,
     (outcome.state === "sent" && outcome.platformMessageId) || null,
     outcome.state === "sent" ? null : outcome.error,
-    settledAt,
+    waits ? null : now,
     row.n,
   );
+  // A session keeps the bytes of what was said in it; what belongs to none needs them no longer.
+  if (!waits && row.session_id === null)
+    for (const hash of blobsOf({ parts: JSON.parse(row.parts) as Part[] })) releaseBlob(db, hash);
   return toDelivery(db.get<DeliveryRow>(sql.deliveryByNumber, row.n) ?? row);
 }
 
-export function deliveries(db: Db, input: { dueAt: number; limit: number }): Delivery[] {
-  return db.all<DeliveryRow>(sql.deliveriesDue, input.dueAt, input.limit).map(toDelivery);
+export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
+  const { runner, now } = input;
+  for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlob, hash, bytes.byteLength, bytes);
+  const found = input.session === undefined ? undefined : db.get<SessionRow>(sql.sessionById, input.session);
+  const by = { session: found?.removed_at === null ? found : undefined, runner };
+  const deliveries = input.deliveries.map((delivery) => insertDelivery(db, by, delivery, now));
+  if (input.line !== undefined) db.run(sql.lineDone, input.line);
+  if (input.noticed !== undefined) db.run(sql.noticeGiven, input.noticed);
+  return { deliveries };
+}
+
+export function deliveries(db: Db, input: { dueAt: number; limit: number; platform?: string }): Delivery[] {
+  const { dueAt, limit, platform } = input;
+  const rows =
+    platform === undefined
+      ? db.all<DeliveryRow>(sql.deliveriesDue, dueAt, limit)
+      : db.all<DeliveryRow>(sql.deliveriesDueOn, platform, dueAt, limit);
+  return rows.map(toDelivery);
+}
+
+export function leftDeliveries(db: Db, input: { platform: string; now: number }): Delivery[] {
+  return left(db, db.all<DeliveryRow>(sql.deliveriesBegunOn, input.platform), input.now).map(toDelivery);
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
   return {
     number: row.n,
-    session: row.session_id,
+    ...(row.session_id !== null && { session: row.session_id }),
     ...(row.turn !== null && { turn: row.turn }),
     target: JSON.parse(row.target) as Source,
     parts: JSON.parse(row.parts) as Part[],
+    ...(row.reply_to !== null && { replyTo: row.reply_to }),
+    ...(row.buttons !== null && { buttons: JSON.parse(row.buttons) as Buttons }),
+    nonce: nonceOf(row.n, row.created_at),
     status: statusOf(row),
   };
+}
+
+/** Numbers begin at 1 in every home; the instant tells the homes apart that one bot has served. */
+function nonceOf(n: number, createdAt: number): string {
+  return `${createdAt.toString(36)}-${n.toString(36)}`;
 }
 
 function statusOf(row: DeliveryRow): DeliveryState {
   const { attempts } = row;
   switch (row.state) {
+    case "draft":
+      return { state: "draft", attempts, shown: toShown(row.shown) };
     case "waiting":
       return {
         state: "waiting",
         attempts,
         nextAt: row.next_at,
+        shown: toShown(row.shown),
         ...(row.last_error !== null && { lastError: row.last_error }),
       };
     case "sending":
-      return { state: "sending", attempts, ...(row.runner !== null && { runner: row.runner }) };
+      return {
+        state: "sending",
+        attempts,
+        shown: toShown(row.shown),
+        ...(row.runner !== null && { runner: row.runner }),
+      };
     case "sent":
       return {
         state: "sent",
@@ -98,4 +200,16 @@ function statusOf(row: DeliveryRow): DeliveryState {
     case "dead":
       return { state: "dead", attempts, at: row.settled_at ?? 0, lastError: row.last_error ?? "" };
   }
+}
+
+/** In deliveries.shown: NULL is nothing, {} is unknown. */
+export function shownColumn(shown: Shown): string | null {
+  if (shown === "nothing") return null;
+  return shown === "unknown" ? "{}" : JSON.stringify({ messageId: shown.messageId });
+}
+
+export function toShown(column: string | null): Shown {
+  if (column === null) return "nothing";
+  const { messageId } = JSON.parse(column) as { messageId?: string };
+  return messageId === undefined ? "unknown" : { messageId };
 }

@@ -1,11 +1,13 @@
-import { type NewMessage, ROLES, toolCallCount } from "../../core/message.ts";
+import { type NewMessage, type Part, ROLES, toolCallCount } from "../../core/message.ts";
 import { chatOf } from "../../core/owner.ts";
 import { nameless } from "../../core/person.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { indexedText } from "../../core/search-terms.ts";
 import type { Source } from "../../core/source.ts";
 import type { Erased, ErasePerson } from "../../ports/store.ts";
+import { blobsOf, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import { eraseAccess } from "./person-access.ts";
 import {
   accountsOf,
   conversationsOfPerson,
@@ -23,6 +25,7 @@ import { createSession, decide, point, sessionRow } from "./routing.ts";
 import { type ConversationRow, messageId, SEQ_BITS, type SessionRow, toMessage } from "./rows.ts";
 import { alive } from "./runners.ts";
 import { emptyIndex, isIndexedRole } from "./search.ts";
+import { sign } from "./signing.ts";
 import * as sql from "./sql.ts";
 
 /** Rows looked at, for each message that a step may touch. */
@@ -43,6 +46,7 @@ export function erasePerson(db: Db, input: ErasePerson): Erased | Refused {
     return { done: false, ...(after !== undefined && { after }) };
   }
   if (after === undefined) {
+    // Found once, by a look at every turn.
     for (const { id, target } of unsignedElsewhere(db, person)) sign(db, id, JSON.parse(target) as Source);
     return { done: false, after: 0 };
   }
@@ -69,14 +73,6 @@ function emptyLargeIndex(db: Db, person: string): boolean {
   if ((indexed?.n ?? 0) <= MANY_INDEXED) return false;
   emptyIndex(db);
   return true;
-}
-
-/** Found once, by a look at every turn; from then on the message says itself whose it is. */
-function sign(db: Db, id: number, { platform, userId, userIdAlt }: Source): void {
-  const [row] = db.rows("select meta from messages where id = ?", id);
-  const meta = JSON.parse((row?.[0] as string | null) ?? "{}") as Partial<NewMessage>;
-  const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
-  db.run("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
 }
 
 /** Out of sight at once, then gone part by part. */
@@ -110,8 +106,9 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
 function dismantle(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   // The views of forks stay, without what they showed of this one.
-  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns"])
+  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns", "approvals"])
     db.run(`delete from ${table} where session = ?`, n);
+  db.run(sql.dropAllowedIn, n);
   db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
   for (const conversation of db.all<ConversationRow>("select * from conversations where session = ?", n)) {
     if (conversation.person === session.owner) eraseConversation(db, conversation.n);
@@ -216,41 +213,7 @@ function blank(db: Db, session: SessionRow, id: number): void {
   const calls = toolCallCount(message);
   if (calls > 0)
     db.run("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
-  for (const part of message.parts) if ("blob" in part && part.blob !== undefined) releaseBlob(db, part.blob);
-}
-
-/** Bytes stay for as long as a message that is said, shown or waiting names them. */
-function releaseBlob(db: Db, hash: string): void {
-  for (const { session } of db.all<{ session: number }>(
-    "select session from blob_uses where hash = ?",
-    hash,
-  )) {
-    if (!needs(db, session, hash))
-      db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
-  }
-  db.run(sql.deleteUnusedBlob, hash);
-}
-
-function needs(db: Db, session: number, hash: string): boolean {
-  const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
-  const named = [session, ...shown.map(([n]) => n as number)].some(
-    (n) =>
-      db.get(
-        "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
-        messageId(n, 1),
-        messageId(n, SEQ_BITS - 1),
-        hash,
-      ) !== undefined,
-  );
-  return (
-    named ||
-    db.get(
-      `select 1 from inbox i join conversations c on c.n = i.conversation
-       where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,
-      session,
-      hash,
-    ) !== undefined
-  );
+  for (const hash of blobsOf(message)) releaseBlob(db, hash);
 }
 
 /** Everything that is neither a session nor a message, and at last the person. */
@@ -261,14 +224,17 @@ function eraseTraces(db: Db, person: string, now: number): void {
   for (const { n, message } of waited) {
     db.run("delete from inbox where n = ?", n);
     if (message === null) continue;
-    for (const part of (JSON.parse(message) as NewMessage).parts)
-      if ("blob" in part && part.blob !== undefined) releaseBlob(db, part.blob);
+    for (const hash of blobsOf(JSON.parse(message) as NewMessage)) releaseBlob(db, hash);
   }
   for (const { n, session } of conversationsOfPerson(db, person)) {
     eraseConversation(db, n);
     db.run(sql.endIfLeft, now, "closed", session);
   }
-  for (const { n } of deliveriesOfPerson(db, person)) db.run("delete from deliveries where n = ?", n);
+  for (const { n, session, parts } of deliveriesOfPerson(db, person)) {
+    db.run("delete from deliveries where n = ?", n);
+    if (session === null)
+      for (const hash of blobsOf({ parts: JSON.parse(parts) as Part[] })) releaseBlob(db, hash);
+  }
   for (const { n, session, state, target } of turnsOfPerson(db, person)) {
     if (state === "running") {
       // Its runner is gone, and nobody is to take it up.
@@ -282,6 +248,7 @@ function eraseTraces(db: Db, person: string, now: number): void {
     if (isTheirs(origin as string))
       db.run("update sessions set origin = ? where n = ?", withoutName(origin as string), n);
   }
+  eraseAccess(db, person);
   db.run("delete from accounts where person = ?", person);
   db.run("delete from people where id = ?", person);
 }

@@ -1,7 +1,6 @@
-import type { Reads } from "../../ports/store.ts";
 import { type Db, openLooking, openReader } from "./connection.ts";
 import { closed, retryBusyLater, storeError } from "./failure.ts";
-import type { Call, Operation, Outcome } from "./operations.ts";
+import type { AllReads, Call, Operation, Outcome } from "./operations.ts";
 import { READ_ALONE } from "./read-alone.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { hasHappened } from "./write-names.ts";
@@ -91,7 +90,7 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
     }
   }
 
-  async function loaded(name: keyof Reads): Promise<unknown> {
+  async function loaded(name: keyof AllReads): Promise<unknown> {
     loading += 1;
     try {
       return await READ_ALONE[name]();
@@ -99,7 +98,7 @@ export async function inProcess(options: SqliteOptions): Promise<Transport> {
       loading -= 1;
     }
   }
-  async function readNow(name: keyof Reads, input: unknown): Promise<unknown> {
+  async function readNow(name: keyof AllReads, input: unknown): Promise<unknown> {
     try {
       const operation = (await loaded(name)) as Operation;
       return await retryBusyLater(() => operation(reader, input));

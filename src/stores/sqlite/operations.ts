@@ -1,8 +1,22 @@
-import type { Runners, Shapes, Steps } from "../../ports/store.ts";
+import type { AccessReads, AccessSteps } from "../../ports/access.ts";
+import type { OutboxReads, OutboxSteps } from "../../ports/outbox.ts";
+import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
+import { grant } from "./access.ts";
+import { reconsider } from "./afterthoughts.ts";
 import { append } from "./append.ts";
+import { answerApproval, askApproval } from "./approvals.ts";
+import { choose } from "./choosing.ts";
+import { clear } from "./clearing.ts";
 import type { Db } from "./connection.ts";
-import { settle } from "./deliveries.ts";
+import { beginDelivery, enqueue, settle } from "./deliveries.ts";
+import { beginDraft, noteDraft } from "./drafts.ts";
 import { erasePerson } from "./erasure.ts";
+import { claimFlush, expire } from "./expiry.ts";
+import { clearGuesses, countGuess } from "./guesses.ts";
+import { setHome } from "./homes.ts";
+import { acceptLine } from "./lines.ts";
+import { link } from "./linking.ts";
+import { askPairing, usePairing } from "./pairing.ts";
 import { prune, remove } from "./removal.ts";
 import { open } from "./routing.ts";
 import { beat, lease, retire, unlease } from "./runners.ts";
@@ -14,12 +28,15 @@ import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
 export type On<Port> = {
-  [Name in keyof Port]: Port[Name] extends (input: infer Input) => Promise<infer Output>
-    ? (db: Db, input: Input) => Output
-    : never;
+  [Name in keyof Port]: Port[Name] extends () => Promise<infer Output>
+    ? (db: Db) => Output
+    : Port[Name] extends (input: infer Input) => Promise<infer Output>
+      ? (db: Db, input: Input) => Output
+      : never;
 };
 
-export type Writes = Steps & Shapes & Runners;
+export type Writes = Steps & OutboxSteps & AccessSteps & Shapes & Runners;
+export type AllReads = Reads & OutboxReads & AccessReads;
 
 /** Everything that writes. Each runs inside a transaction that the writer opens and commits. */
 export const WRITES: On<Writes> = {
@@ -28,9 +45,26 @@ export const WRITES: On<Writes> = {
   claim,
   append,
   finish,
+  acceptLine,
+  reconsider,
+  beginDelivery,
   settle,
+  enqueue,
+  beginDraft,
+  noteDraft,
   cancelWaiting,
   markShown,
+  expire,
+  claimFlush,
+  clear,
+  askPairing,
+  countGuess,
+  clearGuesses,
+  usePairing,
+  link,
+  grant,
+  askApproval,
+  answerApproval,
   create,
   reset,
   switchTo,
@@ -38,6 +72,8 @@ export const WRITES: On<Writes> = {
   fork,
   setTitle,
   change,
+  choose,
+  setHome,
   recordUsage,
   remove,
   prune,

@@ -2,6 +2,8 @@ import type { NewMessage, Part } from "../../core/message.ts";
 import type { PersonData, PersonInbox, PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
+import { INBOX_STATES } from "./inbox.ts";
+import { accessOfPerson } from "./person-access.ts";
 import {
   accountsOf,
   conversationsOfPerson,
@@ -33,6 +35,7 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
   const inbox = inboxOfPerson(db, person);
   const turns = turnsOfPerson(db, person);
   const deliveries = deliveriesOfPerson(db, person);
+  const access = accessOfPerson(db, person);
   const own = db.get<{ sessions: number; messages: number }>(
     `select count(*) filter (where removed_at is null) as sessions, coalesce(sum((
        select count(*) from messages where id between s.n * ${SEQ_BITS} and s.n * ${SEQ_BITS} + ${SEQ_BITS - 1})), 0) as messages
@@ -44,6 +47,7 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
     person,
     ...(row.name !== null && { name: row.name }),
     createdAt: row.created_at,
+    ...access,
     accounts: accounts.map(({ platform, user_id, alt_id, name, created_at }) => ({
       platform,
       ...(user_id !== null && { id: user_id }),
@@ -62,6 +66,9 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       inbox: inbox.length,
       turns: turns.length,
       deliveries: deliveries.length,
+      pairings: access.pairings.length,
+      approvals: access.approvals.length,
+      allowed: access.allowed.length,
     },
     elsewhere: ids.flatMap((id) =>
       db
@@ -87,7 +94,7 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       target: JSON.parse(target) as Source,
     })),
     deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
-      session: nameOf(session),
+      ...(session !== null && { session: nameOf(session) }),
       state,
       createdAt: created_at,
       target: JSON.parse(target) as Source,
@@ -96,15 +103,13 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
   };
 }
 
-const STATES: readonly PersonInbox["state"][] = ["waiting", "running", "done", "cancelled"];
-
 function toInbox({ platform, chat_id, message_id, at, state, message }: InboxRow): PersonInbox {
   return {
     platform,
     chatId: chat_id,
     messageId: message_id,
     at,
-    state: STATES[state] ?? "done",
+    state: INBOX_STATES[state] ?? "done",
     ...(message !== null && { message: JSON.parse(message) as NewMessage }),
   };
 }

@@ -58,7 +58,9 @@ export function accountsOf(db: Db, person: PersonId): AccountRow[] {
 }
 
 /** Tells whether a source, as it is stored, is one of theirs. */
-export function speaks(accounts: readonly AccountRow[]): (json: string | null) => boolean {
+export function speaks(
+  accounts: readonly Pick<AccountRow, "platform" | "user_id" | "alt_id">[],
+): (json: string | null) => boolean {
   const known = accounts.map(({ platform, user_id, alt_id }) => ({
     platform,
     ...(user_id !== null && { id: user_id }),
@@ -77,8 +79,8 @@ export function conversationsOfPerson(db: Db, person: PersonId): ConversationRow
 }
 
 /**
- * What was accepted from them: all of their own conversations and direct chats, and what waits in others. Elsewhere
- * a row that waits no more has neither words nor sender.
+ * What was accepted from them: all of their own conversations and direct chats, and what waits in others, lines too.
+ * Elsewhere a row that waits no more has neither words nor sender.
  */
 export function inboxOfPerson(db: Db, person: PersonId): InboxRow[] {
   const isTheirs = speaks(accountsOf(db, person));
@@ -92,8 +94,8 @@ export function inboxOfPerson(db: Db, person: PersonId): InboxRow[] {
     person,
   );
   const numbers = new Set(own.map(({ n }) => n));
-  const waiting = db
-    .all<InboxRow>("select * from inbox where state = 0")
+  const waiting = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
+    .flatMap((statement) => db.all<InboxRow>(statement))
     .filter(({ n, source }) => !numbers.has(n) && isTheirs(source));
   return [...own, ...waiting].toSorted((a, b) => a.n - b.n);
 }
@@ -136,7 +138,7 @@ export function runningTurnOf(db: Db, person: PersonId, isAlive: (runner: string
 
 export interface DeliveryRow {
   n: number;
-  session: number;
+  session: number | null;
   target: string;
   parts: string;
   state: string;

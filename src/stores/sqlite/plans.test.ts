@@ -18,6 +18,8 @@ import * as sql from "./sql.ts";
 /** Tables that grow with use. Whoever walks through one of them makes everyone wait, sooner or later. */
 const GROWING = [
   "accounts",
+  "allowed",
+  "approvals",
   "blobs",
   "blob_uses",
   "conversations",
@@ -34,8 +36,10 @@ const GROWING = [
 
 /** Partial indexes of what waits, runs or was left over: few rows at any time, so walking them is fine. */
 const FEW = [
+  "approvals_open",
   "deliveries_due",
   "deliveries_sending",
+  "inbox_lines",
   "inbox_waiting",
   "sessions_removed",
   "sessions_unindexed",
@@ -48,8 +52,11 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
     statement: /from conversations where account = \?/,
     why: "two accounts turn out to be one: once in an account's life",
   },
-  { statement: /from accounts where person = \?/, why: "the same" },
-  { statement: /update conversations set person = \? where person = \?/, why: "the same" },
+  { statement: /update (conversations|approvals) set person = \? where person = \?/, why: "the same" },
+  {
+    statement: /^select \* from conversations where person = \?$/,
+    why: "an account changes hands: the same",
+  },
   {
     statement: /^select \* from sessions where n in \(select s\.n from sessions s where 1 and/,
     why: "everyone's list, for the operator, in the thread of long reads",
@@ -80,6 +87,8 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
       /^select \*, session in \(select n from sessions where owner = \?\) as owned from (turns|deliveries)/,
     why: "everything of a person: asked for once in their life",
   },
+  { statement: /^select \* from conversations where person = \? or account in/, why: "the same" },
+  { statement: /^select i\.\* from inbox i where i\.conversation in/, why: "the same" },
   {
     statement: /^select n, origin from sessions where origin is not null$/,
     why: "the same, at the end of erasing",
@@ -89,8 +98,12 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
     why: "the same: a person has few conversations",
   },
   {
-    statement: /^delete from people where id = \?$/,
-    why: "the same: SQLite looks for accounts that name them",
+    statement: /^select a\.\*, s\.id as session_id from approvals a .* order by a\.n$/,
+    why: "the same: what they were asked, and what was asked because of them",
+  },
+  {
+    statement: /^select s\.\* from sessions s where 1 and s\.removed_at is null and s\.last_at >= \?/,
+    why: "everyone's numbers, for the operator, in the thread of long reads",
   },
 ];
 
@@ -267,7 +280,8 @@ function everyStep(db: Db, called: Set<string>): void {
   };
   const cursor = { name: "telegram", value: "7" };
   const first = accepted(ANN, picture, { claim, cursor, blobs: [bytes] });
-  if (first.duplicate || first.turn === undefined) throw new Error("the turn did not begin");
+  if (first.duplicate || first.tooMany !== undefined || first.turn === undefined)
+    throw new Error("the turn did not begin");
   const { turn } = first;
   accepted(ANN, picture, { claim });
   accepted(ANN, hello, { claim });
@@ -287,10 +301,55 @@ function everyStep(db: Db, called: Set<string>): void {
       now: T0,
     }),
   );
-  write.settle(db, { delivery: finished.deliveries[0] ?? 0, outcome: { state: "sent" }, now: T0 });
+  write.settle(db, { delivery: finished.deliveries[0]?.number ?? 0, outcome: { state: "sent" }, now: T0 });
   accepted(ANN);
   write.cancelWaiting(db, { conversation, now: T0 });
   accepted(group, picture);
+
+  // The outbox: drafts, lines, too much that waits, second thoughts.
+  const line = { profile: "main", source: ANN, line: "/status", runner: "r0", now: T0 };
+  const asking = write.acceptLine(db, { ...line, messageId: "line 1" });
+  write.acceptLine(db, { ...line, messageId: "line 2" });
+  read.leftLines(db, { platform: "telegram", now: T0 });
+  const [one, two] = write.enqueue(db, {
+    deliveries: [
+      { target: ANN, parts: hello.parts },
+      { target: ANN, parts: picture.parts, begun: true },
+    ],
+    session: id,
+    line: asking.inbox,
+    noticed: conversation,
+    runner: "r0",
+    now: T0,
+  }).deliveries;
+  const [unowned] = write.enqueue(db, {
+    deliveries: [{ target: ANN, parts: picture.parts }],
+    blobs: [bytes],
+    runner: "r0",
+    now: T0,
+  }).deliveries;
+  for (const delivery of [one, two, unowned].map((it) => it?.number ?? 0)) {
+    write.beginDelivery(db, { delivery, runner: "r0", now: T0 });
+    read.leftDeliveries(db, { platform: "telegram", now: T0 });
+    write.settle(db, { delivery, outcome: { state: "sent" }, now: T0 });
+  }
+  for (const ending of ["complete", "abandon", "never shown"]) {
+    const drafting = accepted({ ...ANN, chatId: ending }, hello, { claim });
+    if (!("turn" in drafting) || drafting.turn === undefined) throw new Error("the turn did not begin");
+    const held = { turn: drafting.turn.number, fence: drafting.turn.fence };
+    const { number: draft } = unrefused(write.beginDraft(db, { ...held, target: ANN, now: T0 }));
+    write.noteDraft(db, { delivery: draft, shown: ending === "never shown" ? "nothing" : "unknown" });
+    const deliveries = ending === "complete" ? [{ target: ANN, parts: hello.parts, draft }] : [];
+    write.finish(db, { ...held, outcome: "done", messages: [], deliveries, now: T0 });
+  }
+  for (const mostWaiting of [2, 0]) accepted(ANN, hello, { claim, mostWaiting });
+  const thought = { profile: "main", source: ANN, now: T0 };
+  accepted(ANN, picture, { messageId: "thought" });
+  write.reconsider(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });
+  write.reconsider(db, { ...thought, messageId: "thought", message: hello });
+  write.reconsider(db, { ...thought, messageId: "thought" });
+  write.cancelWaiting(db, { conversation, now: T0 });
+  write.choose(db, { asker: ann, conversation, change: { busy: "queue" }, now: T0 });
 
   // Shapes.
   const made = unrefused(
@@ -403,7 +462,56 @@ function everyStep(db: Db, called: Set<string>): void {
   }
   read.work(db, { now: T0 });
   read.deliveries(db, { dueAt: T0, limit: 9 });
+  read.deliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
   read.cursor(db, { name: "telegram" });
+
+  // Access: codes, guesses, roles, accounts that change hands, and an agent's questions.
+  const code = { platform: "telegram", salt: "s", hash: "h", expiresAt: T0 + 9, everyMs: 5, mostPending: 3 };
+  const letIn = write.askPairing(db, { ...code, asker: { ...ANN, chatId: "eve", userId: "eve" }, now: T0 });
+  const linking = write.askPairing(db, { ...code, person: "p_ann", now: T0 });
+  if (letIn.state !== "asked" || linking.state !== "asked") throw new Error("there is no code");
+  read.pairings(db, { now: T0 });
+  read.pairings(db, { platform: "telegram", now: T0 });
+  const { person: eve } = unrefused(write.usePairing(db, { pairing: letIn.number, now: T0 }));
+  const phone = { platform: "signal", userId: "+60", altId: "w" };
+  write.usePairing(db, { pairing: linking.number, account: phone, now: T0 });
+  write.countGuess(db, { name: "x", most: 3, lockMs: 1, now: T0 });
+  write.clearGuesses(db, { name: "x" });
+  write.grant(db, { person: eve, role: "member", now: T0 });
+  read.grants(db);
+  read.account(db, phone);
+  read.account(db, { platform: "telegram", userId: "eve" });
+  write.open(db, routing({ ...ANN, platform: "signal", chatId: "+60", userId: "+60" }));
+  write.link(db, { account: phone, person: eve, now: T0 });
+  write.link(db, { account: { platform: "telegram", userId: "fay" }, person: "p_ann", now: T0 });
+  write.setTitle(db, { ...ask, title: "Fay" });
+  write.open(db, routing({ ...ANN, chatId: "gus", userId: "gus" }, { person: "p_gus" }));
+  write.link(db, { account: { platform: "telegram", userId: "gus" }, person: "p_ann", now: T0 });
+  const acting = accepted(ANN, hello, { claim });
+  if (acting.duplicate || acting.tooMany !== undefined || acting.turn === undefined)
+    throw new Error("the turn did not begin");
+  const { number: doing, fence: held } = acting.turn;
+  const request = { title: "list", pattern: "ls" };
+  const asked = unrefused(
+    write.askApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+  );
+  const approval = asked.number;
+  write.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
+  write.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
+  read.approvals(db, { person: asked.person, conversation });
+  read.approval(db, { asker: ann, approval });
+  read.isAllowed(db, { person: asked.person, session: asked.session, pattern: "ls" });
+  write.finish(db, { turn: doing, fence: held, outcome: "done", messages: [], now: T0 });
+
+  // Rounds: what fell silent, what may go, who holds what.
+  for (const { conversation: silent } of read.silent(db, { before: T0 + 99, limit: 9 }))
+    write.expire(db, { conversation: silent.number, reset: { idleBefore: T0 + 99 }, now: T0 + 99 });
+  write.claimFlush(db, { session: made.id, now: T0 });
+  write.setHome(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
+  read.homes(db);
+  read.leases(db, { now: T0 });
+  for (const asker of [ann, inChat, everyone]) read.insights(db, { asker, since: T0, platform: "telegram" });
+  write.clear(db, { before: T0, limit: 3, now: T0 });
 
   // Removal: with a fork that shows a part, then the fork, then what has ended.
   write.remove(db, ask);
@@ -422,7 +530,8 @@ function everyStep(db: Db, called: Set<string>): void {
     blobs: [bytes],
     claim,
   });
-  if (said.duplicate || said.turn === undefined) throw new Error("the turn did not begin");
+  if (said.duplicate || said.tooMany !== undefined || said.turn === undefined)
+    throw new Error("the turn did not begin");
   const { number, fence } = said.turn;
   const messages: NewMessage[] = [
     { ...hello, role: "assistant", toolCalls: [{ id: "1", name: "t", arguments: {} }] },

@@ -1,10 +1,9 @@
-import type { Reads } from "../../ports/store.ts";
-import type { On } from "./operations.ts";
+import type { AllReads, On } from "./operations.ts";
 
 type Loads<Operations> = { readonly [Name in keyof Operations]: () => Promise<Operations[Name]> };
 
 /** Each read by itself, loaded when it is asked for: a short command pays only for the one it needs. */
-export const READ_ALONE: Loads<On<Reads>> = {
+export const READ_ALONE: Loads<On<AllReads>> = {
   find: async () => (await import("./reading.ts")).find,
   findByTitle: async () => (await import("./reading.ts")).findByTitle,
   conversations: async () => (await import("./reading.ts")).conversations,
@@ -22,8 +21,20 @@ export const READ_ALONE: Loads<On<Reads>> = {
   conversationsByKey: async () => (await import("./surroundings.ts")).conversationsByKey,
   arrivals: async () => (await import("./surroundings.ts")).arrivals,
   deliveries: async () => (await import("./deliveries.ts")).deliveries,
+  leftDeliveries: async () => (await import("./deliveries.ts")).leftDeliveries,
+  leftLines: async () => (await import("./lines.ts")).leftLines,
   list: async () => (await import("./listing.ts")).list,
   stats: async () => (await import("./listing.ts")).stats,
   search: async () => (await import("./search.ts")).search,
+  silent: async () => (await import("./expiry.ts")).silent,
+  insights: async () => (await import("./insights.ts")).insights,
+  homes: async () => (await import("./homes.ts")).homes,
+  leases: async () => (await import("./runners.ts")).leases,
+  account: async () => (await import("./access.ts")).account,
+  grants: async () => (await import("./access.ts")).grants,
+  pairings: async () => (await import("./pairing.ts")).pairings,
+  approvals: async () => (await import("./approvals.ts")).approvals,
+  approval: async () => (await import("./approvals.ts")).approval,
+  isAllowed: async () => (await import("./approvals.ts")).isAllowed,
   personData: async () => (await import("./person-data.ts")).personData,
 };

@@ -2,7 +2,7 @@ import type { Conversation, PolicyDecision } from "../../core/conversation.ts";
 import { isHandle } from "../../core/ids.ts";
 import type { Said, Shows, Versions } from "../../core/listing.ts";
 import type { Message, NewMessage } from "../../core/message.ts";
-import type { Asker } from "../../core/owner.ts";
+import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import { findByTitle as bestTitle } from "../../core/titles.ts";
@@ -18,7 +18,7 @@ import {
   toMessage,
   toSession,
 } from "./rows.ts";
-import { alive } from "./runners.ts";
+import { left } from "./runners.ts";
 import { shownAt } from "./shapes.ts";
 import * as sql from "./sql.ts";
 import { knownConversation, speaksIn } from "./switching.ts";
@@ -216,6 +216,11 @@ export function toDecision(row: DecisionRow): PolicyDecision {
 }
 
 export function blob(db: Db, input: { asker: Asker; hash: string }): Uint8Array | undefined {
+  if (isEveryone(input.asker)) {
+    // Also those of deliveries that belong to no session.
+    const found = db.get<{ bytes: Uint8Array }>(sql.blobBytes, input.hash);
+    return found && new Uint8Array(found.bytes);
+  }
   const { where, values } = visibleSql(input.asker);
   const row = db.get<{ bytes: Uint8Array }>(
     `select b.bytes from blobs b where b.hash = ? and exists (
@@ -244,11 +249,21 @@ export function waiting(db: Db, input: Ask): NewMessage[] {
   return rows.map((row) => JSON.parse(row.message) as NewMessage);
 }
 
-export function work(db: Db, { now }: { now: number }): string[] {
-  const waiting = db.all<{ id: string; runner: string | null }>(sql.sessionsWithWaiting);
-  const running = db.all<{ id: string; runner: string }>(sql.runningTurns);
-  const left = [...waiting, ...running].filter(({ runner }) => runner === null || !alive(db, runner, now));
-  return [...new Set(left.map(({ id }) => id))];
+/** One place per session: where the turn that runs is answered, else where the next one would be. */
+export function work(db: Db, { now }: { now: number }): { session: string; platform: string }[] {
+  const running = db.all<WorkRow>(sql.runningTurns);
+  const waiting = db.all<WorkRow>(sql.sessionsWithWaiting);
+  const platforms = new Map<string, string>();
+  for (const { id, platform } of [...running, ...waiting])
+    if (!platforms.has(id)) platforms.set(id, platform);
+  const sessions = new Set(left(db, [...waiting, ...running], now).map(({ id }) => id));
+  return [...sessions].map((session) => ({ session, platform: platforms.get(session) ?? "" }));
+}
+
+interface WorkRow {
+  id: string;
+  runner: string | null;
+  platform: string;
 }
 
 export function cursor(db: Db, input: { name: string }): string | undefined {

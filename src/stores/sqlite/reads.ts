@@ -1,14 +1,21 @@
-import type { Reads } from "../../ports/store.ts";
-import { deliveries } from "./deliveries.ts";
+import { account, grants } from "./access.ts";
+import { approval, approvals, isAllowed } from "./approvals.ts";
+import { deliveries, leftDeliveries } from "./deliveries.ts";
+import { silent } from "./expiry.ts";
+import { homes } from "./homes.ts";
+import { insights } from "./insights.ts";
+import { leftLines } from "./lines.ts";
 import { list, stats } from "./listing.ts";
-import type { On, Operation } from "./operations.ts";
+import type { AllReads, On, Operation } from "./operations.ts";
+import { pairings } from "./pairing.ts";
 import { personData } from "./person-data.ts";
 import * as reading from "./reading.ts";
+import { leases } from "./runners.ts";
 import { search } from "./search.ts";
 import { arrivals, conversationsByKey, surroundings } from "./surroundings.ts";
 
 /** Everything that only reads: apart from what writes, because many commands need nothing else. */
-export const READS: On<Reads> = {
+export const READS: On<AllReads> = {
   find: reading.find,
   findByTitle: reading.findByTitle,
   conversations: reading.conversations,
@@ -26,13 +33,25 @@ export const READS: On<Reads> = {
   conversationsByKey,
   arrivals,
   deliveries,
+  leftDeliveries,
+  leftLines,
   list,
   stats,
   search,
+  silent,
+  insights,
+  homes,
+  leases,
+  account,
+  grants,
+  pairings,
+  approvals,
+  approval,
+  isAllowed,
   personData,
 };
 
 /** Between the threads there is one read more, of places that were already looked up for someone. */
-export function read(name: keyof Reads | "rows"): Operation {
+export function read(name: keyof AllReads | "rows"): Operation {
   return (name === "rows" ? reading.rows : READS[name]) as Operation;
 }

@@ -58,6 +58,8 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
   db.run("delete from holds where session = ?", n);
   db.run("delete from deliveries where session = ?", n);
   db.run("delete from turns where session = ?", n);
+  db.run("delete from approvals where session = ?", n);
+  db.run(sql.dropAllowedIn, n);
   for (const { n: conversation } of db.all<{ n: number }>(
     "select n from conversations where session = ?",
     n,

@@ -39,7 +39,7 @@ export function route(db: Db, input: Routing, fresh: boolean): Routed {
   if (found === undefined) return begin(db, input, account, person());
   const scopeKept = found.account !== account;
   const session = sessionRow(db, found.session);
-  const reason = fresh ? "new" : dueReset(db, input, found);
+  const reason = fresh ? "new" : (found.expired ?? dueReset(db, input, found));
   if (reason === undefined) return { conversation: found, session, created: false, scopeKept };
   return { ...renew(db, input, found, session, reason), scopeKept };
 }
@@ -115,7 +115,11 @@ export function beginConversation(
 }
 
 /** Whether the conversation is stale. Work that runs or waits there keeps it, and is written down once. */
-function dueReset(db: Db, input: Routing, conversation: ConversationRow): "idle" | "daily" | undefined {
+export function dueReset(
+  db: Db,
+  input: Pick<Routing, "reset" | "now">,
+  conversation: ConversationRow,
+): "idle" | "daily" | undefined {
   const { reset, now } = input;
   const reason = resetReason(conversation.active_at, reset);
   if (reason === undefined) return undefined;
@@ -185,8 +189,7 @@ export function point(
     fresh?.notify ? 1 : 0,
     conversation.n,
   );
-  if (old.n === session.n) return;
-  db.run(sql.endIfLeft, now, reason, old.n);
+  if (old.n !== session.n) db.run(sql.endIfLeft, now, reason, old.n);
   db.run(sql.reopen, session.n);
 }
 
@@ -257,8 +260,14 @@ export function opened(db: Db, conversation: number, routed: Pick<Routed, "creat
   };
 }
 
+/** What a conversation's row says of its fresh start. */
+export type FreshColumns = Pick<
+  ConversationRow,
+  "fresh_reason" | "fresh_had_activity" | "fresh_previous" | "note_due" | "notice_due"
+>;
+
 /** Why it started afresh, for as long as someone is still to be told. */
-export function freshOf(db: Db, row: ConversationRow): Fresh | undefined {
+export function freshOf(db: Db, row: FreshColumns): Fresh | undefined {
   if (row.fresh_reason === null || row.fresh_previous === null || row.note_due + row.notice_due === 0)
     return undefined;
   const previous = db.get<SessionRow>(sql.sessionByNumber, row.fresh_previous);

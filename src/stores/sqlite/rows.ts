@@ -1,4 +1,4 @@
-import type { Conversation } from "../../core/conversation.ts";
+import type { Conversation, ConversationSettings } from "../../core/conversation.ts";
 import { type Message, type NewMessage, type Part, ROLES, textOf } from "../../core/message.ts";
 import type { EndReason, Session, SessionKind } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
@@ -66,6 +66,8 @@ export interface ConversationRow {
   fresh_previous: number | null;
   note_due: number;
   notice_due: number;
+  settings: string | null;
+  expired: "idle" | "daily" | null;
 }
 
 /** 2^24 messages per session, 2^29 sessions: both fit a double's 53 bits, and the schema checks both. */
@@ -132,7 +134,12 @@ export function toConversation(row: ConversationRow, key: string, session: strin
     scope: { groupsPerUser: row.groups_per_user === 1, threadsPerUser: row.threads_per_user === 1 },
     session,
     activeAt: row.active_at,
+    settings: settingsOf(row),
   };
+}
+
+export function settingsOf({ settings }: Pick<ConversationRow, "settings">): ConversationSettings {
+  return settings === null ? {} : (JSON.parse(settings) as ConversationSettings);
 }
 
 /** The columns of a message. A plain text is `text` alone, which loads without any JSON. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
-import { RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
+import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
 import type { Db } from "./connection.ts";
 
 interface RunnerRow {
@@ -39,7 +39,7 @@ export function beat(db: Db, input: { runner: Runner; now: number }): void {
 
 export function retire(db: Db, input: { runner: string }): void {
   db.run("delete from runners where id = ?", input.runner);
-  db.run("update leases set runner = null, until = 0 where runner = ?", input.runner);
+  db.run("update leases set runner = null, until = 0, about = null where runner = ?", input.runner);
 }
 
 /**
@@ -62,30 +62,47 @@ export function alive(db: Db, id: string, now: number): boolean {
   return started === row.started;
 }
 
+/** Those that nobody sees to: their runner is gone, or they never had one. */
+export function left<Row extends { readonly runner: string | null }>(
+  db: Db,
+  rows: readonly Row[],
+  now: number,
+): Row[] {
+  const lives = new Map<string, boolean>();
+  return rows.filter(({ runner }) => {
+    if (runner === null) return true;
+    const known = lives.get(runner) ?? alive(db, runner, now);
+    lives.set(runner, known);
+    return !known;
+  });
+}
+
 export function lease(
   db: Db,
-  input: { name: string; runner: string; ttlMs: number; now: number },
+  input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
 ): number | undefined {
-  const { name, runner, ttlMs, now } = input;
+  const { name, runner, ttlMs, about = null, now } = input;
   const held = db.get<{ runner: string | null; fence: number; until: number }>(
     "select * from leases where name = ?",
     name,
   );
   const until = now + ttlMs;
   if (held?.runner === runner) {
-    db.run("update leases set until = ? where name = ?", until, name);
+    db.run("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
     return held.fence;
   }
   if (held !== undefined && held.runner !== null && held.until > now && alive(db, held.runner, now))
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
   db.run(
-    `insert into leases (name, runner, fence, until) values (?, ?, ?, ?)
-     on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until`,
+    `insert into leases (name, runner, fence, until, about) values (?, ?, ?, ?, ?)
+     on conflict (name) do update set runner = excluded.runner, fence = excluded.fence, until = excluded.until,
+       about = excluded.about`,
     name,
     runner,
     fence,
     until,
+    about,
   );
   return fence;
 }
@@ -94,11 +111,27 @@ export function unlease(db: Db, input: { name: string; runner: string }): boolea
   // The row stays: its fence must keep rising.
   return (
     db.run(
-      "update leases set runner = null, until = 0 where name = ? and runner = ?",
+      "update leases set runner = null, until = 0, about = null where name = ? and runner = ?",
       input.name,
       input.runner,
     ).changes > 0
   );
+}
+
+export function leases(db: Db, { now }: { now: number }): HeldLease[] {
+  return db
+    .all<RunnerRow & { name: string; until: number; about: string | null }>(
+      `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
+       where l.until > ? order by l.name`,
+      now,
+    )
+    .filter(({ id }) => alive(db, id, now))
+    .map(({ name, until, about, id, host, boot, pid, started }) => ({
+      name,
+      runner: { id, host, boot, pid, started },
+      until,
+      ...(about !== null && { about }),
+    }));
 }
 
 let boot: string | undefined;
@@ -111,7 +144,7 @@ function bootId(): string {
 }
 
 /** When a process started, in the kernel's ticks; the name in the stat line may hold spaces and brackets. */
-function startOf(pid: number): string | undefined {
+export function startOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   // A zombie is dead: only its parent has not asked how it ended.

@@ -134,6 +134,34 @@ describe("migrations", () => {
     expect(readdirSync(folder).filter((name) => name.includes(".new-"))).toEqual([]);
   });
 
+  it("carry what the first version held into the present one", async () => {
+    directly(firstVersion);
+    const opened = await store();
+    const [delivery, ...others] = await opened.deliveries({ dueAt: T0, limit: 9, platform: "telegram" });
+    expect(others).toEqual([]);
+    expect(delivery).toEqual({
+      number: 7,
+      session: "s1",
+      turn: 3,
+      target: { platform: "telegram", chatType: "dm", chatId: "ann" },
+      parts: [{ type: "text", text: "hi" }],
+      nonce: delivery?.nonce,
+      status: { state: "waiting", attempts: 2, nextAt: 5, shown: "nothing", lastError: "429" },
+    });
+    expect(
+      (await opened.leftDeliveries({ platform: "signal", now: T0 })).map(({ number }) => number),
+    ).toEqual([8]);
+    const { deliveries } = await opened.enqueue({
+      deliveries: [{ target: { platform: "telegram", chatType: "dm", chatId: "ann" }, parts: [] }],
+      runner: "r1",
+      now: T0,
+    });
+    expect(deliveries[0]?.number).toBe(9);
+    const turn = await opened.claim({ session: "s1", runner: "r1", take: "all", now: T0 });
+    expect(turn).toMatchObject({ inputs: [1], settings: {}, target: { chatId: "ann" } });
+    expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
+  });
+
   it("do nothing twice", () => {
     const db = withSession();
     const migrations = [...MIGRATIONS, second];
@@ -173,6 +201,26 @@ describe("migrations", () => {
     expect(db.all("select a from extra")).toEqual([{ a: "s1" }]);
   });
 });
+
+/** A database as the first version made it, with an answer that waits, one on its way and a message that waits. */
+function firstVersion(raw: Database.Database): void {
+  raw.pragma(`application_id = ${APPLICATION_ID}`);
+  raw.exec(MIGRATIONS[0] ?? "");
+  raw.pragma("user_version = 1");
+  raw.exec(`
+    insert into profiles values ('main', 1);
+    insert into people values ('p_ann', null, 1);
+    insert into sessions (n, id, kind, profile, owner, created_at, last_at) values (1, 's1', 'chat', 'main', 'p_ann', 1, 1);
+    insert into conversations (n, profile, platform, chat_type, chat_id, person, groups_per_user, threads_per_user, session,
+      active_at, created_at) values (1, 'main', 'telegram', 'dm', 'ann', 'p_ann', 1, 1, 1, 1, 1);
+    insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, message, source) values
+      ('main', 'telegram', 'ann', '1', 1, 1, 0, '{"role":"user","parts":[{"type":"text","text":"hello"}]}',
+        '{"platform":"telegram","chatType":"dm","chatId":"ann"}');
+    insert into deliveries (n, session, turn, target, parts, state, attempts, next_at, runner, last_error, created_at) values
+      (7, 1, 3, '{"platform":"telegram","chatType":"dm","chatId":"ann"}', '[{"type":"text","text":"hi"}]', 'waiting', 2, 5,
+        null, '429', 4),
+      (8, 1, 3, '{"platform":"signal","chatType":"dm","chatId":"ann"}', '[]', 'sending', 1, 5, 'r0', null, 4);`);
+}
 
 /** Says once what the version was before another process changed it. */
 function staleOnce(db: Db): Db["pragma"] {
@@ -315,7 +363,7 @@ describe("removed words", () => {
     await opened.beat({ runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" }, now: T0 });
     const claim = { runner: "r1", take: "one" as const };
     const first = await opened.accept({ ...routing, messageId: "1", message: said, claim });
-    const turn = first.duplicate ? undefined : first.turn;
+    const turn = "turn" in first ? first.turn : undefined;
     await opened.accept({ ...routing, messageId: "2", message: said });
     const deliveries = [{ target: source, parts: said.parts }];
     const finish = { turn: turn?.number ?? 0, fence: turn?.fence ?? 0, outcome: "done" as const };

@@ -252,4 +252,105 @@ create virtual table words using fts5(
 insert into words(words, rank) values ('automerge', 16);
 insert into words(words, rank) values ('secure-delete', 1);
 `,
+  `
+alter table people add column role text;
+alter table people add column role_since integer;
+create index people_by_role on people(role) where role is not null;
+create index accounts_by_person on accounts(person);
+
+alter table conversations add column settings text;
+alter table conversations add column expired text;
+create index conversations_silent on conversations(n) where expired is null;
+
+alter table sessions add column flushed_seq integer not null default 0;
+
+alter table inbox add column edited_at integer;
+alter table inbox add column withdrawn_at integer;
+create index inbox_refused on inbox(conversation, n) where state = 5;
+create index inbox_lines on inbox(platform, n) where state = 4;
+create index inbox_by_age on inbox(at);
+
+create index turns_by_end on turns(ended_at) where ended_at is not null;
+
+create table outbox (
+  n integer primary key autoincrement,
+  platform text not null,
+  session integer,
+  turn integer,
+  target text not null,
+  parts text not null,
+  reply_to text,
+  buttons text,
+  state text not null,
+  attempts integer not null,
+  next_at integer not null,
+  runner text,
+  shown text,
+  platform_message_id text,
+  last_error text,
+  created_at integer not null,
+  settled_at integer
+);
+insert into outbox (n, platform, session, turn, target, parts, state, attempts, next_at, runner, platform_message_id,
+  last_error, created_at, settled_at)
+select n, coalesce(json_extract(target, '$.platform'), ''), session, turn, target, parts, state, attempts, next_at, runner,
+  platform_message_id, last_error, created_at, settled_at from deliveries;
+drop table deliveries;
+alter table outbox rename to deliveries;
+create index deliveries_due on deliveries(platform, next_at) where state = 'waiting';
+create index deliveries_sending on deliveries(platform, n) where state = 'sending';
+create index deliveries_by_session on deliveries(session);
+create unique index deliveries_draft on deliveries(turn) where state = 'draft';
+create index deliveries_settled on deliveries(settled_at) where settled_at is not null;
+
+alter table leases add column about text;
+
+create table pairings (
+  n integer primary key autoincrement,
+  platform text not null,
+  user_id text,
+  asker text,
+  person text,
+  salt text not null,
+  hash text not null,
+  asked_at integer not null,
+  expires_at integer not null
+);
+create index pairings_by_user on pairings(platform, user_id);
+
+create table guesses (
+  name text primary key,
+  count integer not null,
+  locked_until integer not null,
+  at integer not null
+) without rowid;
+
+create table approvals (
+  n integer primary key autoincrement,
+  session integer not null references sessions(n) on delete cascade,
+  conversation integer not null,
+  person text not null,
+  turn integer not null,
+  target text not null,
+  request text not null,
+  asked_at integer not null,
+  deadline integer not null,
+  answer text,
+  answered_at integer
+);
+create index approvals_open on approvals(person, n) where answer is null;
+create index approvals_by_session on approvals(session);
+create index approvals_answered on approvals(answered_at) where answered_at is not null;
+
+create table allowed (
+  person text not null,
+  pattern text not null,
+  session integer not null default 0,
+  at integer not null,
+  primary key (person, pattern, session)
+) without rowid;
+create index allowed_in_session on allowed(session) where session > 0;
+
+create table homes (platform text primary key, home text not null, at integer not null) without rowid;
+`,
 ];

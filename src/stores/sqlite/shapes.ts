@@ -23,7 +23,7 @@ import type { Db } from "./connection.ts";
 import { createSession, sessionRow } from "./routing.ts";
 import { messageId, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { freeTitle } from "./sessions.ts";
+import { addUsageTo, freeTitle } from "./sessions.ts";
 import * as sql from "./sql.ts";
 import { viewOf } from "./views.ts";
 import { ownedSession } from "./visible.ts";
@@ -93,8 +93,12 @@ export function reshape(db: Db, input: Reshape): Reshaped | Refused {
       return save(db, session, state, restored(state, pieces), input);
     }
     case "compress": {
+      const keepLast = "replaces" in input ? keptAfter(db, state, input.replaces) : input.keepLast;
+      if (keepLast === undefined)
+        return refuse("session_busy", "What was to be summed up has changed meanwhile. Try again.");
+      if ("replaces" in input && input.usage !== undefined) addUsageTo(db, session, input.usage);
       grow(db, session, [input.summary], input);
-      return save(db, session, state, compressed(state, input.keepLast), input);
+      return save(db, session, state, compressed(state, keepLast), input);
     }
     case "rewrite": {
       grow(db, session, input.messages, input);
@@ -168,6 +172,17 @@ function cutTo(db: Db, session: SessionRow, state: ViewState, keep: number, inpu
   )[0];
   const said = first.session === session.n ? session.id : sessionRow(db, first.session).id;
   return row === undefined ? saved : { ...saved, firstCut: toMessage(row, said) };
+}
+
+/** How many messages follow what a summary was made of; `undefined` when that is no longer what stands there. */
+function keptAfter(
+  db: Db,
+  state: ViewState,
+  { count, last }: { count: number; last: { session: string; seq: number } },
+): number | undefined {
+  const said = db.get<SessionRow>(sql.sessionById, last.session);
+  const position = said && positionOf(state, said.n, last.seq);
+  return position === count - 1 ? viewLength(state) - count : undefined;
 }
 
 /** Goes back to what the last cut replaced. Saying something after it makes that the new course. */

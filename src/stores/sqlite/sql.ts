@@ -40,6 +40,13 @@ update sessions set next_seq = next_seq + ?, last_at = max(last_at, ?), human_co
 export const takeLease = "update sessions set lease_holder = ?, fence = fence + 1 where n = ?";
 export const refreshOrigin = "update sessions set origin = ?, display_name = ? where n = ?";
 
+/** Who an account is, for every message that arrives. */
+const knownAccount = `
+select a.alt_id, a.person, coalesce(a.name, p.name) as name, p.role
+from accounts a join people p on p.id = a.person where a.platform = ?`;
+export const knownByUser: string = `${knownAccount} and a.user_id = ?`;
+export const knownByAlt: string = `${knownAccount} and a.alt_id = ?`;
+
 export const conversationByNumber = "select * from conversations where n = ?";
 /** The oldest that fits wins: settings that changed later do not move a conversation. */
 export const conversationOf = `
@@ -47,6 +54,11 @@ select * from conversations
 where profile = ? and platform = ? and chat_type = ? and chat_id = ? and thread_id = ?
   and account in (0, ?)
 order by n limit 1`;
+/** The index has only those that have not expired; the plus keeps SQLite from beginning with the sessions. */
+export const silentConversations = `
+select c.*, s.id as session_id from conversations c join sessions s on s.n = c.session
+where c.expired is null and c.n > ? and c.active_at < ? and +s.next_seq > 1 and +s.ended_at is null
+order by c.n limit ?`;
 /** In a direct chat there is only the one that everyone shares. */
 export const conversationOfAll = `
 select * from conversations
@@ -60,16 +72,20 @@ export const insertConversation = `
 insert into conversations (profile, platform, chat_type, chat_id, thread_id, account, person,
   groups_per_user, threads_per_user, session, active_at, created_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const setSettings = "update conversations set settings = ? where n = ?";
+export const noteGiven = "update conversations set note_due = 0 where n = ?";
+export const noticeGiven = "update conversations set notice_due = 0 where n = ?";
 export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
 export const touchConversationsOf =
   "update conversations set active_at = max(active_at, ?) where session = ?";
 export const pointConversation = `
 update conversations set session = ?, active_at = ?, fresh_reason = ?, fresh_had_activity = ?,
-  fresh_previous = ?, note_due = ?, notice_due = ? where n = ?`;
-/** Whoever closed it first said why. */
+  fresh_previous = ?, note_due = ?, notice_due = ?, expired = null where n = ?`;
+/** Whoever closed it first said why. A conversation that has expired there does not keep it. */
 export const endIfLeft = `
 update sessions set ended_at = coalesce(ended_at, ?), end_reason = coalesce(end_reason, ?)
-where n = ? and not exists (select 1 from conversations where session = sessions.n)`;
+where n = ? and not exists (
+  select 1 from conversations where session = sessions.n and expired is null)`;
 export const reopen = "update sessions set ended_at = null, end_reason = null where n = ?";
 export const activeWork = `
 select exists (select 1 from turns where session = ? and state = 'running') as turn,
@@ -82,15 +98,17 @@ select n from inbox where profile = ? and platform = ? and chat_id = ? and messa
 export const insertInbox = `
 insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, runner, message, source, turn, seq)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+/** With what the conversation's turn must know, which is in the row that is read anyway. */
 export const waitingInSession = `
-select i.n, i.conversation, i.at, i.message, i.source from conversations c
+select i.n, i.conversation, i.at, i.message, i.source, c.settings, c.fresh_reason, c.fresh_had_activity,
+  c.fresh_previous, c.note_due, c.notice_due from conversations c
 join inbox i on i.conversation = c.n and i.state = 0
 where c.session = ? order by i.n`;
 export const waitingMessages = `
 select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0`;
 export const sessionsWithWaiting = `
-select distinct s.id, i.runner from inbox i join conversations c on c.n = i.conversation join sessions s on s.n = c.session
-where i.state = 0`;
+select s.id, i.runner, i.platform from inbox i join conversations c on c.n = i.conversation
+join sessions s on s.n = c.session where i.state = 0 order by +i.n`;
 /** Once claimed, the words are in the session and the target in the turn. */
 export const claimInbox = `
 update inbox set state = 1, turn = ?, seq = ?, message = null, source = null where n = ?`;
@@ -102,6 +120,20 @@ export const cancelInbox = `
 update inbox set state = 3, message = null, source = null where n = ? and state = 0`;
 export const cancelInboxOf = `
 update inbox set state = 3, message = null, source = null where conversation = ? and state = 0`;
+export const countWaiting =
+  "select count(*) as n, max(n) as newest from inbox where conversation = ? and state = 0";
+/** Of those that came when too many waited, one that came after this. */
+export const refusedSince = "select 1 from inbox where conversation = ? and state = 5 and n > ? limit 1";
+export const linesOn = `
+select n, message_id, message, source, runner from inbox where platform = ? and state = 4 order by n`;
+/** The words have done what they were to do. */
+export const lineDone = "update inbox set state = 2, message = null, source = null where n = ? and state = 4";
+export const arrived = `
+select n, conversation, state, message from inbox
+where profile = ? and platform = ? and chat_id = ? and message_id = ?`;
+export const noteEdit = "update inbox set edited_at = ? where n = ?";
+export const noteWithdrawal = "update inbox set withdrawn_at = ? where n = ?";
+export const editWaiting = "update inbox set message = ? where n = ? and state = 0";
 export const setCursor = `
 insert into cursors (name, value, at) values (?, ?, ?)
 on conflict (name) do update set value = excluded.value, at = excluded.at`;
@@ -110,27 +142,51 @@ export const cursorByName = "select value from cursors where name = ?";
 export const insertTurn = `
 insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at)
 values (?, ?, ?, ?, 1, 'running', ?, ?, ?)`;
-export const turnToFinish =
-  "select t.*, s.next_seq from turns t join sessions s on s.n = t.session where t.n = ?";
+export const turnToFinish = `
+select t.*, s.next_seq, s.id as session_id, (select d.n from deliveries d where d.turn = t.n and d.state = 'draft') as draft
+from turns t join sessions s on s.n = t.session where t.n = ?`;
+export const turnByNumber = "select * from turns where n = ?";
 export const runningTurn = "select * from turns where session = ? and state = 'running'";
 export const runningTurns = `
-select s.id, t.runner from turns t join sessions s on s.n = t.session where t.state = 'running'`;
+select s.id, t.runner, json_extract(t.target, '$.platform') as platform from turns t join sessions s on s.n = t.session where t.state = 'running'`;
 export const takeUpTurn = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 export const endTurn = "update turns set state = ?, ended_at = ? where n = ?";
 
 export const insertDelivery = `
-insert into deliveries (session, turn, target, parts, state, attempts, next_at, runner, created_at)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+insert into deliveries (platform, session, turn, target, parts, reply_to, buttons, state, attempts, next_at, runner, shown,
+  created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const deliveryByNumber = `
-select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session where d.n = ?`;
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session where d.n = ?`;
+export const beginDelivery = `
+update deliveries set state = 'sending', attempts = attempts + 1, runner = ? where n = ? and state = 'waiting'`;
 export const settleDelivery = `
-update deliveries set state = ?, next_at = ?, platform_message_id = ?, last_error = ?, settled_at = ?
+update deliveries set state = ?, next_at = ?, shown = ?, platform_message_id = ?, last_error = ?, settled_at = ?
 where n = ?`;
 /** The plus keeps SQLite from walking through all deliveries in the order asked for, sent ones too. */
 export const deliveriesDue = `
-select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'waiting' and d.next_at <= ? order by +d.n limit ?`;
+export const deliveriesDueOn = `
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
+where d.state = 'waiting' and d.platform = ? and d.next_at <= ? order by +d.n limit ?`;
+export const deliveriesBegunOn = `
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
+where d.state = 'sending' and d.platform = ? order by d.n`;
+/** Of the deliveries that are on their way, one that names these bytes. */
+export const deliveredWith = `
+select 1 from deliveries where state = 'waiting' and instr(parts, ?) > 0
+union all select 1 from deliveries where state = 'sending' and instr(parts, ?) > 0 limit 1`;
+export const draftOfTurn = "select n, shown from deliveries where turn = ? and state = 'draft'";
+export const noteDraft = "update deliveries set shown = ? where n = ? and state = 'draft'";
+export const deleteDraft = "delete from deliveries where n = ? and state = 'draft'";
+/** What was shown, and under which number, stays: the last text goes where the draft is. */
+export const completeDraft = `
+update deliveries set platform = ?, target = ?, parts = ?, reply_to = coalesce(?, reply_to), buttons = ?, state = ?,
+  attempts = ?, next_at = ?, runner = ? where n = ? and state = 'draft'`;
+export const abandonDraft = `
+update deliveries set state = 'dead', last_error = ?, settled_at = ? where n = ? and state = 'draft'`;
 
 export const piecesOf = `
 select piece_session, from_seq, to_seq from pieces where session = ? and version = ? order by position`;
@@ -139,11 +195,15 @@ export const piecesElsewhere = `
 select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq`;
 export const hiddenOf = "select from_seq, to_seq from hidden where session = ? order by from_seq";
 
+/** What was allowed in one session goes with it. */
+export const dropAllowedIn = "delete from allowed where session = ? and session > 0";
+
 export const insertDecision = `
 insert into decisions (conversation, at, decision, reason, active_at, idle_before, daily_before, from_session, to_session)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const insertBlob = "insert or ignore into blobs (hash, size, bytes) values (?, ?, ?)";
+export const blobBytes = "select bytes from blobs where hash = ?";
 export const blobSize = "select size from blobs where hash = ?";
 export const useBlob = "insert or ignore into blob_uses (hash, session) values (?, ?)";
 

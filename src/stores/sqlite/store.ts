@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
-import type { Reads, Store } from "../../ports/store.ts";
-import type { Writes } from "./operations.ts";
+import type { Store } from "../../ports/store.ts";
+import type { AllReads, Writes } from "./operations.ts";
 import { READ_ALONE } from "./read-alone.ts";
 import { WRITE_NAMES } from "./write-names.ts";
 
@@ -20,7 +20,7 @@ export interface SqliteOptions {
 /** How the port's calls reach the database, whichever threads are involved. */
 export interface Transport {
   write(name: keyof Writes, input: unknown): Promise<unknown>;
-  read(name: keyof Reads, input: unknown): Promise<unknown>;
+  read(name: keyof AllReads, input: unknown): Promise<unknown>;
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }

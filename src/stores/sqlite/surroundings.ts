@@ -5,6 +5,7 @@ import type { ArrivalAsked, Ask } from "../../ports/store.ts";
 import { type AccountRow, accountByNumber } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";
+import { INBOX_STATES } from "./inbox.ts";
 import { type DecisionRow, toDecision } from "./reading.ts";
 import { identityOfRow, keyOf, sessionRow } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
@@ -19,7 +20,7 @@ export function surroundings(db: Db, input: Ask): Surroundings | undefined {
   if (session === undefined) return undefined;
   const { n } = session;
   const turns = `select * from turns where session = ? order by n desc limit ${NEWEST}`;
-  const sent = `select d.*, s.id as session_id from deliveries d join sessions s on s.n = d.session
+  const sent = `select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
     where d.session = ? order by d.n desc limit ${NEWEST}`;
   // Without an index, too: only people ask.
   const decided = `select * from decisions where from_session = ? or to_session = ? order by n desc limit ${NEWEST}`;
@@ -80,8 +81,6 @@ function arrivalsAt(db: Db, asker: Asker, id: string, seq: number): InboxRow[] {
   );
 }
 
-const STATES = ["waiting", "running", "done", "cancelled"] as const;
-
 interface InboxRow {
   platform: string;
   chat_id: string;
@@ -107,7 +106,7 @@ function toArrival(db: Db, asker: Asker, row: InboxRow): Arrival | undefined {
     chatId: row.chat_id,
     messageId: row.message_id,
     at: row.at,
-    state: STATES[row.state] ?? "done",
+    state: INBOX_STATES[row.state] ?? "done",
     conversation: row.conversation,
     ...sessionOf(db, row, session, conversation),
     ...(row.seq !== null && { seq: row.seq }),
@@ -121,7 +120,7 @@ function sessionOf(
   session: SessionRow | undefined,
   conversation: ConversationRow | undefined,
 ): { session?: string } {
-  const waits = STATES[state] === "waiting" && conversation !== undefined;
+  const waits = INBOX_STATES[state] === "waiting" && conversation !== undefined;
   const found = waits ? sessionRow(db, conversation.session) : session;
   return found === undefined || found.removed_at !== null ? {} : { session: found.id };
 }

@@ -11,7 +11,7 @@ import { type ConversationRow, messageId, type SessionRow, toMessage } from "./r
 import * as sql from "./sql.ts";
 import { visible } from "./visible.ts";
 
-const noConversation: Refused = refuse("not_found", "There is no such conversation.");
+export const noConversation: Refused = refuse("not_found", "There is no such conversation.");
 
 export function reset(
   db: Db,
@@ -45,7 +45,9 @@ export function switchTo(db: Db, input: Ask & { conversation: number; now: numbe
   const refused = notForAll(input.asker, conversation, target);
   if (refused !== undefined) return refused;
   const here = { created: false, scopeKept: false };
-  if (target.n === conversation.session) return opened(db, conversation.n, here);
+  // What has expired is left already, though nothing new has begun there.
+  if (target.n === conversation.session && conversation.expired === null)
+    return opened(db, conversation.n, here);
   const from = sessionRow(db, conversation.session);
   if (target.audience !== null && chatOf(sourceOf(conversation)) === undefined) {
     const busy = makePrivate(db, target, now);
@@ -128,9 +130,9 @@ export function speaksIn(asker: Asker, row: ConversationRow): boolean {
   return row.person === asker.person && (asker.chat === undefined || asker.chat === chat);
 }
 
-type PlainSource = Pick<Source, "platform" | "chatType" | "chatId" | "threadId">;
+export type PlainSource = Pick<Source, "platform" | "chatType" | "chatId" | "threadId">;
 
-function sourceOf(row: ConversationRow): PlainSource {
+export function sourceOf(row: ConversationRow): PlainSource {
   return {
     platform: row.platform,
     chatType: row.chat_type,

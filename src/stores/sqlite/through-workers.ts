@@ -1,14 +1,14 @@
-import type { Reads } from "../../ports/store.ts";
 import { openChannel } from "./channel.ts";
 import { type Db, openReader } from "./connection.ts";
 import { closed, retryBusyLater, storeError } from "./failure.ts";
+import type { AllReads } from "./operations.ts";
 import { divided, historyRuns, lengthOf, messagesRuns, type Run, readRuns, toMessages } from "./reading.ts";
 import { read } from "./reads.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { hasHappened } from "./write-names.ts";
 
 /** Reads that may touch much: never on the main thread. */
-const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>([
+const LONG_READS: ReadonlySet<string> = new Set<keyof AllReads>([
   "list",
   "search",
   "stats",
@@ -16,12 +16,13 @@ const LONG_READS: ReadonlySet<string> = new Set<keyof Reads>([
   "surroundings",
   "arrivals",
   "personData",
+  "insights",
 ]);
 /** Up to here a history costs the main thread no more than receiving it from another would. */
 const SHORT_HISTORY = 2000;
 const LONG_RUN = 1000;
 /** Where the messages lie is a short read; how many there are decides who reads them. */
-const RUNS: Readonly<Partial<Record<keyof Reads, (db: Db, input: never) => Run[] | undefined>>> = {
+const RUNS: Readonly<Partial<Record<keyof AllReads, (db: Db, input: never) => Run[] | undefined>>> = {
   history: historyRuns,
   messages: messagesRuns,
 };
@@ -42,11 +43,11 @@ export async function throughWorkers(options: SqliteOptions): Promise<Transport>
   let reader: ReturnType<typeof openChannel> | undefined;
   let closing: Promise<void> | undefined;
 
-  const readThere = async (name: keyof Reads | "rows", input: unknown): Promise<unknown> => {
+  const readThere = async (name: keyof AllReads | "rows", input: unknown): Promise<unknown> => {
     reader ??= openChannel({ role: "reader", options }, changed);
     return (await reader).call(name, input);
   };
-  const readHere = (name: keyof Reads, input: unknown): unknown => {
+  const readHere = (name: keyof AllReads, input: unknown): unknown => {
     const runs = RUNS[name]?.(here, input as never);
     if (runs === undefined) return read(name)(here, input);
     if (runs.reduce((sum, run) => sum + lengthOf(run), 0) <= SHORT_HISTORY) return readRuns(here, runs);

@@ -1,4 +1,5 @@
-import { PostriderError } from "../../core/errors.ts";
+import type { Fresh } from "../../core/conversation.ts";
+import type { Delivery, NewDelivery } from "../../core/delivery.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
@@ -6,8 +7,10 @@ import type { Accept, Accepted, Claim, ClaimBy, Finish, Finished, Shown, Turn } 
 import { insertMessages, useBlobs } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { insertDelivery } from "./deliveries.ts";
-import { freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
-import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
+import { abandonDraft, completeDraft, draftOf } from "./drafts.ts";
+import { insertInbox, seenBefore } from "./inbox.ts";
+import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
+import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
 import { addUsageTo } from "./sessions.ts";
 import * as sql from "./sql.ts";
@@ -23,7 +26,13 @@ interface TurnRow {
   target: string;
 }
 
-interface WaitingRow {
+interface FinishingRow extends TurnRow {
+  next_seq: number;
+  session_id: string;
+  draft: number | null;
+}
+
+interface WaitingRow extends ToldColumns {
   n: number;
   conversation: number;
   at: number;
@@ -31,29 +40,29 @@ interface WaitingRow {
   source: string;
 }
 
-/** inbox.state. Partial indexes name the first two to the letter. */
-const WAITING = 0;
-const CLAIMED = 1;
+/** What of its conversation a turn is told. */
+type ToldColumns = FreshColumns & Pick<ConversationRow, "settings">;
+
+function told(db: Db, conversation: ToldColumns): Pick<Turn, "settings" | "fresh"> {
+  const fresh = freshOf(db, conversation);
+  return { settings: settingsOf(conversation), ...(fresh !== undefined && { fresh }) };
+}
 
 export function accept(db: Db, input: Accept): Accepted {
-  const { profile, source, messageId, now } = input;
-  if (messageId === "") {
-    // Without a name of its own every message would be a duplicate of the first.
-    throw new PostriderError("invalid_input", "A message needs the id its platform gave it.", {
-      details: { field: "messageId" },
-    });
-  }
-  const seen = db.get<{ n: number }>(sql.inboxOnce, profile, source.platform, source.chatId, messageId);
-  if (input.cursor !== undefined) db.run(sql.setCursor, input.cursor.name, input.cursor.value, now);
-  if (seen !== undefined) return { duplicate: true, inbox: seen.n };
+  const { now } = input;
+  const seen = seenBefore(db, input);
+  if (seen !== undefined) return { duplicate: true, inbox: seen };
 
   const { conversation, session, scopeKept } = route(db, input, false);
+  const by = input.claim !== undefined && isFree(db, session) ? input.claim : undefined;
+  const full = by === undefined ? tooMany(db, input, conversation) : undefined;
+  if (full !== undefined) return full;
   for (const blob of input.blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
   db.run(sql.touchConversation, now, conversation.n);
-  const claimed =
-    input.claim === undefined ? undefined : claimAtOnce(db, input, input.claim, conversation, session);
-  const inbox = claimed?.inbox ?? wait(db, input, conversation, session);
   const fresh = freshOf(db, conversation);
+  const claimed = by === undefined ? undefined : claimAtOnce(db, input, by, conversation, session, fresh);
+  const inbox = claimed?.inbox ?? wait(db, input, conversation, session);
+  const running = claimed === undefined ? db.get<TurnRow>(sql.runningTurn, session.n) : undefined;
   return {
     duplicate: false,
     inbox,
@@ -62,60 +71,60 @@ export function accept(db: Db, input: Accept): Accepted {
     scopeKept,
     ...(fresh !== undefined && { fresh }),
     ...(claimed !== undefined && { turn: claimed.turn }),
+    ...(running !== undefined && { running: running.n }),
   };
 }
 
+/** Nobody holds the session, and nothing waits before what comes now. */
+function isFree(db: Db, session: SessionRow): boolean {
+  return session.lease_holder === null && db.get(sql.waitingInSession, session.n) === undefined;
+}
+
+/** One more than may wait is a row without words, so that it is not taken later either. */
+function tooMany(db: Db, input: Accept, { n: conversation }: ConversationRow): Accepted | undefined {
+  if (input.mostWaiting === undefined) return undefined;
+  const waiting = db.get<{ n: number; newest: number | null }>(sql.countWaiting, conversation);
+  if (waiting === undefined || waiting.n < input.mostWaiting) return undefined;
+  // Whatever is taken after this one will be newer than it: so the queue has been full since the newest that waits.
+  const isFirst = db.get(sql.refusedSince, conversation, waiting.newest ?? 0) === undefined;
+  const inbox = insertInbox(db, input, { conversation, state: "refused" });
+  return { duplicate: false, inbox, tooMany: waiting.n, isFirst };
+}
+
 function wait(db: Db, input: Accept, conversation: ConversationRow, session: SessionRow): number {
-  const { source, messageId, message, now } = input;
+  const { source, message } = input;
   db.run(sql.refreshOrigin, ...originColumns(source), session.n);
   // Until it is claimed the bytes belong here, or a removal elsewhere would take them for unused.
   useBlobs(db, session.n, message);
-  return db.run(
-    sql.insertInbox,
-    input.profile,
-    source.platform,
-    source.chatId,
-    messageId,
-    conversation.n,
-    now,
-    WAITING,
-    input.claim?.runner ?? null,
-    JSON.stringify(message),
-    JSON.stringify(source),
-    null,
-    null,
-  ).lastInsertRowid;
+  return insertInbox(db, input, {
+    conversation: conversation.n,
+    state: "waiting",
+    runner: input.claim?.runner,
+    message: JSON.stringify(message),
+    source: JSON.stringify(source),
+  });
 }
 
-/** The turn begins in the commit that accepts its input, if nobody holds the session and nothing waits before it. */
+/** The turn begins in the commit that accepts its input. */
 function claimAtOnce(
   db: Db,
   input: Accept,
   by: ClaimBy,
   conversation: ConversationRow,
   session: SessionRow,
-): { inbox: number; turn: Turn; session: SessionRow } | undefined {
+  fresh: Fresh | undefined,
+): { inbox: number; turn: Turn; session: SessionRow } {
   const { source, now } = input;
-  if (session.lease_holder !== null || db.get(sql.waitingInSession, session.n) !== undefined)
-    return undefined;
   const [target, name] = originColumns(source);
   const begun = beginTurn(db, session, conversation.n, by, target, now);
   const grown = insertMessages(db, session, [input.message], undefined, now);
-  const inbox = db.run(
-    sql.insertInbox,
-    input.profile,
-    source.platform,
-    source.chatId,
-    input.messageId,
-    conversation.n,
-    now,
-    CLAIMED,
-    by.runner,
-    null,
-    null,
-    begun.number,
-    session.next_seq,
-  ).lastInsertRowid;
+  const inbox = insertInbox(db, input, {
+    conversation: conversation.n,
+    state: "running",
+    runner: by.runner,
+    turn: begun.number,
+    seq: session.next_seq,
+  });
   db.run(
     sql.growAndClaim,
     1,
@@ -141,7 +150,13 @@ function claimAtOnce(
       ended_at: null,
       end_reason: null,
     },
-    turn: { ...begun, target: source, inputs: grown.seqs },
+    turn: {
+      ...begun,
+      target: source,
+      inputs: grown.seqs,
+      settings: settingsOf(conversation),
+      ...(fresh !== undefined && { fresh }),
+    },
   };
 }
 
@@ -159,6 +174,9 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
   const fence = session.fence + 1;
   db.run(sql.takeLease, by.runner, session.n);
   db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
+  // Its conversation may have moved on to a session that was removed, and be gone with it.
+  const conversation = db.get<ConversationRow>(sql.conversationByNumber, turn.conversation);
+  const draft = draftOf(db, turn.n);
   return {
     number: turn.n,
     session: session.id,
@@ -167,6 +185,8 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
     attempt: turn.attempt + 1,
     target: JSON.parse(turn.target) as Source,
     inputs: db.all<{ seq: number }>(sql.inputsOfTurn, turn.n).map((row) => row.seq),
+    ...(conversation === undefined ? { settings: {} } : told(db, conversation)),
+    ...(draft !== undefined && { draft }),
   };
 }
 
@@ -197,7 +217,7 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
     ...originColumns(source),
     session.n,
   );
-  return { ...begun, target: source, inputs: grown.seqs };
+  return { ...begun, target: source, inputs: grown.seqs, ...told(db, first) };
 }
 
 /** The turn's row, under the fence that taking the lease in the same step will give. */
@@ -208,7 +228,7 @@ function beginTurn(
   by: ClaimBy,
   target: string,
   now: number,
-): Omit<Turn, "target" | "inputs"> {
+): Omit<Turn, "target" | "inputs" | "settings"> {
   const fence = session.fence + 1;
   const number = db.run(
     sql.insertTurn,
@@ -225,7 +245,7 @@ function beginTurn(
 
 export function finish(db: Db, input: Finish): Finished | Refused {
   const { now } = input;
-  const turn = db.get<TurnRow & { next_seq: number }>(sql.turnToFinish, input.turn);
+  const turn = db.get<FinishingRow>(sql.turnToFinish, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
@@ -236,9 +256,7 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   const grown = insertMessages(db, { n: session, next_seq: turn.next_seq }, input.messages, input.blobs, now);
   db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
   if (input.usage !== undefined) addUsageTo(db, sessionRow(db, session), input.usage);
-  const deliveries = (input.deliveries ?? []).map((delivery) =>
-    insertDelivery(db, session, turn.n, turn.runner, delivery, now),
-  );
+  const deliveries = deliver(db, turn, input.deliveries ?? [], now);
   db.run(sql.inboxDone, turn.n);
   db.run(sql.endTurn, input.outcome, now, turn.n);
   db.run(sql.touchConversation, now, turn.conversation);
@@ -247,9 +265,27 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };
 }
 
+/** The draft, if there is one, becomes one of them or nothing. One that is not there any more was never shown. */
+function deliver(db: Db, turn: FinishingRow, deliveries: readonly NewDelivery[], now: number): Delivery[] {
+  let { draft } = turn;
+  const by = {
+    session: { n: turn.session, id: turn.session_id },
+    turn: turn.n,
+    runner: turn.runner,
+  };
+  const stored = deliveries.map((delivery) => {
+    if (draft === null || delivery.draft !== draft) return insertDelivery(db, by, delivery, now);
+    const number = draft;
+    draft = null;
+    return completeDraft(db, number, delivery, by, now);
+  });
+  if (draft !== null) abandonDraft(db, draft, now);
+  return stored;
+}
+
 export function markShown(db: Db, input: { conversation: number; shown: Shown }): void {
-  if (input.shown.note) db.run("update conversations set note_due = 0 where n = ?", input.conversation);
-  if (input.shown.notice) db.run("update conversations set notice_due = 0 where n = ?", input.conversation);
+  if (input.shown.note) db.run(sql.noteGiven, input.conversation);
+  if (input.shown.notice) db.run(sql.noticeGiven, input.conversation);
 }
 
 export function cancelWaiting(db: Db, input: { conversation: number; now: number }): NewMessage[] {

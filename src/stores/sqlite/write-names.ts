@@ -7,9 +7,26 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
   claim: true,
   append: true,
   finish: true,
+  acceptLine: true,
+  reconsider: true,
+  beginDelivery: true,
   settle: true,
+  enqueue: true,
+  beginDraft: true,
+  noteDraft: true,
   cancelWaiting: true,
   markShown: true,
+  expire: true,
+  claimFlush: true,
+  clear: true,
+  askPairing: true,
+  countGuess: true,
+  clearGuesses: true,
+  usePairing: true,
+  link: true,
+  grant: true,
+  askApproval: true,
+  answerApproval: true,
   create: true,
   reset: true,
   switchTo: true,
@@ -17,6 +34,8 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
   fork: true,
   setTitle: true,
   change: true,
+  choose: true,
+  setHome: true,
   recordUsage: true,
   remove: true,
   prune: true,
@@ -31,7 +50,10 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
   unlease: true,
 };
 
-/** A claim or a lease that was not to be had has changed nothing: whoever waits for it must not be woken by asking. */
+/** These say with `undefined` or `false` that what was asked for was not to be had. */
+const ASKING: ReadonlySet<keyof Writes> = new Set(["claim", "lease", "beginDelivery", "claimFlush"]);
+
+/** What was not to be had has changed nothing: whoever waits for it must not be woken by asking. */
 export function hasHappened(name: keyof Writes, value: unknown): boolean {
-  return value !== undefined || (name !== "claim" && name !== "lease");
+  return (value !== undefined && value !== false) || !ASKING.has(name);
 }

@@ -6,6 +6,7 @@ import { type Finding, fine, problem, warning } from "./findings.ts";
 import { checkIndex } from "./index-checks.ts";
 import { mendDatabase, rebuildIndex } from "./mending.ts";
 import {
+  checkAccess,
   checkBlobs,
   checkConversations,
   checkForeignKeys,
@@ -51,6 +52,7 @@ export function checkDatabase(
     findings.push(...checked("counters", () => checkCounters(db)));
     findings.push(...checked("views", () => [checkViews(db)]));
     findings.push(...checked("conversations", () => [checkConversations(db)]));
+    findings.push(...checked("access", () => [checkAccess(db)]));
     findings.push(...checked("attachments", () => checkBlobs(db, full)));
     findings.push(...checked("search_index", () => [checkIndex(db, full)]));
     findings.push(...checked("runners", () => checkWork(db, now)));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { handleFor } from "../../../core/ids.ts";
 import { chatOf, OWNER } from "../../../core/owner.ts";
+import { NO_SESSION } from "../blobs.ts";
 import type { Db } from "../connection.ts";
 import { retryBusy } from "../failure.ts";
 import { rollBack } from "../group-commit.ts";
@@ -12,6 +13,7 @@ import * as sql from "../sql.ts";
 import { countedSessions, hasWrongCounters, rightCounters } from "./counter-checks.ts";
 import { count } from "./findings.ts";
 import {
+  ACCESS_OF_NOBODY,
   CONVERSATIONS_OF_NOTHING,
   LOST_SESSIONS,
   neededBlobs,
@@ -120,7 +122,10 @@ function dropListsOfNothing(db: Db): string | undefined {
        or not exists (select 1 from views v where v.session = pieces.session and v.version = pieces.version)`,
     "delete from hidden where session not in (select n from sessions)",
     "delete from holds where session not in (select n from sessions)",
-    "delete from blob_uses where session not in (select n from sessions) or hash not in (select hash from blobs)",
+    "delete from approvals where session not in (select n from sessions)",
+    ...ACCESS_OF_NOBODY.map((from) => `delete ${from}`),
+    `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})
+       or hash not in (select hash from blobs)`,
   ].reduce((sum, statement) => sum + db.run(statement).changes, 0);
   return gone === 0 ? undefined : `${count(gone, "row")} that led nowhere removed.`;
 }
@@ -133,7 +138,7 @@ function repointConversations(db: Db, now: number): string | undefined {
     const owner = person ?? chatOf(source) ?? chatId;
     const session = createSession(db, { id: randomUUID(), kind: "chat" }, { profile, owner, now, source });
     db.run(
-      "update conversations set session = ?, fresh_previous = null, note_due = 0, notice_due = 0 where n = ?",
+      "update conversations set session = ?, expired = null, fresh_previous = null, note_due = 0, notice_due = 0 where n = ?",
       session.n,
       conversation.n,
     );

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { NewMessage } from "../../../core/message.ts";
+import { OWNER } from "../../../core/owner.ts";
+import { NO_SESSION } from "../blobs.ts";
 import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable, problem, warning } from "./findings.ts";
 
@@ -79,12 +81,33 @@ export function checkConversations(db: Db): Finding {
   return fixable("conversations", `${count(lost, "conversation")} point at sessions that are not there.`);
 }
 
+/** Codes, questions and permissions of people or sessions that are gone. Whoever has no name here may do nothing. */
+const NOBODY = `not in (select '${OWNER}' union select id from people)`;
+export const ACCESS_OF_NOBODY: readonly string[] = [
+  `from allowed where person ${NOBODY}`,
+  "from allowed where session > 0 and session not in (select n from sessions where removed_at is null)",
+  `from approvals where person ${NOBODY}`,
+  `from pairings where person is not null and person ${NOBODY}`,
+];
+
+export function checkAccess(db: Db): Finding {
+  const lost = ACCESS_OF_NOBODY.reduce(
+    (sum, from) => sum + (db.get<{ n: number }>(`select count(*) as n ${from}`)?.n ?? 0),
+    0,
+  );
+  if (lost === 0) return fine("access", "Every code, question and permission is someone's.");
+  return fixable(
+    "access",
+    `${count(lost, "code, question or permission", "codes, questions and permissions")} belong to nobody.`,
+  );
+}
+
 export interface BlobUse {
   readonly session: number;
   readonly hash: string;
 }
 
-/** The bytes that messages need, said or still waiting; and how many messages cannot be read at all. */
+/** The bytes that messages and deliveries on their way need; and how many messages cannot be read at all. */
 export function neededBlobs(db: Db): { needed: BlobUse[]; unreadable: number } {
   const needed: BlobUse[] = [];
   let unreadable = 0;
@@ -95,6 +118,11 @@ export function neededBlobs(db: Db): { needed: BlobUse[]; unreadable: number } {
       for (const part of parts as NewMessage["parts"])
         if ("blob" in part && part.blob !== undefined) needed.push({ session, hash: part.blob });
     } catch {
+      for (const [n, parts] of db.each(
+        "select coalesce(session, ?), parts from deliveries where state in ('waiting', 'sending')",
+        NO_SESSION,
+      ))
+        read(n as number, parts as string);
       unreadable += 1;
     }
   };

@@ -1,6 +1,6 @@
 import { type Cell, type Columns, decode, type TreePage, treePage } from "./cells.ts";
 import type { Pages } from "./pages.ts";
-import { fits, type Known, knownTables, type Table } from "./tables.ts";
+import { fitting, type Known, knownTables, type Table } from "./tables.ts";
 
 export interface Row extends Columns {
   readonly table: Table;
@@ -33,11 +33,12 @@ export function gather(pages: Pages, onRow: (row: Row) => void): Gathered {
   let broken = 0;
   let strays = 0;
 
-  const take = (table: Table | undefined, cell: Cell): void => {
+  const take = (shapes: readonly Table[] | undefined, cell: Cell): void => {
     for (const page of cell.overflow) overflow.add(page);
-    if (table === undefined) return;
+    if (shapes === undefined) return;
     const record = decode(cell);
-    if (record === undefined || !fits(table, record)) broken += 1;
+    const table = record && fitting(shapes, record);
+    if (record === undefined || table === undefined) broken += 1;
     else onRow({ ...record, table, ...(cell.rowid !== undefined && { rowid: cell.rowid }) });
   };
 
@@ -55,20 +56,20 @@ export function gather(pages: Pages, onRow: (row: Row) => void): Gathered {
   };
 
   for (const { name, root, kind } of treesOf(pages, known, walk)) {
-    const table = known.tables.get(name);
+    const shapes = known.tables.get(name);
     if (name === "sqlite_sequence") walk(root, kind, (cell) => sequence(decode(cell), sequences));
-    else walk(root, kind, (cell) => take(table, cell));
+    else walk(root, kind, (cell) => take(shapes, cell));
   }
 
   for (let page = 1; page <= pages.count; page += 1) {
     if (seen.has(page)) continue;
     const found = treePage(pages, page);
     if (found === undefined || found.cells.length === 0) continue;
-    const table = tableOf(found, known);
-    if (table !== undefined) strays += 1;
-    if (table !== undefined || found.broken === 0) seen.add(page);
-    for (const cell of found.cells) take(table, cell);
-    if (table !== undefined) broken += found.broken;
+    const shapes = tableOf(found, known);
+    if (shapes !== undefined) strays += 1;
+    if (shapes !== undefined || found.broken === 0) seen.add(page);
+    for (const cell of found.cells) take(shapes, cell);
+    if (shapes !== undefined) broken += found.broken;
   }
   return { unreadable: unreadablePages(pages, seen, overflow), strays, broken, sequences };
 }
@@ -97,7 +98,7 @@ function treesOf(
   for (const [name, root] of layouts.find((layout) => agrees(pages, tables, layout, written)) ?? []) {
     if (written.has(name)) continue;
     const kind = treePage(pages, root)?.kind;
-    if (kind !== undefined) written.set(name, { root, kind: tables.get(name)?.kind ?? kind });
+    if (kind !== undefined) written.set(name, { root, kind: tables.get(name)?.[0]?.kind ?? kind });
   }
   return [...written]
     .map(([name, tree]) => ({ name, ...tree }))
@@ -114,15 +115,15 @@ function agrees(
   return [...layout].every(([name, root]) => {
     const known = written.get(name);
     if (known !== undefined) return known.root === root;
-    const [table, page] = [tables.get(name), treePage(pages, root)];
-    if (table === undefined || page === undefined) return true;
-    return page.kind === table.kind && page.cells.every((cell) => isRowOf(table, cell));
+    const [shapes, page] = [tables.get(name), treePage(pages, root)];
+    if (shapes === undefined || page === undefined) return true;
+    return page.kind === shapes[0]?.kind && page.cells.every((cell) => isRowOf(shapes, cell));
   });
 }
 
-function isRowOf(table: Table, cell: Cell): boolean {
+function isRowOf(shapes: readonly Table[], cell: Cell): boolean {
   const record = decode(cell);
-  return record === undefined || fits(table, record);
+  return record === undefined || fitting(shapes, record) !== undefined;
 }
 
 function sequence(record: Columns | undefined, sequences: Map<string, number>): void {
@@ -131,16 +132,16 @@ function sequence(record: Columns | undefined, sequences: Map<string, number>): 
 }
 
 /** The one table that all readable rows of a page fit. */
-function tableOf(page: TreePage, { tables }: Known): Table | undefined {
+function tableOf(page: TreePage, { tables }: Known): readonly Table[] | undefined {
   const records = page.cells.flatMap((cell) => decode(cell) ?? []);
   if (records.length === 0) return undefined;
-  const fitting = [...tables.values()].filter(
-    (table) =>
-      table.kind === page.kind &&
-      (table.kind === "table" || UNMISTAKABLE.has(table.name)) &&
-      records.every((record) => fits(table, record)),
+  const possible = [...tables].filter(
+    ([name, shapes]) =>
+      shapes[0]?.kind === page.kind &&
+      (page.kind === "table" || UNMISTAKABLE.has(name)) &&
+      records.every((record) => fitting(shapes, record) !== undefined),
   );
-  return fitting.length === 1 ? fitting[0] : undefined;
+  return possible.length === 1 ? possible[0]?.[1] : undefined;
 }
 
 function unreadablePages(pages: Pages, seen: ReadonlySet<number>, overflow: ReadonlySet<number>): number[] {

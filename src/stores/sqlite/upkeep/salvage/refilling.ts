@@ -1,4 +1,5 @@
 import type { Db } from "../../connection.ts";
+import { INBOX_STATES } from "../../inbox.ts";
 import { SEQ_BITS } from "../../rows.ts";
 import type { Value } from "./cells.ts";
 import type { Row } from "./gathering.ts";
@@ -71,14 +72,18 @@ function readied({ table, values, rowid, cutAt }: Row): Value[] | undefined {
     set("runner", null);
     set("until", 0);
   }
-  // What waits without its words cannot be answered.
-  if (
-    table.name === "inbox" &&
-    valueIn(table, ready, "state") === 0 &&
-    valueIn(table, ready, "message") === null
-  )
-    set("state", 3);
+  if (table.name === "inbox" && isUnanswerable(table, ready)) {
+    set("state", INBOX_STATES.indexOf("cancelled"));
+    set("message", null);
+  }
   return ready;
+}
+
+/** What waits without its words, or without the place it came from, cannot be answered. */
+function isUnanswerable(table: Table, ready: readonly Value[]): boolean {
+  const state = INBOX_STATES[Number(valueIn(table, ready, "state"))];
+  if (state !== "waiting" && state !== "unanswered") return false;
+  return valueIn(table, ready, "message") === null || valueIn(table, ready, "source") === null;
 }
 
 function valueIn({ columns }: Table, values: readonly Value[], column: string): Value | undefined {
@@ -100,7 +105,8 @@ const JSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   sessions: ["origin", "config"],
   inbox: ["message", "source"],
   turns: ["target"],
-  deliveries: ["target", "parts"],
+  deliveries: ["target", "parts", "buttons", "shown"],
+  conversations: ["settings"],
 };
 
 function withJson({ name, columns }: Table, ready: Value[]): Value[] | undefined {
@@ -113,12 +119,14 @@ function withJson({ name, columns }: Table, ready: Value[]): Value[] | undefined
   return ready;
 }
 
-/** A list of objects for parts, an object for everything else; of a waiting message, one with parts. */
+/** A list of objects for parts, of lists for buttons, an object for everything else; of a message, one with parts. */
 function isJson(column: string, value: Value | undefined): boolean {
   if (value === null || value === undefined) return true;
   try {
     const parsed: unknown = JSON.parse(String(value));
     if (column === "parts") return Array.isArray(parsed) && parsed.every(isObject);
+    if (column === "buttons")
+      return Array.isArray(parsed) && parsed.every((row) => Array.isArray(row) && row.every(isObject));
     if (!isObject(parsed)) return false;
     return column !== "message" || Array.isArray((parsed as { parts?: unknown }).parts);
   } catch {
@@ -126,12 +134,24 @@ function isJson(column: string, value: Value | undefined): boolean {
   }
 }
 
+function platformIn(target: string): string {
+  const { platform } = JSON.parse(target) as { platform?: unknown };
+  return typeof platform === "string" ? platform : "";
+}
+
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function insert(db: Db, { name, columns }: Table, values: readonly Value[]): boolean {
-  const names = columns.map((column) => column.name);
+function insert(db: Db, table: Table, row: readonly Value[]): boolean {
+  const { name } = table;
+  const names = table.columns.map((column) => column.name);
+  const values = [...row];
+  if (name === "deliveries" && !names.includes("platform")) {
+    // From before the platform had a column of its own.
+    names.push("platform");
+    values.push(platformIn(String(valueIn(table, row, "target"))));
+  }
   const statement = `insert or ignore into ${name} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
   try {
     return db.run(statement, ...values).changes > 0;

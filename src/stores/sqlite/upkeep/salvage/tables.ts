@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import { MIGRATIONS } from "../../schema.ts";
 import type { Columns, Value } from "./cells.ts";
@@ -10,7 +11,7 @@ interface Column {
   readonly isRowid: boolean;
 }
 
-/** A table as its rows lie in the file. */
+/** A table as its rows lie in the file, under one version of the schema. */
 export interface Table {
   readonly name: string;
   readonly kind: "table" | "index";
@@ -18,16 +19,32 @@ export interface Table {
 }
 
 export interface Known {
-  readonly tables: ReadonlyMap<string, Table>;
+  /** By name, the newest version first: rows stay as they were written when a table gets more columns. */
+  readonly tables: ReadonlyMap<string, readonly Table[]>;
   /** Where each tree begins, by the name of its table or index: in a file as it was made, and in one written anew. */
   readonly layouts: readonly ReadonlyMap<string, number>[];
 }
 
-/** What this Postrider's files consist of, learnt from a new one. */
+/** What Postrider's files consist of, now and in earlier versions, learnt from new ones. */
 export function knownTables(): Known {
+  const tables = new Map<string, Table[]>();
+  const layouts: ReadonlyMap<string, number>[] = [];
+  for (let version = MIGRATIONS.length; version > 0; version -= 1) {
+    const learnt = learn(MIGRATIONS.slice(0, version));
+    layouts.push(...learnt.layouts);
+    for (const table of learnt.tables) {
+      const shapes = tables.get(table.name) ?? [];
+      if (!shapes.some(({ columns }) => isDeepStrictEqual(columns, table.columns))) shapes.push(table);
+      tables.set(table.name, shapes);
+    }
+  }
+  return { tables, layouts };
+}
+
+function learn(migrations: readonly string[]): { tables: Table[]; layouts: Map<string, number>[] } {
   const db = new Database(":memory:");
   try {
-    for (const migration of MIGRATIONS) db.exec(migration);
+    for (const migration of migrations) db.exec(migration);
     const layout = (): Map<string, number> =>
       new Map(
         db.prepare("select name, rootpage from sqlite_schema where rootpage > 0").raw().all() as [
@@ -43,11 +60,14 @@ export function knownTables(): Known {
       .all() as { name: string; wr: number }[];
     const tables = listed
       .filter(({ name }) => !name.startsWith("sqlite_") && !name.startsWith("words"))
-      .map(({ name, wr }): [string, Table] => [
-        name,
-        { name, kind: wr === 1 ? "index" : "table", columns: columnsOf(db, name, wr === 1) },
-      ]);
-    return { tables: new Map(tables), layouts };
+      .map(
+        ({ name, wr }): Table => ({
+          name,
+          kind: wr === 1 ? "index" : "table",
+          columns: columnsOf(db, name, wr === 1),
+        }),
+      );
+    return { tables, layouts };
   } finally {
     db.close();
   }
@@ -75,8 +95,12 @@ function columnsOf(db: Database.Database, table: string, isKeyed: boolean): Colu
   }));
 }
 
-/** Whether a row may belong to a table, by the number and the kinds of its values. */
-export function fits({ columns }: Table, { values, cutAt = values.length }: Columns): boolean {
+/** The version of a table to which a row may belong, by the number and the kinds of its values. */
+export function fitting(shapes: readonly Table[], record: Columns): Table | undefined {
+  return shapes.find((shape) => fits(shape, record));
+}
+
+function fits({ columns }: Table, { values, cutAt = values.length }: Columns): boolean {
   return (
     values.length === columns.length &&
     columns.every((column, index) => index >= cutAt || isOfKind(column, values[index] ?? null))

@@ -1,0 +1,168 @@
+import { type Inline, parseInline } from "./inline.ts";
+
+/** A text as Telegram takes it, and what people will read of it. */
+export interface Formatted {
+  readonly html: string;
+  readonly text: string;
+}
+
+/**
+ * The Markdown that models write as Telegram's HTML. What Telegram cannot show stays as it was written. Always valid, and
+ * never longer for the reader than what was given, so that a text within the limit stays within it.
+ */
+export function toHtml(markdown: string): Formatted {
+  const lines = markdown.toWellFormed().replaceAll("\r\n", "\n").split("\n");
+  const out = new Output();
+  writeBlocks(lines, out, false);
+  return { html: out.html, text: out.text };
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+class Output {
+  html = "";
+  text = "";
+  /** Tags that are open here: a bold word in a heading is bold already. */
+  readonly #open: string[] = [];
+
+  say(text: string): void {
+    this.html += escapeHtml(text);
+    this.text += text;
+  }
+
+  within(tag: string, attributes: string, write: () => void): void {
+    if (this.#open.includes(tag)) {
+      write();
+      return;
+    }
+    const [html, text] = [this.html, this.text];
+    this.#open.push(tag);
+    this.html += `<${tag}${attributes}>`;
+    write();
+    this.#open.pop();
+    // Nothing to show is no reason for a tag.
+    this.html = this.text === text ? html : `${this.html}</${tag}>`;
+  }
+}
+
+const FENCE = /^(\s*)(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/;
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
+const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const BULLET = /^(\s*)[-*+][ \t]+(?:\[([ xX])\][ \t]+)?(\S.*)$/;
+const QUOTE = /^ {0,3}>[ \t]?/;
+const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$/;
+
+function writeBlocks(lines: readonly string[], out: Output, quoted: boolean): void {
+  let at = 0;
+  while (at < lines.length) {
+    if (at > 0) out.say("\n");
+    const line = lines[at] ?? "";
+    const fence = FENCE.exec(line);
+    const heading = HEADING.exec(line);
+    const bullet = BULLET.exec(line);
+    if (fence !== null) at = writeFence(lines, at, fence, out);
+    else if (QUOTE.test(line)) at = writeQuote(lines, at, out, quoted);
+    else if (line.includes("|") && TABLE_RULE.test(lines[at + 1] ?? "")) at = writeTable(lines, at, out);
+    else if (RULE.test(line)) {
+      out.say("———");
+      at += 1;
+    } else if (heading !== null) {
+      out.within("b", "", () => writeInline(parseInline(heading[1] ?? ""), out));
+      at += 1;
+    } else if (bullet !== null) {
+      const box = bullet[2] === undefined ? "" : bullet[2] === " " ? "☐ " : "☑ ";
+      out.say(`${bullet[1] ?? ""}• ${box}`);
+      writeInline(parseInline(bullet[3] ?? ""), out);
+      at += 1;
+    } else at = writeParagraph(lines, at, out);
+  }
+}
+
+/** A block that nothing closes is code to the end: the answer is still being written. */
+function writeFence(lines: readonly string[], at: number, fence: RegExpExecArray, out: Output): number {
+  const [, indent = "", mark = "", language = ""] = fence;
+  let end = at + 1;
+  const closing = new RegExp(`^\\s*\\${mark[0]}{${mark.length},}\\s*$`);
+  while (end < lines.length && !closing.test(lines[end] ?? "")) end += 1;
+  const code = lines
+    .slice(at + 1, end)
+    .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line.trimStart()))
+    .join("\n");
+  const name = /^[\w+#.-]{1,32}$/.test(language) ? language : "";
+  const write = (): void => out.say(code);
+  out.within("pre", "", () =>
+    name === "" ? write() : out.within("code", ` class="language-${name}"`, write),
+  );
+  return end + 1;
+}
+
+function writeQuote(lines: readonly string[], at: number, out: Output, quoted: boolean): number {
+  let end = at;
+  while (end < lines.length && QUOTE.test(lines[end] ?? "")) end += 1;
+  const inside = lines.slice(at, end).map((line) => {
+    let rest = line;
+    // Telegram has quotes of one level.
+    while (QUOTE.test(rest)) rest = rest.replace(QUOTE, "");
+    return rest;
+  });
+  if (quoted) writeBlocks(inside, out, true);
+  else out.within("blockquote", "", () => writeBlocks(inside, out, true));
+  return end;
+}
+
+/** Telegram has no tables; in letters of one width the columns can at least be followed. */
+function writeTable(lines: readonly string[], at: number, out: Output): number {
+  let end = at + 2;
+  while (end < lines.length && (lines[end] ?? "").includes("|")) end += 1;
+  out.within("pre", "", () => out.say(lines.slice(at, end).join("\n")));
+  return end;
+}
+
+function writeParagraph(lines: readonly string[], at: number, out: Output): number {
+  let end = at + 1;
+  while (end < lines.length && !beginsBlock(lines, end)) end += 1;
+  writeInline(parseInline(lines.slice(at, end).join("\n")), out);
+  return end;
+}
+
+function beginsBlock(lines: readonly string[], at: number): boolean {
+  const line = lines[at] ?? "";
+  return (
+    line.trim() === "" ||
+    [FENCE, HEADING, RULE, BULLET, QUOTE].some((pattern) => pattern.test(line)) ||
+    (line.includes("|") && TABLE_RULE.test(lines[at + 1] ?? ""))
+  );
+}
+
+const TAGS = { bold: "b", italic: "i", strike: "s" } as const;
+
+function writeInline(nodes: readonly Inline[], out: Output): void {
+  for (const node of nodes) {
+    switch (node.type) {
+      case "text":
+        out.say(node.text);
+        break;
+      case "code":
+        out.within("code", "", () => out.say(node.text));
+        break;
+      case "link":
+        writeLink(node.url, node.inside, out);
+        break;
+      default:
+        out.within(TAGS[node.type], "", () => writeInline(node.inside, out));
+    }
+  }
+}
+
+/** A link that a messenger cannot open, such as to a file beside the text, is shown as words. */
+function writeLink(url: string, inside: readonly Inline[], out: Output): void {
+  if (/^(?:https?:\/\/[^/\s]|tg:\/\/|mailto:|tel:)/i.test(url)) {
+    out.within("a", ` href="${escapeHtml(url).replaceAll('"', "&quot;")}"`, () => writeInline(inside, out));
+    return;
+  }
+  writeInline(inside, out);
+  const [first] = inside;
+  if (first?.type !== "text" || first.text !== url) out.say(` (${url})`);
+}

@@ -1,0 +1,43 @@
+import { PostriderError } from "../../core/errors.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Timing } from "./timing.ts";
+
+export interface TelegramOptions {
+  /** As BotFather gave it: the bot's id, a colon, a secret. */
+  readonly token: string;
+  /** Where the Bot API answers. Default https://api.telegram.org */
+  readonly apiRoot?: string;
+  /** In groups, only what mentions the bot, replies to it or is a command is received. Default true. */
+  readonly requireMention?: boolean;
+  /** Whether answers refer to the message that they answer, where the gateway names it. Default `first`. */
+  readonly replyTo?: "off" | "first";
+  readonly log?: Log;
+  /** For tests: waiting and chance. */
+  readonly timing?: Timing;
+}
+
+/** What the token and the address are, or what is wrong with them. Nothing is asked of anybody. */
+export interface Connection {
+  readonly token: string;
+  readonly account: string;
+  readonly apiRoot: string;
+}
+
+export function connectionOf({ token, apiRoot = "https://api.telegram.org" }: TelegramOptions): Connection {
+  const account = /^(\d{1,20}):[\w-]{1,200}$/.exec(token)?.[1];
+  if (account === undefined) {
+    throw new PostriderError(
+      "invalid_config",
+      "The Telegram token must look like 123456789:AAE…, as BotFather gave it. Copy it again from @BotFather.",
+      { details: { field: "token" } },
+    );
+  }
+  if (!URL.canParse(apiRoot) || !/^https?:$/.test(new URL(apiRoot).protocol)) {
+    throw new PostriderError(
+      "invalid_config",
+      "The address of the Telegram Bot API must begin with https:// or http://.",
+      { details: { field: "apiRoot" } },
+    );
+  }
+  return { token, account, apiRoot: apiRoot.replace(/\/+$/, "") };
+}

@@ -1,0 +1,101 @@
+import type { Message } from "grammy/types";
+import { PostriderError } from "../../core/errors.ts";
+import { platformTraits } from "../../core/platforms.ts";
+import type { Source } from "../../core/source.ts";
+import type { MenuEntry, Platform } from "../../ports/platform.ts";
+import { type TelegramApi, telegramApi } from "./api.ts";
+import { edit } from "./edit.ts";
+import { telegramFiles } from "./files.ts";
+import { handingOver } from "./hand-over.ts";
+import { connectionOf, type TelegramOptions } from "./options.ts";
+import { outcomeOf } from "./outcome.ts";
+import { patience, untilAnswered } from "./patience.ts";
+import { poll } from "./poll.ts";
+import { chatOf, numberIn, sender } from "./send.ts";
+import { systemTiming } from "./timing.ts";
+
+const ASK_MS = 20_000;
+const TYPING_MS = 5000;
+/** What Telegram lets one bot do in a chat: about one message a second, in groups twenty a minute. */
+const DRAFT_MS = { direct: 1100, elsewhere: 3100 };
+/** Chats of which the last message of ours is known. */
+const MOST_CHATS = 5000;
+
+/** Telegram, over one bot's long polling. */
+export function telegram(options: TelegramOptions): Platform {
+  const { requireMention = true, replyTo = "first", log, timing = systemTiming } = options;
+  const api = telegramApi(connectionOf(options));
+  const out = sender(api, replyTo === "first", log);
+  const ourLast = new Map<string, string>();
+
+  return {
+    name: "telegram",
+    account: api.connection.account,
+    traits: platformTraits("telegram"),
+    async run(receiver, signal) {
+      const patient = patience(timing, log);
+      const me = await untilAnswered(patient, signal, () =>
+        api.ask((calls, within) => calls.getMe(within), { signal, ms: ASK_MS }),
+      );
+      if (me === undefined) return;
+      const files = telegramFiles(api, timing, log);
+      const isOurLast = (message: Message): boolean => {
+        const thread = message.is_topic_message === true ? message.message_thread_id : undefined;
+        return ourLast.get(placeOf(message.chat.id, thread)) === String(message.message_id);
+      };
+      const handOver = handingOver({ api, files, receiver, me, requireMention, log, isOurLast });
+      await poll({ api, receiver, handOver, patience: patient, timing, log }, signal);
+    },
+    async send(outbound, signal) {
+      const sent = await out.send(outbound, signal);
+      if (sent.state === "sent") {
+        const { chatId, threadId } = outbound.target;
+        const place = placeOf(chatId, threadId);
+        ourLast.delete(place);
+        ourLast.set(place, sent.messageId);
+        const [oldest] = ourLast.keys();
+        if (ourLast.size > MOST_CHATS && oldest !== undefined) ourLast.delete(oldest);
+      }
+      return sent;
+    },
+    edit: (outbound, messageId, signal) => edit(api, outbound, messageId, signal),
+    async typing(target, signal) {
+      const thread = numberIn(target.threadId);
+      const to = {
+        chat_id: chatOf(target.chatId),
+        ...(thread !== undefined && { message_thread_id: thread }),
+      };
+      await api.ask((calls, within) => calls.sendChatAction({ ...to, action: "typing" }, within), {
+        signal,
+        ms: TYPING_MS,
+      });
+    },
+    menu: (commands, signal) => setMenu(api, commands, signal),
+    draftEveryMs: ({ chatType }: Source) => (chatType === "dm" ? DRAFT_MS.direct : DRAFT_MS.elsewhere),
+  };
+}
+
+function placeOf(chat: string | number, thread: string | number | undefined): string {
+  return `${chat}:${thread ?? ""}`;
+}
+
+/** As many as Telegram takes. */
+const MOST_COMMANDS = 100;
+
+async function setMenu(api: TelegramApi, commands: readonly MenuEntry[], signal: AbortSignal): Promise<void> {
+  const valid = commands
+    .filter(({ name, summary }) => /^[a-z0-9_]{1,32}$/.test(name) && summary.trim() !== "")
+    .slice(0, MOST_COMMANDS)
+    .map(({ name, summary }) => ({
+      command: name,
+      description: summary.trim().slice(0, 256).toWellFormed(),
+    }));
+  const answer = await api.ask((calls, within) => calls.setMyCommands({ commands: valid }, within), {
+    signal,
+    ms: ASK_MS,
+  });
+  if (answer.ok) return;
+  const outcome = outcomeOf(answer.failure);
+  const code = outcome.state === "refused" ? "platform_refused" : "platform_down";
+  throw new PostriderError(code, `The menu of commands could not be set. ${outcome.reason}`);
+}

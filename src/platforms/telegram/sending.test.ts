@@ -1,0 +1,330 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { placeIn, telegramScene } from "../../../test/support/telegram.ts";
+import { type Part, text } from "../../core/message.ts";
+import type { Outbound } from "../../ports/platform.ts";
+import { always, outbound } from "../../testing/platform-scene.ts";
+import { checkToken } from "./check-token.ts";
+import { loadGrammy } from "./load-grammy.ts";
+import { telegram } from "./platform.ts";
+
+function withFiles(
+  chat: number,
+  words: string,
+  files: readonly { readonly bytes: Uint8Array; readonly mimeType?: string; readonly name?: string }[],
+  more: Partial<Outbound> = {},
+): Outbound {
+  const blobs = new Map<string, Uint8Array>();
+  const parts = files.map(({ bytes, mimeType = "image/png", name }): Part => {
+    const blob = createHash("sha256").update(bytes).digest("hex");
+    blobs.set(blob, bytes);
+    const type = mimeType.startsWith("image/") ? "image" : "file";
+    return { type, blob, mimeType, size: bytes.length, ...(name !== undefined && { name }) };
+  });
+  const said = words === "" ? [] : [text(words)];
+  return {
+    ...outbound(placeIn(chat), ""),
+    parts: [...said, ...parts],
+    blob: async (hash) => blobs.get(hash),
+    ...more,
+  };
+}
+
+const bytes = (first: number, length = 3): Uint8Array => new Uint8Array(length).fill(first);
+
+describe("a text", () => {
+  it("is shown formatted, without previews of links", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await platform.send(outbound(placeIn(dm), "**bold** <tag> https://x.example"), always());
+    expect(await fake.messages(dm)).toMatchObject([
+      { text: "bold <tag> https://x.example", html: "<b>bold</b> &lt;tag&gt; https://x.example" },
+    ]);
+    const [call] = await fake.calls("sendMessage");
+    expect(call?.payload.link_preview_options).toEqual({ is_disabled: true });
+  });
+
+  it("goes as it stands when Telegram cannot read its form", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const description = "Bad Request: can't parse entities: Unsupported start tag";
+    await fake.failNext("sendMessage", { kind: "error", code: 400, description });
+    expect(await platform.send(outbound(placeIn(dm), "**bold**"), always())).toMatchObject({ state: "sent" });
+    const [message] = await fake.messages(dm);
+    expect(message?.text).toBe("**bold**");
+    expect(message?.html).toBeUndefined();
+  });
+
+  it("of nothing but marks is sent as marks, and of nothing at all is refused", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    for (const words of ["```\n```", "# "]) {
+      expect(await platform.send(outbound(placeIn(dm), words), always())).toMatchObject({ state: "sent" });
+    }
+    expect((await fake.messages(dm)).map((message) => message.text)).toEqual(["```\n```", "#"]);
+    expect(await platform.send(outbound(placeIn(dm), " \n"), always())).toMatchObject({ state: "refused" });
+  });
+
+  it("refers to what it answers, also when that is gone, and not where that is turned off", async () => {
+    const { fake, platform, dm, ann } = await telegramScene();
+    const said = await fake.say(dm, ann, "hello");
+    for (const replyTo of [String(said), "999", "callback:press1"]) {
+      expect(await platform.send(outbound(placeIn(dm), "yes", { replyTo }), always())).toMatchObject({
+        state: "sent",
+      });
+    }
+    const quiet = telegram({ token: fake.token, apiRoot: fake.url, replyTo: "off" });
+    await quiet.send(outbound(placeIn(dm), "yes", { replyTo: String(said) }), always());
+    const answers = (await fake.messages(dm)).slice(1);
+    expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, undefined, undefined, undefined]);
+  });
+
+  it("goes into its topic, and into the chat when the topic is gone", async () => {
+    const { fake, platform } = await telegramScene();
+    const forum = await fake.openGroup({ title: "Riders", forum: true });
+    const topic = await fake.openTopic(forum, "Horses");
+    const place = placeIn(forum, { threadId: String(topic) });
+    await platform.send(outbound(place, "there"), always());
+    await platform.typing?.(place, always());
+    await fake.deleteTopic(forum, topic);
+    expect(await platform.send(outbound(place, "here"), always())).toMatchObject({ state: "sent" });
+    expect((await fake.messages(forum)).map((message) => [message.text, message.topic])).toEqual([
+      ["there", topic],
+      ["here", undefined],
+    ]);
+    const [typing] = await fake.calls("sendChatAction");
+    expect(typing?.payload).toMatchObject({ chat_id: forum, message_thread_id: topic, action: "typing" });
+  });
+});
+
+describe("files", () => {
+  it("go with their caption in one message: pictures as photos, anything else as documents", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await platform.send(withFiles(dm, "**a picture**", [{ bytes: bytes(1) }]), always());
+    const named = { bytes: bytes(2), mimeType: "text/csv", name: 'a/b; "c".csv' };
+    await platform.send(withFiles(dm, "", [named]), always());
+    await platform.send(
+      withFiles(dm, "", [{ bytes: bytes(3), mimeType: "image/svg+xml", name: "d.svg" }]),
+      always(),
+    );
+    const messages = await fake.messages(dm);
+    expect(messages).toMatchObject([
+      { text: "a picture", files: [{ kind: "photo", size: 3 }] },
+      { text: "", files: [{ kind: "document", name: "b; _c_.csv" }] },
+      { text: "", files: [{ kind: "document", name: "d.svg" }] },
+    ]);
+    expect(await fake.file(messages[0]?.files[0]?.id ?? "")).toEqual(bytes(1));
+  });
+
+  it("that Telegram does not take as a photo go as a document: too large, or of an odd shape", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await platform.send(withFiles(dm, "", [{ bytes: bytes(1, 10 * 1024 * 1024 + 1) }]), always());
+    await fake.failNext("sendPhoto", {
+      kind: "error",
+      code: 400,
+      description: "Bad Request: PHOTO_INVALID_DIMENSIONS",
+    });
+    await platform.send(withFiles(dm, "wide", [{ bytes: bytes(2) }]), always());
+    expect((await fake.messages(dm)).map(({ files }) => files[0]?.kind)).toEqual(["document", "document"]);
+  });
+
+  it("several are one album", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await platform.send(
+      withFiles(
+        dm,
+        "three",
+        [1, 2, 3].map((n) => ({ bytes: bytes(n) })),
+      ),
+      always(),
+    );
+    const messages = await fake.messages(dm);
+    expect(messages.map((message) => [message.text, message.files[0]?.kind])).toEqual([
+      ["three", "photo"],
+      ["", "photo"],
+      ["", "photo"],
+    ]);
+    expect(new Set(messages.map(({ album }) => album)).size).toBe(1);
+    expect(await fake.calls()).toHaveLength(1);
+    await platform.send(
+      withFiles(dm, "", [{ bytes: bytes(1) }, { bytes: bytes(2), mimeType: "text/csv" }]),
+      always(),
+    );
+    expect((await fake.messages(dm)).slice(3).map(({ files }) => files[0]?.kind)).toEqual([
+      "document",
+      "document",
+    ]);
+  });
+
+  it("with a long text follow it, and a further attempt goes on where the first has stopped", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const long = "word ".repeat(300).trim();
+    const out = withFiles(dm, long, [{ bytes: bytes(1) }], { buttons: [[{ label: "Yes", line: "/yes" }]] });
+    await fake.failNext("sendPhoto", { kind: "badGateway" });
+    // For whoever comes after a crash, a part may be there.
+    expect(await platform.send(out, always())).toMatchObject({ state: "unknown" });
+    expect(await platform.send(out, always())).toEqual({ state: "sent", messageId: "1" });
+    expect((await fake.messages(dm)).map((message) => [message.text, message.files.length])).toEqual([
+      [long, 0],
+      ["", 1],
+    ]);
+    // Sent as a whole, it can be sent as a whole again.
+    expect(await platform.send(out, always())).toEqual({ state: "sent", messageId: "3" });
+  });
+
+  it("of which nobody knows whether they arrived are sent with their text again", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const out = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
+    await fake.failNext("sendPhoto", { kind: "dropAfter" });
+    expect(await platform.send(out, always())).toMatchObject({ state: "unknown" });
+    // The gateway marks what it repeats, and the mark is in the text.
+    await platform.send(out, always());
+    expect((await fake.messages(dm)).map(({ files }) => files.length)).toEqual([0, 1, 0, 1]);
+  });
+
+  it("that are no longer stored are told of", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const out = withFiles(dm, "here", [{ bytes: bytes(1), name: "a.png" }], { blob: async () => undefined });
+    await platform.send(out, always());
+    expect((await fake.messages(dm))[0]?.text).toBe("here\n\n(The file a.png is no longer stored.)");
+  });
+});
+
+describe("what became of it", () => {
+  it.each([
+    [403, "Forbidden: bot was blocked by the user", "refused", "This person has blocked the bot."],
+    [403, "Forbidden: bot was kicked from the group chat", "refused", "The bot is no longer in this chat."],
+    [
+      400,
+      "Bad Request: chat not found",
+      "refused",
+      "Telegram knows no such chat, or the bot has never been in it.",
+    ],
+    [400, "Bad Request: something else", "refused", "Telegram said: Bad Request: something else"],
+    [500, "Internal Server Error", "not_sent", "Telegram said: Internal Server Error"],
+    [401, "Unauthorized", "not_sent", "Telegram does not accept the bot's token."],
+  ])("%i %s is %s", async (code, description, state, reason) => {
+    const { fake, platform, dm } = await telegramScene();
+    await fake.failNext("sendMessage", { kind: "error", code, description });
+    expect(await platform.send(outbound(placeIn(dm), "hello"), always())).toEqual({ state, reason });
+    expect(await fake.messages(dm)).toEqual([]);
+  });
+
+  it("a chat that is flooded asks to wait", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await fake.setFlood(5000);
+    await platform.send(outbound(placeIn(dm), "one"), always());
+    const second = await platform.send(outbound(placeIn(dm), "two"), always());
+    expect(second).toMatchObject({ state: "not_sent", retryAfterMs: 5000 });
+  });
+
+  it("a connection that is cut before or after is the same to us: unknown", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    for (const kind of ["cut", "dropAfter"] as const) {
+      await fake.failNext("sendMessage", { kind });
+      expect(await platform.send(outbound(placeIn(dm), kind), always())).toMatchObject({ state: "unknown" });
+    }
+    expect((await fake.messages(dm)).map((message) => message.text)).toEqual(["dropAfter"]);
+  });
+
+  it("a name that leads nowhere is not sent, and not told", async () => {
+    const platform = telegram({ token: "42:secret", apiRoot: "http://nowhere.invalid" });
+    const sent = await platform.send(outbound(placeIn(7), "hello"), always());
+    expect(sent).toMatchObject({ state: "not_sent" });
+    expect(JSON.stringify(sent)).not.toContain("secret");
+  });
+});
+
+describe("a message that was sent", () => {
+  it("is replaced with its buttons, and a change that is none is no failure", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const draft = outbound(placeIn(dm), "thinking", { buttons: [[{ label: "Stop", line: "/stop" }]] });
+    await platform.send(draft, always());
+    const done = { ...draft, parts: [text("**done**")], buttons: [] };
+    for (let time = 0; time < 2; time += 1) {
+      expect(await platform.edit?.(done, "1", always())).toEqual({ state: "sent", messageId: "1" });
+    }
+    expect(await fake.messages(dm)).toMatchObject([{ text: "done", edits: ["thinking"], buttons: [] }]);
+  });
+
+  it("cannot be replaced when it is gone or somebody else's, and its form may be refused", async () => {
+    const { fake, platform, dm, ann } = await telegramScene();
+    const theirs = await fake.say(dm, ann, "hello");
+    const out = outbound(placeIn(dm), "**new**");
+    expect(await platform.edit?.(out, String(theirs), always())).toEqual({ state: "gone" });
+    expect(await platform.edit?.(out, "callback:1", always())).toEqual({ state: "gone" });
+    const sent = await platform.send(outbound(placeIn(dm), "old"), always());
+    const id = sent.state === "sent" ? sent.messageId : "";
+    const description = "Bad Request: can't parse entities";
+    await fake.failNext("editMessageText", { kind: "error", code: 400, description });
+    expect(await platform.edit?.(out, id, always())).toEqual({ state: "sent", messageId: id });
+    expect((await fake.messages(dm)).at(-1)?.text).toBe("**new**");
+    await fake.remove(dm, Number(id));
+    expect(await platform.edit?.(out, id, always())).toEqual({ state: "gone" });
+  });
+
+  it("keeps its file when its caption is replaced", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const out = withFiles(dm, "old", [{ bytes: bytes(1) }]);
+    await platform.send(out, always());
+    const changed = { ...out, parts: [text("new"), ...out.parts.slice(1)] };
+    expect(await platform.edit?.(changed, "1", always())).toEqual({ state: "sent", messageId: "1" });
+    expect(await fake.messages(dm)).toMatchObject([{ text: "new", files: [{ kind: "photo" }] }]);
+  });
+});
+
+describe("the bot", () => {
+  it("offers its commands, those that Telegram has a place for", async () => {
+    const { fake, platform } = await telegramScene();
+    await platform.menu?.(
+      [
+        { name: "new", summary: "Start afresh" },
+        { name: "set-home", summary: "No such name there" },
+        { name: "long", summary: "x".repeat(400) },
+      ],
+      always(),
+    );
+    expect((await fake.commands()).map(({ command, description }) => [command, description.length])).toEqual([
+      ["new", 12],
+      ["long", 256],
+    ]);
+  });
+
+  it("shows drafts as often as Telegram allows", () => {
+    const platform = telegram({ token: "42:secret" });
+    expect([placeIn(7), placeIn(-7)].map((place) => platform.draftEveryMs?.(place))).toEqual([1100, 3100]);
+  });
+
+  it("is known by its token, before anybody is asked", () => {
+    expect(telegram({ token: "123:abc" }).account).toBe("123");
+    for (const token of ["", "abc", "123", "123:", "123:a b", " 123:abc"]) {
+      expect(() => telegram({ token })).toThrow(expect.objectContaining({ code: "invalid_config" }));
+    }
+    expect(() => telegram({ token: "1:secret", apiRoot: "nowhere" })).toThrow(/must begin with https/);
+  });
+
+  it("tells its name to whoever connects it, or why it cannot", async () => {
+    const { fake } = await telegramScene();
+    expect(await checkToken({ token: fake.token, apiRoot: `${fake.url}/` })).toEqual({
+      id: "42",
+      username: "fake_bot",
+    });
+    await expect(checkToken({ token: "42:wrong", apiRoot: fake.url })).rejects.toMatchObject({
+      code: "platform_refused",
+    });
+    await fake.failNext("getMe", { kind: "badGateway" });
+    await expect(checkToken({ token: fake.token, apiRoot: fake.url })).rejects.toMatchObject({
+      code: "platform_down",
+    });
+  });
+
+  it("says what to install when its library is missing", () => {
+    const missing = Object.assign(new Error("Cannot find module 'grammy'"), { code: "MODULE_NOT_FOUND" });
+    const load = (): never => {
+      throw missing;
+    };
+    expect(() => loadGrammy(load)).toThrow(
+      expect.objectContaining({
+        code: "invalid_config",
+        message: expect.stringContaining("npm install grammy"),
+      }),
+    );
+  });
+});

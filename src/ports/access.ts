@@ -1,0 +1,84 @@
+import type {
+  AccountName,
+  AskPairing,
+  CountGuess,
+  Grant,
+  GuessCounted,
+  KnownAccount,
+  Pairing,
+  PairingAsked,
+  Role,
+} from "../core/access.ts";
+import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Asker, PersonId } from "../core/owner.ts";
+import type { Refused } from "../core/refusal.ts";
+
+type Now = { readonly now: number };
+
+/** Who may speak here, and who answers an agent's questions. */
+export interface AccessSteps {
+  /** A code is stored by its hash. Whoever asks again in time gets none. */
+  askPairing(input: AskPairing): Promise<PairingAsked>;
+  /** Whoever guesses too often is locked out. Counted before it is compared; `clearGuesses` after the right one. */
+  countGuess(input: CountGuess): Promise<GuessCounted>;
+  clearGuesses(input: { readonly name: string }): Promise<void>;
+  /** The code is used: whoever asked is a member, or the account belongs to the code's person. */
+  usePairing(
+    input: { readonly pairing: number; readonly account?: AccountName } & Now,
+  ): Promise<{ readonly person: PersonId; readonly account: AccountName } | Refused>;
+  /**
+   * The account belongs to the person from now on. If no other account belonged to its former person, their sessions
+   * and conversations move along, with their role and what they have allowed; a title that is taken gets its lineage's
+   * next number. Else, and always when it was the owner's, the former person keeps all that, and the account's chats go
+   * on in new sessions. Refused while an answer is written there.
+   */
+  link(
+    input: { readonly account: AccountName; readonly person: PersonId } & Now,
+  ): Promise<KnownAccount | Refused>;
+  /** The person has the role, or none any more. The owner's cannot be taken. */
+  grant(
+    input: { readonly person: PersonId; readonly role: Exclude<Role, "owner"> | undefined } & Now,
+  ): Promise<boolean>;
+  /**
+   * The agent's question is a row before anybody is asked. Refused under an old fence. The conversation's person may
+   * answer; where several share it, whoever sent the turn's last input; the owner, if that one has no name.
+   */
+  askApproval(
+    input: {
+      readonly turn: number;
+      readonly fence: number;
+      readonly request: ApprovalRequest;
+      readonly deadline: number;
+    } & Now,
+  ): Promise<Approval | Refused>;
+  /**
+   * Answered once, in time, by the one who may. `session` and `always` are kept for the request's pattern. Refused: to
+   * anyone else and the second time, then with the first `answer` in the details, `not_allowed`; too late, `expired`.
+   */
+  answerApproval(
+    input: {
+      readonly person: PersonId;
+      readonly approval: number;
+      readonly answer: ApprovalAnswer | "expired";
+    } & Now,
+  ): Promise<Approval | Refused>;
+}
+
+export interface AccessReads {
+  account(input: AccountName): Promise<KnownAccount | undefined>;
+  grants(): Promise<readonly Grant[]>;
+  /** Codes that are still good, oldest first. */
+  pairings(input: { readonly platform?: string } & Now): Promise<readonly Pairing[]>;
+  /** What waits for an answer, oldest first, of a person; in one conversation, or anywhere. */
+  approvals(input: {
+    readonly person: PersonId;
+    readonly conversation?: number;
+  }): Promise<readonly Approval[]>;
+  approval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
+  /** Whether the person has allowed this before, for the session or always. */
+  isAllowed(input: {
+    readonly person: PersonId;
+    readonly session: string;
+    readonly pattern: string;
+  }): Promise<boolean>;
+}

@@ -1,0 +1,33 @@
+import type { Delivery, Enqueue, Settle } from "../core/delivery.ts";
+import type { Refused } from "../core/refusal.ts";
+import type { BeginDraft, LeftLine, NoteDraft } from "../core/turn.ts";
+
+/** The steps of what leaves for a platform. */
+export interface OutboxSteps {
+  /** The attempt is counted before it is made. `undefined` unless it waits: somebody else may have begun it. */
+  beginDelivery(input: {
+    readonly delivery: number;
+    readonly runner: string;
+    readonly now: number;
+  }): Promise<Delivery | undefined>;
+  /** The attempt's outcome is known; a sent delivery is never sent again. */
+  settle(input: Settle): Promise<Delivery | Refused>;
+  /** Deliveries that no turn has made; what they answer is done in the same commit. */
+  enqueue(input: Enqueue): Promise<{ readonly deliveries: readonly Delivery[] }>;
+  /** A draft of a running turn's answer is about to be shown: one a turn. */
+  beginDraft(input: BeginDraft): Promise<Delivery | Refused>;
+  noteDraft(input: NoteDraft): Promise<void>;
+}
+
+export interface OutboxReads {
+  /** What waits, in order, of one platform or of all. */
+  deliveries(input: {
+    readonly dueAt: number;
+    readonly limit: number;
+    readonly platform?: string;
+  }): Promise<readonly Delivery[]>;
+  /** What a runner that is gone had begun to send, in order. Drafts are their turns' matter. */
+  leftDeliveries(input: { readonly platform: string; readonly now: number }): Promise<readonly Delivery[]>;
+  /** Lines that a runner which is gone has accepted and not answered, in order. */
+  leftLines(input: { readonly platform: string; readonly now: number }): Promise<readonly LeftLine[]>;
+}

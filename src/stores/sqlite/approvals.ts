@@ -1,0 +1,167 @@
+import type { Approval, ApprovalAnswer, ApprovalRequest } from "../../core/approval.ts";
+import { participantOf } from "../../core/identity.ts";
+import { type Asker, chatOf, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import type { Source } from "../../core/source.ts";
+import { account } from "./access.ts";
+import type { Db } from "./connection.ts";
+import type { ConversationRow } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+export interface ApprovalRow {
+  n: number;
+  session: number;
+  session_id: string;
+  conversation: number;
+  person: string;
+  turn: number;
+  target: string;
+  request: string;
+  asked_at: number;
+  deadline: number;
+  answer: ApprovalAnswer | "expired" | null;
+  answered_at: number | null;
+}
+
+const SELECT = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
+
+export function askApproval(
+  db: Db,
+  input: { turn: number; fence: number; request: ApprovalRequest; deadline: number; now: number },
+): Approval | Refused {
+  const turn = db.get<{
+    session: number;
+    conversation: number;
+    state: string;
+    fence: number;
+    target: string;
+  }>(sql.turnToFinish, input.turn);
+  if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
+    return refuse("stale_fence", "This turn was finished or taken over by another runner; nobody was asked.");
+  }
+  const { lastInsertRowid } = db.run(
+    `insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    turn.session,
+    turn.conversation,
+    whoMayAnswer(db, turn.conversation, JSON.parse(turn.target) as Source),
+    input.turn,
+    turn.target,
+    JSON.stringify(input.request),
+    input.now,
+    input.deadline,
+  );
+  return toApproval(present(db, lastInsertRowid));
+}
+
+/** Where several people share a conversation, whoever spoke last to begin the turn. Who speaks without a name cannot. */
+function whoMayAnswer(db: Db, conversation: number, target: Source): PersonId {
+  const own = db.get<ConversationRow>(sql.conversationByNumber, conversation)?.person;
+  if (own !== null && own !== undefined) return own;
+  const { id, altId } = participantOf(target) ?? {};
+  const known = account(db, {
+    platform: target.platform,
+    ...(id !== undefined && { userId: id }),
+    ...(altId !== undefined && { altId }),
+  });
+  return known?.person ?? OWNER;
+}
+
+export function answerApproval(
+  db: Db,
+  input: { person: PersonId; approval: number; answer: ApprovalAnswer | "expired"; now: number },
+): Approval | Refused {
+  const { now } = input;
+  const row = rowOf(db, input.approval);
+  if (row === undefined) return refuse("not_found", "There is no such question.");
+  if (row.person !== input.person)
+    return refuse("not_allowed", "Only the person who was asked may answer this.");
+  if (row.answer === "expired") return tooLate();
+  if (row.answer !== null) {
+    return refuse("not_allowed", `This was answered already: ${row.answer}.`, {
+      answer: row.answer,
+      answeredAt: row.answered_at,
+    });
+  }
+  const isLate = now > row.deadline && input.answer !== "expired";
+  const answer = isLate ? "expired" : input.answer;
+  db.run("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
+  if (isLate) return tooLate();
+  const { pattern } = JSON.parse(row.request) as ApprovalRequest;
+  if (pattern !== undefined && (answer === "session" || answer === "always")) {
+    db.run(
+      "insert or ignore into allowed (person, pattern, session, at) values (?, ?, ?, ?)",
+      row.person,
+      pattern,
+      answer === "session" ? row.session : 0,
+      now,
+    );
+  }
+  return toApproval({ ...row, answer, answered_at: now });
+}
+
+function tooLate(): Refused {
+  return refuse(
+    "expired",
+    "The answer comes too late: it counted as no. Ask again for what is still wanted.",
+    {
+      answer: "expired",
+    },
+  );
+}
+
+export function approvals(db: Db, input: { person: PersonId; conversation?: number }): Approval[] {
+  return db
+    .all<ApprovalRow>(`${SELECT} where a.person = ? and a.answer is null order by a.n`, input.person)
+    .filter(({ conversation }) => input.conversation === undefined || conversation === input.conversation)
+    .map(toApproval);
+}
+
+/** Asked in a chat, everyone there reads it: it must have been asked there. */
+export function approval(db: Db, input: { asker: Asker; approval: number }): Approval | undefined {
+  const { asker } = input;
+  const row = rowOf(db, input.approval);
+  if (row === undefined) return undefined;
+  if (!isEveryone(asker)) {
+    if (row.person !== asker.person) return undefined;
+    if (asker.chat !== undefined && asker.chat !== chatOf(JSON.parse(row.target) as Source)) return undefined;
+  }
+  return toApproval(row);
+}
+
+export function isAllowed(db: Db, input: { person: PersonId; session: string; pattern: string }): boolean {
+  return (
+    db.get(
+      `select 1 from allowed where person = ? and pattern = ?
+         and (session = 0 or session = (select n from sessions where id = ?))`,
+      input.person,
+      input.pattern,
+      input.session,
+    ) !== undefined
+  );
+}
+
+function rowOf(db: Db, n: number): ApprovalRow | undefined {
+  return db.get<ApprovalRow>(`${SELECT} where a.n = ?`, n);
+}
+
+function present(db: Db, n: number): ApprovalRow {
+  const row = rowOf(db, n);
+  if (row === undefined) throw new Error(`approval ${n} is gone though it was just asked`);
+  return row;
+}
+
+export function toApproval(row: ApprovalRow): Approval {
+  return {
+    number: row.n,
+    session: row.session_id,
+    conversation: row.conversation,
+    person: row.person,
+    target: JSON.parse(row.target) as Source,
+    request: JSON.parse(row.request) as ApprovalRequest,
+    askedAt: row.asked_at,
+    deadline: row.deadline,
+    ...(row.answer !== null && { answer: row.answer }),
+    ...(row.answered_at !== null && { answeredAt: row.answered_at }),
+  };
+}

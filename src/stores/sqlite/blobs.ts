@@ -1,0 +1,47 @@
+import type { NewMessage } from "../../core/message.ts";
+import type { Db } from "./connection.ts";
+import { messageId, SEQ_BITS } from "./rows.ts";
+import * as sql from "./sql.ts";
+
+/** In blob_uses.session: needed by a delivery that belongs to none. */
+export const NO_SESSION = 0;
+
+/** The bytes that a message names. */
+export function blobsOf({ parts }: Pick<NewMessage, "parts">): string[] {
+  return parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : []));
+}
+
+/** Bytes stay for as long as a message that is said, shown or waiting names them, or a delivery on its way. */
+export function releaseBlob(db: Db, hash: string): void {
+  for (const { session } of db.all<{ session: number }>(
+    "select session from blob_uses where hash = ?",
+    hash,
+  )) {
+    if (!needs(db, session, hash))
+      db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
+  }
+  db.run(sql.deleteUnusedBlob, hash);
+}
+
+function needs(db: Db, session: number, hash: string): boolean {
+  const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
+  const named = [session, ...shown.map(([n]) => n as number)].some(
+    (n) =>
+      db.get(
+        "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
+        messageId(n, 1),
+        messageId(n, SEQ_BITS - 1),
+        hash,
+      ) !== undefined,
+  );
+  return (
+    named ||
+    db.get(sql.deliveredWith, hash, hash) !== undefined ||
+    db.get(
+      `select 1 from inbox i join conversations c on c.n = i.conversation
+       where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,
+      session,
+      hash,
+    ) !== undefined
+  );
+}

@@ -1,0 +1,63 @@
+import type { Db } from "./connection.ts";
+import { signIfLast } from "./signing.ts";
+
+interface Part {
+  /** The first rows that may go, at most so many. */
+  readonly find: string;
+  readonly drop: string;
+  /** What must be kept of rows before any of them is gone. */
+  keep?(db: Db, row: Row): void;
+}
+
+type Row = { readonly n: number | string; readonly turn?: number | null; readonly seq?: number | null };
+
+/**
+ * In this order: the rows of inputs go before the turns that tell who said them. Rows that wait, run or were left
+ * unanswered stay, however old.
+ */
+const PARTS: readonly Part[] = [
+  {
+    find: "select n from deliveries where settled_at is not null and settled_at < ? order by settled_at limit ?",
+    drop: "delete from deliveries where n = ?",
+  },
+  {
+    find: "select n, turn, seq from inbox where at < ? and state not in (0, 1, 4) order by at, n limit ?",
+    drop: "delete from inbox where n = ?",
+    keep: (db, { n, turn, seq }) => {
+      if (typeof turn === "number" && typeof seq === "number") signIfLast(db, { n: Number(n), turn, seq });
+    },
+  },
+  {
+    find: "select n from turns where ended_at is not null and ended_at < ? order by ended_at limit ?",
+    drop: "delete from turns where n = ?",
+  },
+  {
+    find: "select n from pairings where expires_at < ? limit ?",
+    drop: "delete from pairings where n = ?",
+  },
+  {
+    find: "select name as n from guesses where max(at, locked_until) < ? limit ?",
+    drop: "delete from guesses where name = ?",
+  },
+  {
+    find: "select n from approvals where answered_at is not null and answered_at < ? order by answered_at limit ?",
+    drop: "delete from approvals where n = ?",
+  },
+  {
+    find: "select n from approvals where answer is null and deadline < ? limit ?",
+    drop: "delete from approvals where n = ?",
+  },
+];
+
+export function clear(db: Db, { before, limit }: { before: number; limit: number }): { more: boolean } {
+  let left = limit;
+  for (const { find, drop, keep } of PARTS) {
+    const found = db.all<Row>(find, before, left + 1);
+    const goes = found.slice(0, left);
+    if (keep !== undefined) for (const row of goes) keep(db, row);
+    for (const { n } of goes) db.run(drop, n);
+    left -= goes.length;
+    if (found.length > goes.length) return { more: true };
+  }
+  return { more: false };
+}

@@ -1,0 +1,23 @@
+import type { CountGuess, GuessCounted } from "../../core/access.ts";
+import type { Db } from "./connection.ts";
+
+/** The last one that may be made also begins the wait; whoever guessed right is let off it by `clearGuesses`. */
+export function countGuess(db: Db, { name, most, lockMs, now }: CountGuess): GuessCounted {
+  const row = db.get<{ count: number; locked_until: number }>("select * from guesses where name = ?", name);
+  if (row !== undefined && row.locked_until > now) return { allowed: false, until: row.locked_until };
+  // A wait that is over has cleared the slate.
+  const count = row === undefined || row.locked_until > 0 ? 1 : row.count + 1;
+  db.run(
+    `insert into guesses (name, count, locked_until, at) values (?, ?, ?, ?) on conflict (name)
+     do update set count = excluded.count, locked_until = excluded.locked_until, at = excluded.at`,
+    name,
+    count,
+    count >= most ? now + lockMs : 0,
+    now,
+  );
+  return { allowed: true };
+}
+
+export function clearGuesses(db: Db, { name }: { name: string }): void {
+  db.run("delete from guesses where name = ?", name);
+}

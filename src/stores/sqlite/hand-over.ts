@@ -1,0 +1,45 @@
+import { OWNER, type PersonId } from "../../core/owner.ts";
+import { nextInLineage } from "../../core/titles.ts";
+import type { Db } from "./connection.ts";
+
+/** Everything of one person becomes the other's, unless an account still says who they are. */
+export function handOver(db: Db, from: PersonId, to: PersonId): void {
+  // The owner is also at the terminal, without any account.
+  if (from === OWNER || db.get("select 1 from accounts where person = ?", from) !== undefined) return;
+  renameTaken(db, from, to);
+  db.run("update sessions set owner = ? where owner = ?", to, from);
+  db.run("update conversations set person = ? where person = ?", to, from);
+  db.run(
+    `update people set (role, role_since) = (select role, role_since from people where id = ?)
+     where id = ? and role is null and id <> ?`,
+    from,
+    to,
+    OWNER,
+  );
+  db.run("update approvals set person = ? where person = ?", to, from);
+  db.run("update pairings set person = ? where person = ?", to, from);
+  db.run(
+    "insert or ignore into allowed select ?, pattern, session, at from allowed where person = ?",
+    to,
+    from,
+  );
+  db.run("delete from allowed where person = ?", from);
+  db.run("delete from people where id = ?", from);
+}
+
+/** Titles are unique per owner: one that both used gets its lineage's next number where it arrives. */
+function renameTaken(db: Db, from: PersonId, to: PersonId): void {
+  const titled = db.all<{ n: number; owner: string; title: string }>(
+    "select n, owner, title from sessions where owner in (?, ?) and title is not null order by n",
+    from,
+    to,
+  );
+  const there = new Set(titled.filter(({ owner }) => owner === to).map(({ title }) => title));
+  const all = titled.map(({ title }) => title);
+  for (const { n, owner, title } of titled) {
+    if (owner !== from || !there.has(title)) continue;
+    const next = nextInLineage(title, all);
+    if (next !== undefined) all.push(next);
+    db.run("update sessions set title = ? where n = ?", next ?? null, n);
+  }
+}

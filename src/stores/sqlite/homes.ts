@@ -1,0 +1,18 @@
+import type { HomeChannel } from "../../core/session-context.ts";
+import type { Db } from "./connection.ts";
+
+export function setHome(db: Db, { home, now }: { home: HomeChannel; now: number }): void {
+  db.run(
+    `insert into homes (platform, home, at) values (?, ?, ?)
+     on conflict (platform) do update set home = excluded.home, at = excluded.at`,
+    home.platform,
+    JSON.stringify(home),
+    now,
+  );
+}
+
+export function homes(db: Db): HomeChannel[] {
+  return db
+    .all<{ home: string }>("select home from homes order by platform")
+    .map(({ home }) => JSON.parse(home) as HomeChannel);
+}

@@ -1,0 +1,74 @@
+import { PostriderError } from "../../core/errors.ts";
+import type { Source } from "../../core/source.ts";
+import type { ArrivalState } from "../../core/surroundings.ts";
+import type { Cursor } from "../../core/turn.ts";
+import type { Db } from "./connection.ts";
+import * as sql from "./sql.ts";
+
+/** inbox.state, by its number. */
+export const INBOX_STATES: readonly ArrivalState[] = [
+  "waiting",
+  "running",
+  "done",
+  "cancelled",
+  "unanswered",
+  "refused",
+];
+
+export interface Arriving {
+  readonly profile: string;
+  readonly source: Pick<Source, "platform" | "chatId">;
+  readonly messageId: string;
+  readonly cursor?: Cursor;
+  readonly now: number;
+}
+
+/** The row of what has arrived before under this name. The cursor moves in any case. */
+export function seenBefore(db: Db, input: Arriving): number | undefined {
+  const { profile, source, messageId } = input;
+  if (messageId === "") {
+    // Without a name of its own every message would be a duplicate of the first.
+    throw new PostriderError("invalid_input", "A message needs the id its platform gave it.", {
+      details: { field: "messageId" },
+    });
+  }
+  const seen = db.get<{ n: number }>(sql.inboxOnce, profile, source.platform, source.chatId, messageId);
+  moveCursor(db, input);
+  return seen?.n;
+}
+
+export function moveCursor(db: Db, { cursor, now }: Pick<Arriving, "cursor" | "now">): void {
+  if (cursor !== undefined) db.run(sql.setCursor, cursor.name, cursor.value, now);
+}
+
+export interface InboxColumns {
+  readonly conversation: number;
+  readonly state: ArrivalState;
+  readonly runner?: string | undefined;
+  readonly message?: string;
+  readonly source?: string;
+  readonly turn?: number;
+  readonly seq?: number;
+}
+
+export function insertInbox(
+  db: Db,
+  { profile, source, messageId, now }: Arriving,
+  row: InboxColumns,
+): number {
+  return db.run(
+    sql.insertInbox,
+    profile,
+    source.platform,
+    source.chatId,
+    messageId,
+    row.conversation,
+    now,
+    INBOX_STATES.indexOf(row.state),
+    row.runner ?? null,
+    row.message ?? null,
+    row.source ?? null,
+    row.turn ?? null,
+    row.seq ?? null,
+  ).lastInsertRowid;
+}

@@ -1,0 +1,105 @@
+import type { AccountName, KnownAccount } from "../../core/access.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { OWNER, type PersonId } from "../../core/owner.ts";
+import { type Refused, refuse } from "../../core/refusal.ts";
+import { account as knownAccount } from "./access.ts";
+import { type AccountRow, ensurePerson, resolveAccount } from "./accounts.ts";
+import type { Db } from "./connection.ts";
+import { handOver } from "./hand-over.ts";
+import { speaks } from "./person-rows.ts";
+import { createSession, decide, ownerOf, point, sessionRow } from "./routing.ts";
+import type { ConversationRow } from "./rows.ts";
+import { sourceOf } from "./switching.ts";
+
+/**
+ * An account changes hands. Whoever has no other way to be here moves along with everything; else the former person
+ * keeps their sessions, and the chats of this account go on in new ones: its new person must not read theirs.
+ */
+export function link(
+  db: Db,
+  input: { account: AccountName; person: PersonId; now: number },
+): KnownAccount | Refused {
+  const { person, now } = input;
+  if (person === OWNER) ensurePerson(db, OWNER, now);
+  else if (db.get("select 1 from people where id = ?", person) === undefined)
+    return refuse("not_found", "There is no such person.", { field: "person" });
+  const row = accountNamed(db, input.account, person, now);
+  if (row.person !== person) {
+    const refused = move(db, row, person, now);
+    if (refused !== undefined) return refused;
+  }
+  return knownAccount(db, input.account) ?? { person };
+}
+
+function accountNamed(db: Db, name: AccountName, person: PersonId, now: number): AccountRow {
+  const { platform, userId, altId } = name;
+  const chatId = userId ?? altId;
+  if (chatId === undefined) {
+    throw new PostriderError("invalid_input", "An account needs an id on its platform.", {
+      details: { field: "account" },
+    });
+  }
+  const source = {
+    platform,
+    chatType: "dm",
+    chatId,
+    ...(name.name !== undefined && { userName: name.name }),
+  };
+  const ids = { ...(userId !== undefined && { id: userId }), ...(altId !== undefined && { altId }) };
+  return resolveAccount(db, source, ids, person, now);
+}
+
+function move(db: Db, account: AccountRow, person: PersonId, now: number): Refused | undefined {
+  const former = account.person;
+  const others = db
+    .all<AccountRow>("select * from accounts where person = ?", former)
+    .filter(({ n }) => n !== account.n);
+  const movesAlong = former !== OWNER && others.length === 0;
+  const theirs = db.all<ConversationRow>("select * from conversations where person = ?", former);
+  const affected = movesAlong ? theirs : theirs.filter(spokenBy(db, account, others));
+  const numbers = new Set(affected.map(({ n }) => n));
+  const running = db.all<{ conversation: number }>("select conversation from turns where state = 'running'");
+  if (running.some(({ conversation }) => numbers.has(conversation)))
+    return refuse(
+      "session_busy",
+      "An answer to this account is being written. Stop it or wait for it first.",
+    );
+  db.run("update accounts set person = ? where n = ?", person, account.n);
+  if (movesAlong) handOver(db, former, person);
+  else for (const conversation of affected) beginAnew(db, conversation, person, now);
+  return undefined;
+}
+
+/** Which of a person's chats are this account's. Where it is the only one on its platform, all that are there. */
+function spokenBy(
+  db: Db,
+  account: AccountRow,
+  others: readonly AccountRow[],
+): (conversation: ConversationRow) => boolean {
+  const isOnly = others.every(({ platform }) => platform !== account.platform);
+  const isTheirs = speaks([account]);
+  return (row) => {
+    if (row.platform !== account.platform) return false;
+    if (row.account > 0) return row.account === account.n;
+    return (
+      isOnly ||
+      row.chat_id === account.user_id ||
+      row.chat_id === account.alt_id ||
+      isTheirs(sessionRow(db, row.session).origin)
+    );
+  };
+}
+
+function beginAnew(db: Db, conversation: ConversationRow, person: PersonId, now: number): void {
+  const { n, profile, active_at } = conversation;
+  const left = sessionRow(db, conversation.session);
+  const source = sourceOf(conversation);
+  db.run("update conversations set person = ? where n = ?", person, n);
+  const session = createSession(
+    db,
+    { id: crypto.randomUUID(), kind: left.kind },
+    { profile, owner: ownerOf(source, person), now, source },
+  );
+  point(db, conversation, session, "switch", active_at);
+  decide(db, n, now, "new", { reason: "its account changed hands", from: left.id, to: session.id });
+}

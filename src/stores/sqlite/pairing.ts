@@ -1,0 +1,146 @@
+import type { AccountName, AskPairing, Pairing, PairingAsked } from "../../core/access.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { participantOf } from "../../core/identity.ts";
+import type { PersonId } from "../../core/owner.ts";
+import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
+import type { Source } from "../../core/source.ts";
+import { accountName, grant } from "./access.ts";
+import { resolveAccount } from "./accounts.ts";
+import type { Db } from "./connection.ts";
+import { link } from "./linking.ts";
+
+interface PairingRow {
+  n: number;
+  platform: string;
+  user_id: string | null;
+  asker: string | null;
+  person: string | null;
+  salt: string;
+  hash: string;
+  asked_at: number;
+  expires_at: number;
+}
+
+export function askPairing(db: Db, input: AskPairing): PairingAsked {
+  const { platform, asker, person, now } = input;
+  if (asker === undefined && person === undefined) {
+    throw new PostriderError("invalid_input", "A code needs someone who asks or a person to link to.", {
+      details: { field: "asker" },
+    });
+  }
+  const ids = asker === undefined ? [] : idsOf(asker);
+  if (ids.length > 0) {
+    const marks = ids.map(() => "?").join(", ");
+    const last = db.get<{ at: number | null }>(
+      `select max(asked_at) as at from pairings where platform = ? and user_id in (${marks})`,
+      platform,
+      ...ids,
+    );
+    const until = (last?.at ?? Number.NEGATIVE_INFINITY) + input.everyMs;
+    if (until > now) return { state: "too_soon", until };
+    const others = db.get<{ n: number }>(
+      `select count(*) as n from pairings
+       where platform = ? and asker is not null and expires_at > ? and user_id not in (${marks})`,
+      platform,
+      now,
+      ...ids,
+    );
+    if ((others?.n ?? 0) >= input.mostPending) return { state: "too_many" };
+    db.run(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
+  }
+  const { lastInsertRowid } = db.run(
+    `insert into pairings (platform, user_id, asker, person, salt, hash, asked_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    platform,
+    ids[0] ?? null,
+    asker === undefined ? null : JSON.stringify(asker),
+    person ?? null,
+    input.salt,
+    input.hash,
+    now,
+    input.expiresAt,
+  );
+  return { state: "asked", number: lastInsertRowid };
+}
+
+/** Whoever writes without an id is known by the direct chat. */
+function idsOf({ userId, userIdAlt, chatId }: Source): string[] {
+  const ids = [userId, userIdAlt].filter((id) => id !== undefined);
+  return ids.length > 0 ? ids : [chatId];
+}
+
+export function usePairing(
+  db: Db,
+  input: { pairing: number; account?: AccountName; now: number },
+): { person: PersonId; account: AccountName } | Refused {
+  const { pairing, now } = input;
+  const row = db.get<PairingRow>("select * from pairings where n = ?", pairing);
+  if (row === undefined) return refuse("not_found", "There is no such code.");
+  if (row.expires_at <= now) return refuse("expired", "That code has expired. Ask for a new one.");
+  const asker = row.asker === null ? undefined : (JSON.parse(row.asker) as Source);
+  const used = row.person === null ? admit(db, asker, now) : linkTo(db, row.person, asker, input);
+  if (!isRefused(used)) db.run("delete from pairings where n = ?", pairing);
+  return used;
+}
+
+/** Whoever asked may speak from now on. */
+function admit(
+  db: Db,
+  asker: Source | undefined,
+  now: number,
+): { person: PersonId; account: AccountName } | Refused {
+  if (asker === undefined) return refuse("not_found", "There is no such code.");
+  const known = resolveAccount(db, asker, participantOf(asker) ?? { id: asker.chatId }, undefined, now);
+  grant(db, { person: known.person, role: "member", now });
+  return { person: known.person, account: named(accountName(known), asker.userName) };
+}
+
+function linkTo(
+  db: Db,
+  person: PersonId,
+  asker: Source | undefined,
+  input: { account?: AccountName; now: number },
+): { person: PersonId; account: AccountName } | Refused {
+  const account = input.account ?? (asker && nameOf(asker));
+  if (account === undefined)
+    return refuse("invalid_input", "This code links an account. Say which one.", { field: "account" });
+  const linked = link(db, { account, person, now: input.now });
+  return isRefused(linked) ? linked : { person, account };
+}
+
+function nameOf({ platform, userId, userIdAlt, userName, chatId }: Source): AccountName {
+  const id = userId ?? (userIdAlt === undefined ? chatId : undefined);
+  return named(
+    {
+      platform,
+      ...(id !== undefined && { userId: id }),
+      ...(userIdAlt !== undefined && { altId: userIdAlt }),
+    },
+    userName,
+  );
+}
+
+function named(account: AccountName, name: string | undefined): AccountName {
+  return name === undefined ? account : { ...account, name };
+}
+
+export function pairings(db: Db, input: { platform?: string; now: number }): Pairing[] {
+  const rows =
+    input.platform === undefined
+      ? db.all<PairingRow>("select * from pairings where expires_at > ? order by n", input.now)
+      : db.all<PairingRow>(
+          "select * from pairings where expires_at > ? and platform = ? order by n",
+          input.now,
+          input.platform,
+        );
+  return rows.map((row) => ({
+    number: row.n,
+    platform: row.platform,
+    ...(row.asker !== null && { asker: JSON.parse(row.asker) as Source }),
+    ...(row.person !== null && { person: row.person }),
+    salt: row.salt,
+    hash: row.hash,
+    askedAt: row.asked_at,
+    expiresAt: row.expires_at,
+  }));
+}

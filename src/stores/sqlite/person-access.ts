@@ -1,0 +1,83 @@
+import type { Approval } from "../../core/approval.ts";
+import { OWNER, type PersonId } from "../../core/owner.ts";
+import type { PersonAccess } from "../../core/person.ts";
+import type { HomeChannel } from "../../core/session-context.ts";
+import type { Source } from "../../core/source.ts";
+import { type ApprovalRow, toApproval } from "./approvals.ts";
+import type { Db } from "./connection.ts";
+import { accountsOf, speaks } from "./person-rows.ts";
+
+/** What a person may do here, was asked and has allowed: one place for showing it and for erasing it. */
+export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
+  const row = db.get<{ role: "member" | null }>("select role from people where id = ?", person);
+  const role = person === OWNER ? "owner" : row?.role;
+  return {
+    ...(role !== null && role !== undefined && { role }),
+    // Without salt and hash: a code is a secret of whoever got it, and these are what it is known by.
+    pairings: pairingsOf(db, person).map(({ platform, asker, asked_at, expires_at }) => ({
+      platform,
+      ...(asker !== null && { asker: JSON.parse(asker) as Source }),
+      askedAt: asked_at,
+      expiresAt: expires_at,
+    })),
+    approvals: approvalsOf(db, person),
+    allowed: db
+      .all<{ pattern: string; session: string | null; at: number }>(
+        `select a.pattern, s.id as session, a.at from allowed a left join sessions s on s.n = a.session
+         where a.person = ? order by a.at, a.pattern`,
+        person,
+      )
+      .map(({ pattern, session, at }) => ({ pattern, at, ...(session !== null && { session }) })),
+  };
+}
+
+export function eraseAccess(db: Db, person: PersonId): void {
+  for (const { n } of pairingsOf(db, person)) db.run("delete from pairings where n = ?", n);
+  for (const { number } of approvalsOf(db, person)) db.run("delete from approvals where n = ?", number);
+  db.run("delete from allowed where person = ?", person);
+  const ids = accountsOf(db, person).flatMap(({ platform, user_id, alt_id }) =>
+    [user_id, alt_id].filter((id) => id !== null).map((id) => ({ platform, id })),
+  );
+  for (const { platform, id } of ids) {
+    // Alone, or after what was guessed at.
+    const name = `${platform}:${id}`;
+    db.run(
+      "delete from guesses where name = ? or substr(name, -length(?)) = ?",
+      name,
+      `:${name}`,
+      `:${name}`,
+    );
+  }
+  for (const { platform, home } of db.all<{ platform: string; home: string }>("select * from homes")) {
+    const { chatId } = JSON.parse(home) as HomeChannel;
+    if (ids.some((one) => one.platform === platform && one.id === chatId))
+      db.run("delete from homes where platform = ?", platform);
+  }
+}
+
+interface PairingRow {
+  n: number;
+  platform: string;
+  asker: string | null;
+  person: string | null;
+  asked_at: number;
+  expires_at: number;
+}
+
+function pairingsOf(db: Db, person: PersonId): PairingRow[] {
+  const isTheirs = speaks(accountsOf(db, person));
+  return db
+    .all<PairingRow>("select * from pairings order by n")
+    .filter((row) => row.person === person || isTheirs(row.asker));
+}
+
+/** Asked of them, or because of what they said. */
+function approvalsOf(db: Db, person: PersonId): Approval[] {
+  const isTheirs = speaks(accountsOf(db, person));
+  return db
+    .all<ApprovalRow>(
+      "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n",
+    )
+    .filter((row) => row.person === person || isTheirs(row.target))
+    .map(toApproval);
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { Turn } from "../core/turn.ts";
+import {
+  ANN,
+  assertRefused,
+  EVERYONE,
+  GROUP,
+  inGroup,
+  MINUTE,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+  TOGETHER,
+} from "./scene.ts";
+
+const REQUEST: ApprovalRequest = { title: "Remove a folder", detail: "rm -r build", pattern: "rm -r *" };
+const DEADLINE = T0 + MINUTE;
+
+/** An agent's questions: asked once, answered once, by the one who may. */
+export function approvalRules({ describe }: TestApi, rule: Rule): void {
+  describe("an agent's question", () => {
+    rule("is there until it is answered, also after a restart", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      const asked = unrefused(await ask(scene, turn));
+      const { owner: person } = await scene.get(turn.session);
+      assert.deepEqual(asked, {
+        number: asked.number,
+        session: turn.session,
+        conversation: turn.conversation,
+        person,
+        target: ANN,
+        request: REQUEST,
+        askedAt: T0,
+        deadline: DEADLINE,
+      });
+      await scene.reopen();
+      const { store } = scene;
+      const second = unrefused(await ask(scene, turn, { title: "And another" }));
+      assert.deepEqual(await store.approvals({ person }), [asked, second]);
+      assert.deepEqual(await store.approvals({ person, conversation: turn.conversation }), [asked, second]);
+      assert.deepEqual(await store.approvals({ person, conversation: turn.conversation + 1 }), []);
+      assert.deepEqual(await store.approvals({ person: "p_nobody" }), []);
+      const answered = unrefused(await answer(scene, person, asked.number, "once", T0 + 5));
+      assert.deepEqual(answered, { ...asked, answer: "once", answeredAt: T0 + 5 });
+      assert.deepEqual(await store.approvals({ person }), [second]);
+      assert.deepEqual(await store.approval({ asker: { person }, approval: asked.number }), answered);
+    });
+
+    rule("cannot be asked by a turn that was taken over or is finished", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      assertRefused(await ask(scene, { ...turn, fence: turn.fence - 1 }), "stale_fence");
+      await scene.finish(turn, "done");
+      assertRefused(await ask(scene, turn), "stale_fence");
+      assertRefused(await ask(scene, { ...turn, number: 4711 }), "stale_fence");
+    });
+
+    rule("is answered once, and the second one learns the first answer", async (scene) => {
+      const { person, number } = await question(scene);
+      unrefused(await answer(scene, person, number, "deny"));
+      const refused = assertRefused(await answer(scene, person, number, "always"), "not_allowed");
+      assert.equal(refused.details?.answer, "deny");
+      assert.equal(
+        await scene.store.isAllowed({ person, session: "any", pattern: present(REQUEST.pattern) }),
+        false,
+      );
+      assertRefused(await answer(scene, person, 4711, "once"), "not_found");
+    });
+
+    rule("is not answered by anyone else", async (scene) => {
+      const { number, person } = await question(scene);
+      assertRefused(await answer(scene, "p_bob", number, "once"), "not_allowed");
+      const { store } = scene;
+      assert.equal(await store.approval({ asker: { person: "p_bob" }, approval: number }), undefined);
+      assert.equal(await store.approval({ asker: { person, chat: GROUP }, approval: number }), undefined);
+      assert.equal((await store.approval({ asker: EVERYONE, approval: number }))?.answer, undefined);
+    });
+
+    rule("is answered in time or not at all", async (scene) => {
+      const { person, number } = await question(scene);
+      assertRefused(await answer(scene, person, number, "always", DEADLINE + 1), "expired");
+      const asker = { person };
+      assert.equal((await scene.store.approval({ asker, approval: number }))?.answer, "expired");
+      assert.deepEqual(await scene.store.approvals(asker), []);
+      assertRefused(await answer(scene, person, number, "once", DEADLINE), "expired");
+    });
+
+    rule("may be given up before its time", async (scene) => {
+      const { person, number } = await question(scene);
+      assert.equal(unrefused(await answer(scene, person, number, "expired")).answer, "expired");
+      assertRefused(await answer(scene, person, number, "once"), "expired");
+    });
+
+    rule("in a shared conversation is for whoever spoke last to begin the turn", async (scene) => {
+      const inside = { scope: TOGETHER };
+      await scene.talk(inGroup("ann"), "hello", "hi", inside);
+      const turn = await scene.begin(inGroup("bob"), "tidy up", inside);
+      const asked = unrefused(await ask(scene, turn));
+      const known = await scene.store.account({ platform: "telegram", userId: "bob" });
+      assert.equal(asked.person, present(known).person);
+      const ann = present(await scene.store.account({ platform: "telegram", userId: "ann" })).person;
+      assertRefused(await answer(scene, ann, asked.number, "once"), "not_allowed");
+      const asker = { person: asked.person, chat: GROUP };
+      assert.deepEqual(await scene.store.approval({ asker, approval: asked.number }), asked);
+    });
+  });
+
+  describe("what was allowed", () => {
+    rule("for the session is allowed there only", async (scene) => {
+      const { person, number, session } = await question(scene);
+      const pattern = present(REQUEST.pattern);
+      const other = await scene.create(person);
+      unrefused(await answer(scene, person, number, "session"));
+      assert.equal(await scene.store.isAllowed({ person, session, pattern }), true);
+      assert.equal(await scene.store.isAllowed({ person, session: other.id, pattern }), false);
+      assert.equal(await scene.store.isAllowed({ person, session, pattern: "rm *" }), false);
+      assert.equal(await scene.store.isAllowed({ person: "p_bob", session, pattern }), false);
+    });
+
+    rule("always is allowed in every session, of that person", async (scene) => {
+      const { person, number } = await question(scene);
+      const pattern = present(REQUEST.pattern);
+      unrefused(await answer(scene, person, number, "always"));
+      await scene.reopen();
+      assert.equal(await scene.store.isAllowed({ person, session: "any", pattern }), true);
+      assert.equal(await scene.store.isAllowed({ person: "p_bob", session: "any", pattern }), false);
+    });
+
+    rule("once, or without a pattern, is allowed no further", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      const plain = unrefused(await ask(scene, turn, { title: "Just this" }));
+      const once = unrefused(await ask(scene, turn));
+      unrefused(await answer(scene, plain.person, plain.number, "always"));
+      unrefused(await answer(scene, once.person, once.number, "once"));
+      const { person, session } = once;
+      for (const pattern of [present(REQUEST.pattern), "", "undefined"])
+        assert.equal(await scene.store.isAllowed({ person, session, pattern }), false);
+    });
+
+    rule("goes with the session that is removed, and so do its questions", async (scene) => {
+      const { person, number, session, turn } = await question(scene);
+      unrefused(await answer(scene, person, number, "session"));
+      const open = unrefused(await ask(scene, turn)).number;
+      await scene.finish(turn, "done");
+      const fork = await scene.fork(session);
+      assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
+      for (const approval of [number, open])
+        assert.equal(await scene.store.approval({ asker: EVERYONE, approval }), undefined);
+      const data = present(await scene.store.personData({ person }));
+      assert.deepEqual([data.approvals, data.allowed], [[], []]);
+      assert.deepEqual(await scene.shows(fork.id), ["tidy up", "done"]);
+    });
+  });
+}
+
+function ask({ store }: Scene, turn: Pick<Turn, "number" | "fence">, request: ApprovalRequest = REQUEST) {
+  return store.askApproval({
+    turn: turn.number,
+    fence: turn.fence,
+    request,
+    deadline: DEADLINE,
+    now: T0,
+  });
+}
+
+function answer(
+  { store }: Scene,
+  person: string,
+  approval: number,
+  given: ApprovalAnswer | "expired",
+  now = T0,
+) {
+  return store.answerApproval({ person, approval, answer: given, now });
+}
+
+async function question(scene: Scene) {
+  const turn = await scene.begin(ANN, "tidy up");
+  return { ...unrefused(await ask(scene, turn)), turn };
+}

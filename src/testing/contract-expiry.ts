@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import type { Expire } from "../core/conversation.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { Source } from "../core/source.ts";
+import {
+  ANN,
+  DAY,
+  EVERYONE,
+  HOUR,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+} from "./scene.ts";
+
+const STALE = { idleBefore: T0 + 1 };
+const LATER = T0 + HOUR;
+
+/** What becomes of conversations in which nobody speaks. */
+export function expiryRules({ describe }: TestApi, rule: Rule): void {
+  describe("a conversation that expires", () => {
+    rule("ends its session, stays where it is, and is written down", async (scene) => {
+      const { talk, get, store } = scene;
+      const old = await talk(ANN, "hello", "hi");
+      const { number, activeAt } = await there(scene);
+      const expired = await expire(scene);
+      assert.ok(expired.expired);
+      assert.deepEqual([expired.reason, expired.ended], ["idle", true]);
+      const ended = await get(old.id);
+      assert.deepEqual(expired.session, ended);
+      assert.deepEqual([ended.endReason, ended.endedAt], ["idle", LATER]);
+      const now = await there(scene);
+      assert.deepEqual([now.session, now.activeAt], [old.id, activeAt]);
+      const [decision] = await store.decisions({ asker: EVERYONE, conversation: number });
+      assert.deepEqual(decision, {
+        at: LATER,
+        decision: "expired",
+        reason: "idle",
+        activeAt: T0,
+        idleBefore: T0 + 1,
+        from: old.id,
+      });
+      assert.deepEqual(await expire(scene, { now: LATER + 1 }), { expired: false });
+    });
+
+    rule("starts afresh with the next message, as by policy", async (scene) => {
+      const old = await scene.talk(ANN, "hello", "hi");
+      await expire(scene, { reset: { dailyBefore: T0 + 1 } });
+      await scene.reopen();
+      // Without a policy of its own: it has expired already.
+      const taken = await scene.take(ANN, "good morning", { now: LATER + 5 });
+      assert.notEqual(taken.session.id, old.id);
+      assert.deepEqual(taken.fresh, {
+        reason: "daily",
+        hadActivity: true,
+        previous: { session: old.id, handle: old.handle },
+        noteDue: true,
+        noticeDue: true,
+      });
+      const left = await scene.get(old.id);
+      assert.deepEqual([left.endReason, left.endedAt], ["daily", LATER]);
+      const next = await scene.take(ANN, "and more", { now: LATER + 6 });
+      assert.equal(next.session.id, taken.session.id);
+    });
+
+    rule("starts afresh when it is opened, and tells nobody who is not to be told", async (scene) => {
+      const old = await scene.talk(ANN, "hello", "hi");
+      await expire(scene);
+      const opened = await scene.open(ANN, { now: LATER, notify: false });
+      assert.notEqual(opened.session.id, old.id);
+      assert.deepEqual([opened.fresh?.noteDue, opened.fresh?.noticeDue], [true, false]);
+      assert.equal((await scene.open(ANN, { now: LATER })).session.id, opened.session.id);
+    });
+
+    rule("goes on in the very session when that is resumed", async (scene) => {
+      const old = await scene.talk(ANN, "hello", "hi");
+      const { number: conversation } = await there(scene);
+      await expire(scene);
+      const asker = { person: old.owner };
+      const back = unrefused(
+        await scene.store.switchTo({ asker, session: old.id, conversation, now: LATER + 1 }),
+      );
+      assert.deepEqual([back.session.id, back.session.endedAt], [old.id, undefined]);
+      assert.equal(back.conversation.activeAt, LATER + 1);
+      const taken = await scene.take(ANN, "where were we?", { now: LATER + 2 });
+      assert.deepEqual([taken.session.id, taken.fresh], [old.id, undefined]);
+    });
+
+    rule("is expired no more after a new session was asked for", async (scene) => {
+      await scene.talk(ANN, "hello", "hi");
+      const { number: conversation, person } = await there(scene);
+      await expire(scene);
+      const newSession = { id: "wished", kind: "chat" as const };
+      const asker = { person: present(person) };
+      unrefused(await scene.store.reset({ asker, conversation, newSession, now: LATER }));
+      const taken = await scene.take(ANN, "go", { now: LATER });
+      assert.deepEqual([taken.session.id, taken.fresh], ["wished", undefined]);
+    });
+
+    rule("keeps a session open that another conversation is in", async (scene) => {
+      const { store, talk, get } = scene;
+      const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
+      const onSignal = { ...ANN, platform: "signal" };
+      const other = (await scene.open(onSignal, { person })).conversation.number;
+      unrefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      const first = await expire(scene);
+      assert.ok(first.expired);
+      assert.equal(first.ended, false);
+      assert.equal((await get(session)).endedAt, undefined);
+      const second = await expire(scene, { conversation: other, now: LATER + 1 });
+      assert.ok(second.expired && second.ended);
+      assert.equal((await get(session)).endedAt, LATER + 1);
+    });
+
+    rule("does not keep open a session that everyone else has left", async (scene) => {
+      const { store, talk, get } = scene;
+      const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
+      const onSignal = { ...ANN, platform: "signal" };
+      const other = (await scene.open(onSignal, { person })).conversation.number;
+      unrefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      await expire(scene);
+      await scene.open(onSignal, { person, fresh: true, now: LATER + 1 });
+      assert.deepEqual([(await get(session)).endReason, (await get(session)).endedAt], ["new", LATER + 1]);
+    });
+
+    rule("does not while it is not due or something runs, waits or holds it", async (scene) => {
+      const { store, talk, begin, take } = scene;
+      await talk(ANN, "hello", "hi");
+      assert.deepEqual(await expire(scene, { reset: {} }), { expired: false });
+      assert.deepEqual(await expire(scene, { reset: { idleBefore: T0 } }), { expired: false });
+      assert.deepEqual(await expire(scene, { conversation: 4711 }), { expired: false });
+      await begin(inGroup("runs"), "one");
+      await take(inGroup("waits"), "one");
+      const { id: session } = await talk(inGroup("held"), "hello", "hi");
+      unrefused(await store.hold({ asker: EVERYONE, session, name: "job", until: T0 + DAY }));
+      for (const name of ["runs", "waits", "held"]) {
+        const { number: conversation } = await there(scene, inGroup(name), name);
+        assert.deepEqual(await expire(scene, { conversation }), { expired: false });
+        const [decision] = await store.decisions({ asker: EVERYONE, conversation });
+        assert.equal(decision?.decision, "kept_busy");
+      }
+    });
+  });
+
+  describe("silent conversations", () => {
+    rule("are those with something said and nobody speaking since, page by page", async (scene) => {
+      const { talk, open, store } = scene;
+      for (const name of ["a", "b", "c"]) await talk(inGroup(name), "hello", "hi");
+      await open(inGroup("nothing said"));
+      await talk(inGroup("speaks"), "hello", "hi", { now: LATER });
+      const closed = await talk(inGroup("closed"), "hello", "hi");
+      unrefused(
+        await store.change({ asker: EVERYONE, session: closed.id, change: { ended: true }, now: T0 }),
+      );
+      const expired = await there(scene, inGroup("b"), "b");
+      await expire(scene, { conversation: expired.number });
+      const one = await store.silent({ before: LATER, limit: 1 });
+      const first = present(one[0]);
+      assert.deepEqual(first.conversation, await there(scene, inGroup("a"), "a"));
+      assert.deepEqual([first.platform, first.chatType], ["telegram", "group"]);
+      const more = await store.silent({ before: LATER, after: first.conversation.number, limit: 10 });
+      assert.deepEqual(
+        more.map(({ conversation }) => conversation),
+        [await there(scene, inGroup("c"), "c")],
+      );
+      assert.deepEqual(await store.silent({ before: T0, limit: 10 }), []);
+    });
+
+    rule("are silent again when someone has spoken after expiring", async (scene) => {
+      await scene.talk(ANN, "hello", "hi");
+      await expire(scene);
+      assert.deepEqual(await scene.store.silent({ before: LATER, limit: 10 }), []);
+      await scene.talk(ANN, "again", "hi", { now: LATER });
+      assert.equal((await scene.store.silent({ before: LATER + 1, limit: 10 })).length, 1);
+    });
+  });
+
+  describe("telling the memory", () => {
+    rule("is one caller's, once for what was said", async (scene) => {
+      const { create, say, store } = scene;
+      const { id: session } = await create("p_ann", ["one", "two", "three", "four"]);
+      const claims = await Promise.all([1, 2, 3].map(() => store.claimFlush({ session, now: T0 })));
+      assert.equal(claims.filter(Boolean).length, 1);
+      await scene.reopen();
+      assert.equal(await scene.store.claimFlush({ session, now: T0 }), false);
+      await say(session, { role: "user", parts: [] });
+      assert.equal(await scene.store.claimFlush({ session, now: T0 }), true);
+    });
+
+    rule("is not for a few words, nor for what jobs and webhooks do", async ({ create, say, store }) => {
+      const lines = ["one", "two", "three"];
+      const few = await create("p_ann", lines);
+      assert.equal(await store.claimFlush({ session: few.id, now: T0 }), false);
+      await say(few.id, { role: "assistant", parts: [] });
+      assert.equal(await store.claimFlush({ session: few.id, now: T0 }), true);
+      for (const kind of ["job", "webhook"] as const) {
+        const { id: session } = await create("p_ann", [...lines, ...lines], { kind });
+        assert.equal(await store.claimFlush({ session, now: T0 }), false);
+      }
+      assert.equal(await store.claimFlush({ session: "nowhere", now: T0 }), false);
+    });
+  });
+}
+
+async function expire(scene: Scene, more: Partial<Expire> = {}) {
+  const conversation = more.conversation ?? (await there(scene)).number;
+  return scene.store.expire({ conversation, reset: STALE, now: LATER, ...more });
+}
+
+/** The conversation of this source; in a group, that of the one who speaks. */
+async function there({ store }: Scene, source: Source = ANN, name?: string) {
+  const all = await store.conversations({ asker: EVERYONE, source });
+  return present(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));
+}
+
+function encode(name: string): string {
+  return name.replaceAll("%", "%25").replaceAll(":", "%3A");
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { OWNER } from "../core/owner.ts";
+import { unrefused } from "../core/refusal.ts";
+import {
+  ANN,
+  assertRefused,
+  BOB,
+  dm,
+  EVERYONE,
+  inGroup,
+  present,
+  type Rule,
+  type Scene,
+  T0,
+  type TestApi,
+} from "./scene.ts";
+
+const annName = { platform: "telegram", userId: "ann" };
+const onSignal = { ...dm("+49"), platform: "signal" };
+const signalName = { platform: "signal", userId: "+49" };
+
+/** An account goes to another person, and what goes with it. */
+export function linkingRules({ describe }: TestApi, rule: Rule): void {
+  describe("linking an account", () => {
+    rule("takes along everything of a person who had no other", async (scene) => {
+      const { store, talk, get } = scene;
+      const mine = await talk(ANN, "hello", "hi");
+      const theirs = await talk(onSignal, "also me", "welcome");
+      const inside = await talk(inGroup("ann"), "in the group", "yes");
+      unrefused(await store.setTitle({ asker: EVERYONE, session: mine.id, title: "plans" }));
+      unrefused(await store.setTitle({ asker: EVERYONE, session: theirs.id, title: "plans" }));
+      await store.grant({ person: theirs.owner, role: "member", now: T0 });
+      const known = unrefused(await store.link({ account: signalName, person: mine.owner, now: T0 }));
+      assert.deepEqual(known, { person: mine.owner, role: "member", name: "+49" });
+
+      const moved = await get(theirs.id);
+      assert.deepEqual([moved.owner, moved.title], [mine.owner, "plans #2"]);
+      assert.equal((await get(mine.id)).title, "plans");
+      assert.equal((await get(inside.id)).owner, mine.owner);
+      assert.equal(await store.personData({ person: theirs.owner }), undefined);
+      // Both chats go on where they were, and either can take up the other's session.
+      const there = await scene.take(onSignal, "and on");
+      assert.deepEqual([there.session.id, there.conversation.person], [theirs.id, mine.owner]);
+      const asker = { person: mine.owner };
+      const conversation = there.conversation.number;
+      await store.cancelWaiting({ conversation, now: T0 });
+      const back = unrefused(await store.switchTo({ asker, session: mine.id, conversation, now: T0 }));
+      assert.equal(back.session.id, mine.id);
+    });
+
+    rule("leaves a person who has another account what is theirs, and starts afresh", async (scene) => {
+      const { store, talk, get, take } = scene;
+      const mine = await talk(ANN, "my secret", "kept");
+      const inside = await talk(inGroup("ann"), "in the group", "yes");
+      unrefused(await store.link({ account: signalName, person: mine.owner, now: T0 }));
+      const onOther = await talk(onSignal, "from signal", "ok");
+      assert.equal(onOther.owner, mine.owner);
+      const bob = (await talk(BOB, "hello", "hi")).owner;
+      unrefused(await store.link({ account: annName, person: bob, now: T0 }));
+      for (const session of [mine, inside, onOther]) assert.equal((await get(session.id)).owner, mine.owner);
+      for (const source of [ANN, inGroup("ann")]) {
+        const { session, conversation } = await take(source, "hello again");
+        assert.deepEqual([session.owner, conversation.person, session.messageCount], [bob, bob, 0]);
+      }
+      assert.equal((await take(onSignal, "still me")).session.id, onOther.id);
+      assert.deepEqual(await store.find({ asker: { person: bob }, text: mine.id }), []);
+      assert.equal((await get(mine.id)).endReason, "switch");
+    });
+
+    rule("never takes along what is the owner's", async (scene) => {
+      const { store, create, talk, get } = scene;
+      const own = await create(OWNER, ["mine"]);
+      unrefused(await store.link({ account: annName, person: OWNER, now: T0 }));
+      const said = await talk(ANN, "from my phone", "yes");
+      assert.deepEqual(await store.account(annName), { person: OWNER, role: "owner" });
+      assert.equal(said.owner, OWNER);
+      const bob = (await talk(BOB, "hello", "hi")).owner;
+      assert.deepEqual(unrefused(await store.link({ account: annName, person: bob, now: T0 })).person, bob);
+      for (const { id } of [own, said]) assert.equal((await get(id)).owner, OWNER);
+      assert.notEqual((await scene.open(ANN)).session.id, said.id);
+    });
+
+    rule("takes along what was allowed, what is asked and codes that link", async (scene) => {
+      const { store, begin, finish } = scene;
+      const turn = await begin(onSignal, "do it");
+      const former = (await scene.get(turn.session)).owner;
+      const ask = async (pattern: string) =>
+        unrefused(
+          await store.askApproval({
+            turn: turn.number,
+            fence: turn.fence,
+            request: { title: "List files", pattern },
+            deadline: T0 + 9,
+            now: T0,
+          }),
+        ).number;
+      const done = await ask("ls");
+      await store.answerApproval({ person: former, approval: done, answer: "always", now: T0 });
+      const open = await ask("rm");
+      const ann = (await scene.talk(ANN, "hello", "hi")).owner;
+      assertRefused(await store.link({ account: signalName, person: ann, now: T0 }), "session_busy");
+      await finish(turn, "done");
+      unrefused(await store.link({ account: signalName, person: ann, now: T0 }));
+      const { session } = turn;
+      assert.equal(await store.isAllowed({ person: ann, session, pattern: "ls" }), true);
+      assert.equal(await store.isAllowed({ person: former, session, pattern: "ls" }), false);
+      assert.deepEqual(
+        (await store.approvals({ person: ann })).map(({ number }) => number),
+        [open],
+      );
+    });
+
+    rule("knows an account that has never spoken", async ({ store, talk }) => {
+      const ann = (await talk(ANN, "hello", "hi")).owner;
+      unrefused(await store.link({ account: signalName, person: ann, now: T0 }));
+      assert.equal((await talk(onSignal, "it is me", "yes")).owner, ann);
+    });
+
+    rule("twice is the same as once, and to nobody is refused", async ({ store, talk }) => {
+      const { id, owner: person } = await talk(ANN, "hello", "hi");
+      unrefused(await store.link({ account: annName, person, now: T0 }));
+      assertRefused(await store.link({ account: annName, person: "p_nobody", now: T0 }), "not_found");
+      const [conversation] = await store.conversations({ asker: { person }, source: ANN });
+      assert.equal(present(conversation).session, id);
+    });
+
+    rule("shows nobody what was not theirs to see", async (scene) => {
+      const { store } = scene;
+      const people = await linked(scene);
+      const { items } = await store.list({ asker: EVERYONE, archived: "both", limit: 100 });
+      const conversations = (
+        await Promise.all(items.map(({ id: session }) => store.conversations({ asker: EVERYONE, session })))
+      ).flat();
+      assert.ok(conversations.length >= 4);
+      for (const { session, person } of conversations) {
+        const { owner } = await scene.get(session);
+        if (person !== undefined)
+          assert.equal(owner, person, "a conversation shows its own person's session");
+      }
+      for (const person of people) {
+        const seen = await store.list({ asker: { person }, limit: 100 });
+        assert.ok(seen.items.every(({ owner }) => owner === person));
+      }
+    });
+  });
+}
+
+/** Accounts that went back and forth between people. */
+async function linked({ store, talk }: Scene) {
+  const ann = (await talk(ANN, "ann", "one")).owner;
+  const bob = (await talk(BOB, "bob", "two")).owner;
+  await talk(inGroup("ann"), "ann in the group", "three");
+  await talk(onSignal, "somebody", "four");
+  const to = async (account: { platform: string; userId: string }, person: string) =>
+    unrefused(await store.link({ account, person, now: T0 }));
+  await to(signalName, ann);
+  await to(annName, bob);
+  await to(signalName, bob);
+  await to({ platform: "telegram", userId: "bob" }, OWNER);
+  return [bob, OWNER];
+}

@@ -1,0 +1,284 @@
+import assert from "node:assert/strict";
+import { textOf } from "../core/message.ts";
+import type { Source } from "../core/source.ts";
+import {
+  always,
+  assertSecretFree,
+  type Cursors,
+  type Heard,
+  listen,
+  type OtherSide,
+  outbound,
+  type PlatformRule,
+} from "./platform-scene.ts";
+import { present, type TestApi } from "./scene.ts";
+
+/** What people say arrives: in order, nothing skipped, and again until it was stored. */
+export function receivingRules({ describe }: TestApi, rule: PlatformRule): void {
+  describe("receiving", () => {
+    rule("tells what was said, where, by whom and under which id, in every kind of chat", async (there) => {
+      const listening = listen(there, there.platform(), new Map());
+      for (const [at, place] of there.places.entries()) {
+        const messageId = await there.say(place, `hello from ${place.chatType}`);
+        const heard = present((await listening.until(at + 1))[at]);
+        assert.equal(heard.kind, "message");
+        assert.deepEqual(heard.source, place);
+        assert.equal(heard.messageId, messageId);
+        const { message } = heard as Heard & { kind: "message" };
+        assert.equal(message.role, "user");
+        assert.equal(textOf(message), `hello from ${place.chatType}`);
+      }
+      assert.equal((await listening.stop()).error, undefined);
+    });
+
+    rule("keeps the order in which people spoke in a chat", async (there) => {
+      const [one, other] = twoChats(there);
+      const said = (place: Source) => Array.from({ length: 12 }, (_, at) => `${place.chatId} ${at}`);
+      for (let at = 0; at < 12; at += 1)
+        for (const place of [one, other]) await there.say(place, present(said(place)[at]));
+      // Whoever is stored slowly must not be overtaken by what follows.
+      const listening = listen(there, there.platform(), new Map(), async () => {
+        for (let turn = Math.random() * 5; turn > 0; turn -= 1) await tick();
+      });
+      await listening.until(24);
+      await listening.stop();
+      for (const place of [one, other]) assert.deepEqual(wordsFrom(listening.heard, place), said(place));
+    });
+
+    rule("brings again what could not be stored, and says that it could not", async (there) => {
+      const [place] = twoChats(there);
+      const messageId = await there.say(place, "keep this");
+      const full = new Error("the disk is full");
+      const first = listen(there, there.platform(), new Map(), () => Promise.reject(full));
+      const { error } = await first.ended;
+      assert.ok(error !== undefined, "run goes on although nothing was stored");
+
+      const second = listen(there, there.platform(), new Map());
+      assert.equal(present((await second.until(1))[0]).messageId, messageId);
+      await second.stop();
+    });
+
+    rule("brings again what was being stored when the process fell", async (there) => {
+      const [place] = twoChats(there);
+      const messageId = await there.say(place, "keep this");
+      const stuck = held();
+      const first = listen(there, there.platform(), new Map(), () => stuck.promise);
+      await first.until(1);
+      await aMoment();
+      // No farewell: as far as the platform can tell, this process hangs, and another one comes.
+      const stopped = first.stop();
+      stuck.reject(new Error("the process fell"));
+      await stopped;
+
+      const second = listen(there, there.platform(), new Map());
+      assert.equal(present((await second.until(1))[0]).messageId, messageId);
+      await second.stop();
+    });
+
+    rule("does not let one chat wait for what is stored of another", async (there) => {
+      const [slow, quick] = twoChats(there);
+      await there.say(slow, "takes its time");
+      await there.say(quick, "is here already");
+      const stuck = held();
+      const listening = listen(there, there.platform(), new Map(), ({ source }) =>
+        source.chatId === slow.chatId ? stuck.promise : undefined,
+      );
+      await listening.until(2);
+      assert.deepEqual(wordsFrom(listening.heard, quick), ["is here already"]);
+      stuck.resolve();
+      assert.equal((await listening.stop()).error, undefined);
+    });
+
+    rule("never moves its cursor past something that is not stored", async (there) => {
+      const [slow, quick] = twoChats(there);
+      await there.say(slow, "not stored");
+      await there.say(quick, "stored");
+      const cursors: Cursors = new Map();
+      const stuck = held();
+      const stored = held();
+      const first = listen(there, there.platform(), cursors, ({ source }) => {
+        if (source.chatId === slow.chatId) return stuck.promise;
+        stored.resolve();
+        return undefined;
+      });
+      await first.until(2);
+      await stored.promise;
+      await tick();
+      const stopped = first.stop();
+      stuck.reject(new Error("the process fell"));
+      await stopped;
+
+      const second = listen(there, there.platform(), cursors);
+      for (let count = 1; !wordsFrom(second.heard, slow).includes("not stored"); count += 1)
+        await second.until(count);
+      await second.stop();
+    });
+
+    rule("goes on behind its cursor", async (there) => {
+      const [place] = twoChats(there);
+      const cursors: Cursors = new Map();
+      const first = listen(there, there.platform(), cursors);
+      await there.say(place, "before");
+      await first.until(1);
+      await first.stop();
+      if (cursors.size === 0) return; // the platform itself remembers what was acknowledged
+
+      await there.say(place, "after");
+      const second = listen(there, there.platform(), cursors);
+      await second.until(1);
+      await second.stop();
+      assert.deepEqual(wordsFrom(second.heard, place), ["after"]);
+    });
+
+    rule("calls a message that comes twice by the same id", async (there) => {
+      if (there.bringAgain === undefined) return;
+      const [place] = twoChats(there);
+      const listening = listen(there, there.platform(), new Map());
+      const messageId = await there.say(place, "once");
+      await listening.until(1);
+      await there.bringAgain(place);
+      const twice = await listening.until(2);
+      await listening.stop();
+      assert.deepEqual(
+        twice.map((heard) => heard.messageId),
+        [messageId, messageId],
+      );
+    });
+
+    rule("never hands over what it has said itself", async (there) => {
+      const [place] = twoChats(there);
+      const platform = there.platform();
+      const listening = listen(there, platform, new Map());
+      await there.say(place, "hello");
+      await listening.until(1);
+      for (const words of ["I am the bot", "/stop"])
+        assert.equal((await platform.send(outbound(place, words), always())).state, "sent");
+      await there.say(place, "are you there?");
+      await listening.until(2);
+      await listening.stop();
+      assert.deepEqual(wordsFrom(listening.heard, place), ["hello", "are you there?"]);
+    });
+
+    rule("keeps emoji, line breaks and signs that mean something elsewhere", async (there) => {
+      const [place] = twoChats(there);
+      const words = 'Zoë & <b>"Bob"</b> 👩🏽‍🚀 نعم\n\n*a* _b_ `c` [d](e) \\ 1 < 2';
+      const listening = listen(there, there.platform(), new Map());
+      await there.say(place, words);
+      await listening.until(1);
+      await listening.stop();
+      assert.deepEqual(wordsFrom(listening.heard, place), [words]);
+    });
+
+    rule("tells of edits, with the instant at which it was first said", async (there) => {
+      if (there.editSaid === undefined) return;
+      const [place] = twoChats(there);
+      const listening = listen(there, there.platform(), new Map());
+      const messageId = await there.say(place, "buy eggs");
+      const [said] = await listening.until(1);
+      await there.editSaid(place, messageId, "buy ten eggs");
+      const edited = present((await listening.until(2))[1]);
+      await listening.stop();
+      assert.equal(edited.kind, "edited");
+      assert.equal(edited.messageId, messageId);
+      assert.equal(textOf((edited as Heard & { kind: "edited" }).message), "buy ten eggs");
+      const { message } = present(said) as Heard & { kind: "message" };
+      assert.equal((edited as Heard & { kind: "edited" }).saidAt, message.at);
+    });
+
+    rule("tells what was taken back", async (there) => {
+      if (there.takeBack === undefined) return;
+      const [place] = twoChats(there);
+      const listening = listen(there, there.platform(), new Map());
+      const messageId = await there.say(place, "forget it");
+      await listening.until(1);
+      await there.takeBack(place, messageId);
+      const gone = present((await listening.until(2))[1]);
+      await listening.stop();
+      assert.deepEqual([gone.kind, gone.messageId], ["deleted", messageId]);
+    });
+
+    rule("hands over the line of a button that was pressed, each press under its own id", async (there) => {
+      if (there.press === undefined) return;
+      const [place] = twoChats(there);
+      const platform = there.platform();
+      const listening = listen(there, platform, new Map());
+      const messageId = await there.say(place, "hello");
+      await listening.until(1);
+      const buttons = [[{ label: "Yes", line: "/approve 7" }], [{ label: "No", line: "/deny 7" }]];
+      const sent = await platform.send(outbound(place, "May I?", { buttons }), always());
+      assert.ok(sent.state === "sent");
+      for (const line of ["/deny 7", "/deny 7"]) await there.press(place, sent.messageId, line);
+      const pressed = (await listening.until(3)).slice(1);
+      await listening.stop();
+      assert.deepEqual(
+        pressed.map((heard) => [heard.kind, "line" in heard && heard.line, heard.source.userId]),
+        Array.from({ length: 2 }, () => ["pressed", "/deny 7", place.userId]),
+      );
+      const ids = [messageId, ...pressed.map((heard) => heard.messageId)];
+      assert.equal(new Set(ids).size, 3, "a press has an id that no message and no other press has");
+    });
+  });
+
+  describe("the connection", () => {
+    rule("says when it works, before anybody has spoken, and ends when it is told to", async (there) => {
+      const listening = listen(there, there.platform(), new Map());
+      await listening.connected;
+      assert.equal((await listening.stop()).error, undefined);
+    });
+
+    rule("ends at once when it was told to before it began", async (there) => {
+      const platform = there.platform();
+      const unasked = (): never => assert.fail("it receives although it was told to end");
+      const receiver = {
+        message: unasked,
+        edited: unasked,
+        deleted: unasked,
+        pressed: unasked,
+        connected: () => {},
+        cursor: () => Promise.resolve(undefined),
+      };
+      await platform.run(receiver, AbortSignal.abort());
+    });
+
+    rule("is given up when the credentials are wrong, without telling them", async (there) => {
+      const { error } = await listen(there, there.unwelcome(), new Map()).ended;
+      assert.equal((error as { code?: unknown }).code, "platform_refused");
+      assertSecretFree(error, there.secrets);
+    });
+
+    rule("fails in a way that may pass when nobody can be reached", async (there) => {
+      const { error } = await listen(there, there.unreachable(), new Map()).ended;
+      assert.equal((error as { code?: unknown }).code, "platform_down");
+      assertSecretFree(error, there.secrets);
+    });
+  });
+}
+
+/** Two places in different chats. */
+export function twoChats({ places }: Pick<OtherSide, "places">): [Source, Source] {
+  const one = present(places[0]);
+  const other = places.find(({ chatId }) => chatId !== one.chatId);
+  return [one, present(other)];
+}
+
+function wordsFrom(heard: readonly Heard[], { chatId }: Source): string[] {
+  const said = heard.filter((one): one is Heard & { kind: "message" } => one.kind === "message");
+  return said.filter(({ source }) => source.chatId === chatId).map(({ message }) => textOf(message));
+}
+
+function held(): {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+} {
+  return Promise.withResolvers<void>();
+}
+
+/** Time enough for a wrong acknowledgement to go out; a right one never does. */
+function aMoment(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,49 @@
+import type { Faults, NextFault } from "./types.ts";
+
+/** Decides what goes wrong. The same seed lets the same go wrong, if the same is asked in the same order. */
+export interface Mishaps {
+  set(faults: Faults): void;
+  next(method: string, fault: NextFault): void;
+  /** What happens to this call. */
+  forCall(method: string): { readonly fault?: NextFault; readonly delayMs: number };
+  isDuplicated(): boolean;
+}
+
+export function mishaps(): Mishaps {
+  let faults: Faults = {};
+  let random = seeded(1);
+  const ordered = new Map<string, NextFault[]>();
+  return {
+    set(given) {
+      faults = given;
+      random = seeded(given.seed ?? 1);
+    },
+    next(method, fault) {
+      ordered.set(method, [...(ordered.get(method) ?? []), fault]);
+    },
+    forCall(method) {
+      const delayMs = faults.delayMs === undefined ? 0 : Math.floor(random() * faults.delayMs);
+      const planned = ordered.get(method)?.shift();
+      if (planned !== undefined) return { fault: planned, delayMs };
+      for (const kind of ["cut", "badGateway", "dropAfter"] as const) {
+        if (random() < (faults[kind] ?? 0)) return { fault: { kind }, delayMs };
+      }
+      return { delayMs };
+    },
+    isDuplicated: () => random() < (faults.duplicateUpdates ?? 0),
+  };
+}
+
+/** Numbers from 0 to 1 that are the same for the same seed. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    // xorshift32
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}

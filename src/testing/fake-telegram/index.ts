@@ -1,0 +1,17 @@
+export { type ControlServer, connectFakeTelegram, startControlledTelegram } from "./control.ts";
+export { parseHtml } from "./html.ts";
+export { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "./server.ts";
+export type {
+  AlbumOptions,
+  Call,
+  ChatMessage,
+  FakeControls,
+  FakeFile,
+  FakeUser,
+  Faults,
+  FileKind,
+  FileOptions,
+  GroupOptions,
+  NextFault,
+  SayOptions,
+} from "./types.ts";

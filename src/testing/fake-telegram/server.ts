@@ -1,0 +1,189 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Account, account, type Json } from "./account.ts";
+import { METHODS, Refusal } from "./methods.ts";
+import { type Form, parseMultipart } from "./multipart.ts";
+import { people } from "./people.ts";
+import type { FakeControls } from "./types.ts";
+
+export interface FakeTelegramOptions {
+  /** The bots that it knows. Default one, `42:fake-token`, called `fake_bot`. */
+  readonly accounts?: readonly { readonly token: string; readonly username: string }[];
+  readonly port?: number;
+  /** The clock of messages and flood limits. */
+  readonly now?: () => number;
+}
+
+/** A Bot API server with people in it. What is called on it directly concerns the first bot. */
+export interface FakeTelegram extends FakeControls {
+  /** What a bot takes for https://api.telegram.org */
+  readonly url: string;
+  readonly token: string;
+  /** What people do with another bot. */
+  as(token: string): FakeControls;
+  close(): Promise<void>;
+}
+
+export async function startFakeTelegram(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
+  const { accounts = [{ token: "42:fake-token", username: "fake_bot" }], port = 0, now = Date.now } = options;
+  const known = new Map(accounts.map(({ token, username }) => [token, account(token, username)]));
+  const controls = new Map([...known].map(([token, to]) => [token, people(to, now)]));
+  const server = createServer((request, response) => {
+    serve(known, now, request, response).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : undefined);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const first = accounts[0];
+  const main = first && controls.get(first.token);
+  if (first === undefined || main === undefined) throw new Error("A fake Telegram needs at least one bot.");
+  return {
+    ...main,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: first.token,
+    as(token) {
+      const found = controls.get(token);
+      if (found === undefined) throw new Error("There is no bot with this token.");
+      return found;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(
+  known: ReadonlyMap<string, Account>,
+  now: () => number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const path = decodeURIComponent(request.url ?? "");
+  const [, isFile, token = "", rest = ""] = /^\/(file\/)?bot([^/]+)\/(.*)$/.exec(path) ?? [];
+  const to = known.get(token);
+  if (to === undefined) return refuse(response, new Refusal(401, "Unauthorized"));
+  const { fault, delayMs } = to.mishaps.forCall(isFile === undefined ? rest : "download");
+  if (delayMs > 0) await sleep(delayMs);
+  if (fault?.kind === "cut") return cut(request);
+  if (fault?.kind === "hang" && fault.after !== true) return; // until the client gives up
+  if (fault?.kind === "badGateway") {
+    response.writeHead(502, { "content-type": "text/html" }).end("<html><h1>502 Bad Gateway</h1></html>");
+    return;
+  }
+  let heard: Account["calls"][number] | undefined;
+  try {
+    if (fault?.kind === "error") throw new Refusal(fault.code, fault.description, fault.parameters);
+    if (isFile !== undefined) return download(to, rest, response);
+    const form = readBody(request.headers["content-type"] ?? "", Buffer.concat(chunks));
+    heard = { method: rest, payload: form.payload, at: now() };
+    to.calls.push(heard);
+    to.changed();
+    const result =
+      rest === "getUpdates"
+        ? await updatesFor(to, form.payload, response)
+        : METHODS[rest]?.(to, { ...form, now: now() });
+    if (fault?.kind === "dropAfter" || fault?.kind === "hang") heard.isDropped = true;
+    if (fault?.kind === "dropAfter") return cut(request);
+    if (fault?.kind === "hang") return;
+    if (result === undefined) throw new Refusal(404, "Not Found: method not found");
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ok: true, result }));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (heard !== undefined) heard.refused = error.code;
+    refuse(response, error);
+  }
+}
+
+function cut(request: IncomingMessage): void {
+  request.socket.destroy();
+}
+
+function refuse(response: ServerResponse, { code, message, parameters }: Refusal): void {
+  const answer = { ok: false, error_code: code, description: message, ...(parameters && { parameters }) };
+  response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(answer));
+}
+
+function download(to: Account, path: string, response: ServerResponse): void {
+  const found = [...to.files.values()].find((file) => file.path === path);
+  if (found === undefined) throw new Refusal(404, "Not Found");
+  response.writeHead(200, { "content-type": "application/octet-stream" }).end(found.bytes);
+}
+
+function readBody(type: string, body: Buffer): { readonly payload: Json; readonly files: Form["files"] } {
+  const boundary = /multipart\/form-data;\s*boundary=(.+)$/i.exec(type)?.[1];
+  if (boundary === undefined) {
+    return { payload: body.length === 0 ? {} : (JSON.parse(body.toString()) as Json), files: new Map() };
+  }
+  const { fields, files } = parseMultipart(body, boundary);
+  // In a form, whatever is not text is JSON.
+  const payload = Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, fromField(name, value)]),
+  );
+  return { payload, files };
+}
+
+function fromField(name: string, value: string): unknown {
+  if (name === "text" || name === "caption" || !/^[[{]|^(?:true|false|-?\d+)$/.test(value)) return value;
+  return JSON.parse(value) as unknown;
+}
+
+/** Who asks last gets the updates; who was asking before is told so. */
+const asking = new WeakMap<Account, () => void>();
+
+/** What is not confirmed, at once; or, when there is nothing, as soon as something comes. */
+async function updatesFor(to: Account, payload: Json, response: ServerResponse): Promise<unknown> {
+  if (to.hasWebhook) {
+    throw new Refusal(
+      409,
+      "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first",
+    );
+  }
+  let isTerminated = false;
+  let isLeft = false;
+  asking.get(to)?.();
+  asking.set(to, () => {
+    isTerminated = true;
+    to.changed();
+  });
+  const terminate = asking.get(to);
+  const offset = typeof payload.offset === "number" ? payload.offset : 0;
+  // An offset far beyond the last update is an old one, from before the numbers began anew.
+  const from = offset > to.nextUpdate + 10 ? 0 : offset;
+  while ((to.updates[0]?.id ?? from) < from) to.updates.shift();
+  let isLate = false;
+  const timer = setTimeout(
+    () => {
+      isLate = true;
+      to.changed();
+    },
+    Number(payload.timeout ?? 0) * 1000,
+  );
+  response.once("close", () => {
+    isLeft = true;
+    to.changed();
+  });
+  to.isPolled = to.updates.length === 0 && Number(payload.timeout ?? 0) > 0;
+  to.changed();
+  await to.until(
+    () => to.updates.length > 0 || isLate || isTerminated || isLeft || Number(payload.timeout ?? 0) === 0,
+  );
+  to.isPolled = false;
+  clearTimeout(timer);
+  if (asking.get(to) === terminate) asking.delete(to);
+  if (isTerminated) {
+    throw new Refusal(
+      409,
+      "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+    );
+  }
+  const limit = Math.min(100, Number(payload.limit ?? 100));
+  return to.updates.slice(0, limit).map(({ id, body }) => ({ update_id: id, ...body }));
+}

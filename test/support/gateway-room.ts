@@ -1,0 +1,176 @@
+import { createHash } from "node:crypto";
+import { onTestFinished } from "vitest";
+import { type Part, text } from "../../src/core/message.ts";
+import { platformTraits } from "../../src/core/platforms.ts";
+import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
+import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
+import type { GatewaySettings } from "../../src/gateway/settings.ts";
+import { DEFAULT_RESET_POLICY, localRunner, type Source, textOf } from "../../src/index.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
+import { type Home, openHome } from "../../src/sessions/test-home.ts";
+
+export interface Chat {
+  /** Says it, and resolves when the messenger hears that it is stored. */
+  say(words: string): Promise<void>;
+  /** A picture, with words or without. */
+  show(bytes: string, words?: string): Promise<void>;
+  press(line: string): Promise<void>;
+  /** What the bot has sent here, once it is as many. */
+  sent(count: number): Promise<readonly Outbound[]>;
+  /** The words of the same. */
+  texts(count: number): Promise<readonly string[]>;
+}
+
+export interface GatewayRoom {
+  readonly home: Home;
+  readonly gateway: Gateway;
+  /** What hooks were told, in order. */
+  readonly told: readonly (readonly [HookEvent, HookContext])[];
+  /** Resolves when hooks were told this so often. */
+  untilTold(event: HookEvent, count?: number): Promise<readonly HookContext[]>;
+  chat(source: Source): Chat;
+  /** Lets time pass, and the connection outlast it. */
+  pass(ms: number): Promise<void>;
+}
+
+export interface GatewayRoomOptions {
+  readonly agent: Agent;
+  readonly settings?: Partial<GatewaySettings>;
+  readonly home?: Home;
+}
+
+/** A gateway in this process, on a real database, and a messenger that is nothing but memory. */
+export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayRoom> {
+  const home = options.home ?? (await openHome());
+  const { store, clock } = home;
+  const sent: Outbound[] = [];
+  const told: [HookEvent, HookContext][] = [];
+  const changes = listeners();
+  const up = Promise.withResolvers<Receiver>();
+  let ids = 0;
+
+  const platform: Platform = {
+    name: "telegram",
+    account: "1",
+    traits: platformTraits("telegram"),
+    run: (receiver, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve());
+        receiver.connected();
+        up.resolve(receiver);
+      }),
+    async send(out) {
+      sent.push(out);
+      changes.tell();
+      return { state: "sent", messageId: `bot-${sent.length}` };
+    },
+  };
+  const settings: GatewaySettings = {
+    zone: "UTC",
+    profile: "main",
+    reset: { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} },
+    scope: {},
+    privacy: {},
+    access: { everywhere: { allowAll: true }, platforms: {} },
+    busy: "interrupt",
+    mostWaiting: 100,
+    turnMinutes: 10,
+    streaming: false,
+    personalities: {},
+    homes: [],
+    ...options.settings,
+  };
+  const nothing = (): void => {};
+  const gateway = await startGateway({
+    store,
+    runner: localRunner(),
+    clock,
+    platforms: [platform],
+    settings: () => settings,
+    agent: () => options.agent,
+    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    hooks: [
+      {
+        name: "listener",
+        events: ["*"],
+        handle: (event, context) => {
+          told.push([event, context]);
+          changes.tell();
+        },
+      },
+    ],
+  });
+  onTestFinished(() => gateway.stop());
+  const receiver = await up.promise;
+
+  return {
+    home,
+    gateway,
+    told,
+    untilTold: (event, count = 1) =>
+      changes.until(() => {
+        const heard = told.flatMap(([name, context]) => (name === event ? [context] : []));
+        return heard.length >= count ? heard : undefined;
+      }),
+    async pass(ms) {
+      clock.pass(ms);
+      receiver.connected();
+      const isHeld = async (): Promise<boolean> => (await store.leases({ now: clock.now() })).length > 0;
+      while (!(await isHeld())) await new Promise(setImmediate);
+    },
+    chat(source) {
+      const next = () => {
+        ids += 1;
+        return { source, messageId: String(ids) };
+      };
+      const here = ({ target }: Outbound): boolean =>
+        target.chatId === source.chatId && target.threadId === source.threadId;
+      const sentHere = (count: number): Promise<readonly Outbound[]> =>
+        changes.until(() => {
+          const found = sent.filter(here);
+          return found.length >= count ? found : undefined;
+        });
+      return {
+        say: (words) => receiver.message({ ...next(), message: { role: "user", parts: [text(words)] } }),
+        show(given, words) {
+          const bytes = new TextEncoder().encode(given);
+          const blob = createHash("sha256").update(bytes).digest("hex");
+          const image: Part = { type: "image", blob, mimeType: "image/png", size: bytes.byteLength };
+          const parts = words === undefined ? [image] : [text(words), image];
+          const message = { role: "user", parts } as const;
+          return receiver.message({ ...next(), message, blobs: [{ hash: blob, bytes }] });
+        },
+        press: (line) => receiver.pressed({ ...next(), line }),
+        sent: sentHere,
+        texts: async (count) => (await sentHere(count)).map(textOf),
+      };
+    },
+  };
+}
+
+interface Listeners {
+  tell(): void;
+  /** Looks now, and whenever something has happened. */
+  until<Found>(look: () => Found | undefined): Promise<Found>;
+}
+
+function listeners(): Listeners {
+  const waiting = new Set<() => void>();
+  return {
+    tell: () => {
+      for (const look of [...waiting]) look();
+    },
+    until: (look) =>
+      new Promise((resolve) => {
+        const again = (): void => {
+          const found = look();
+          if (found === undefined) return;
+          waiting.delete(again);
+          resolve(found);
+        };
+        waiting.add(again);
+        again();
+      }),
+  };
+}

@@ -1,0 +1,158 @@
+import { onTestFinished } from "vitest";
+import type { Role } from "../../src/core/access.ts";
+import { text } from "../../src/core/message.ts";
+import { answering } from "../../src/gateway/answering.ts";
+import type { Place, Reply } from "../../src/gateway/commands/command.ts";
+import { runChatCommand } from "../../src/gateway/commands/table.ts";
+import type { Flow } from "../../src/gateway/flow.ts";
+import { messengerPlace } from "../../src/gateway/messenger-place.ts";
+import type { GatewaySettings } from "../../src/gateway/settings.ts";
+import {
+  type Accepted,
+  DEFAULT_RESET_POLICY,
+  localRunner,
+  OWNER,
+  routingOf,
+  type Session,
+  type Source,
+} from "../../src/index.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Home } from "../../src/sessions/test-home.ts";
+
+export const telegram: Source = {
+  platform: "telegram",
+  chatType: "dm",
+  chatId: "42",
+  userId: "42",
+  userName: "Ada",
+};
+
+export interface RoomOptions {
+  readonly source?: Source;
+  readonly role?: Role;
+  readonly settings?: Partial<GatewaySettings>;
+}
+
+type Taken = Extract<Accepted, { readonly session: Session }>;
+
+/** A chat of a messenger, without the messenger: what is said there is answered, and commands are done. */
+export interface MessengerRoom {
+  /** Another chat of the same gateway. */
+  at(source: Source, role?: Role): Promise<MessengerRoom>;
+  /** Made anew for every line, as the gateway does. */
+  place(): Promise<Place>;
+  say(words: string): Promise<Taken>;
+  /** Says it, and waits for the end of its turn. */
+  ask(words: string): Promise<Taken>;
+  command(line: string): Promise<Reply>;
+  tell(line: string): Promise<string>;
+}
+
+export async function messengerRoom(
+  home: Home,
+  agent: Agent,
+  options: RoomOptions = {},
+): Promise<MessengerRoom> {
+  const { source = telegram, role = "owner" } = options;
+  const { store, sessions, clock } = home;
+  const { id: runner } = await alive(home);
+  const settings: GatewaySettings = {
+    zone: "UTC",
+    profile: "main",
+    reset: { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} },
+    scope: {},
+    privacy: { redactPii: false },
+    access: { everywhere: {}, platforms: {} },
+    busy: "interrupt",
+    mostWaiting: 20,
+    turnMinutes: 10,
+    streaming: false,
+    personalities: {},
+    homes: [],
+    ...options.settings,
+  };
+  const nothing = (): void => {};
+  const turns = answering({
+    store,
+    clock,
+    agent: () => agent,
+    by: () => ({ runner, take: "one" }),
+    takesNext: true,
+    isOwn: () => true,
+    heard: nothing,
+  });
+  onTestFinished(() => turns.close());
+  const flow: Flow = {
+    store,
+    sessions,
+    clock,
+    runner,
+    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    hooks: { emit: async () => {} },
+    turns,
+    signal: turns.closing,
+    settings: () => settings,
+    agent: () => agent,
+    connected: () => undefined,
+    platforms: [],
+  };
+  return roomAt(flow, source, role);
+}
+
+async function roomAt(flow: Flow, source: Source, role: Role): Promise<MessengerRoom> {
+  const { store, clock, runner, turns } = flow;
+  if (role === "owner") await store.link({ account: accountOf(source), person: OWNER, now: clock.now() });
+  let said = 0;
+  const place = (): Promise<Place> => messengerPlace(flow, source, role);
+  const command = async (line: string): Promise<Reply> => {
+    const [, name = "", args = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+    return runChatCommand(await place(), name, args);
+  };
+  const accept = async (words: string): Promise<Taken> => {
+    said += 1;
+    const messageId = `${source.chatId}-${source.userId}-${said}`;
+    const accepted = await store.accept({
+      ...routingOf(source, { ...flow.settings(), clock }),
+      messageId,
+      message: {
+        role: "user",
+        parts: [text(words)],
+        origin: { platform: source.platform, platformMessageId: messageId },
+      },
+      claim: { runner, take: "one" },
+    });
+    if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("it was not taken");
+    return accepted;
+  };
+  return {
+    at: (other, as = "owner") => roomAt(flow, other, as),
+    place,
+    command,
+    tell: async (line) => (await command(line)).text,
+    async say(words) {
+      const accepted = await accept(words);
+      if (accepted.turn !== undefined) turns.run(accepted.turn).catch(() => {});
+      return accepted;
+    },
+    async ask(words) {
+      const accepted = await accept(words);
+      if (accepted.turn === undefined) throw new Error("something else is being answered");
+      await turns.run(accepted.turn);
+      return accepted;
+    },
+  };
+}
+
+async function alive({ store, clock }: Home) {
+  const runner = localRunner();
+  await store.beat({ runner, now: clock.now() });
+  return runner;
+}
+
+function accountOf({ platform, userId, userIdAlt }: Source) {
+  return {
+    platform,
+    ...(userId !== undefined && { userId }),
+    ...(userIdAlt !== undefined && { altId: userIdAlt }),
+  };
+}
