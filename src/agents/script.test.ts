@@ -1,4 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../test/support/folder.ts";
+import type { Part } from "../core/message.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 import { script } from "./script.ts";
 
@@ -26,6 +31,7 @@ function run(json: unknown, said: string, signal: AbortSignal): AsyncIterable<Ag
 }
 
 const text = (words: string): AgentEvent => ({ type: "text", text: words });
+const part = (words: string): Part => ({ type: "text", text: words });
 
 describe("a script", () => {
   const greetings = {
@@ -106,10 +112,10 @@ describe("a script", () => {
     [{ answers: [{ to: null, say: "x" }] }, "answers[0].to"],
     [{ answers: [{ say: ["x", 7] }] }, "answers[0].say[1]"],
     [{ answers: [{ say: [{ wait: 7 }] }] }, "answers[0].say[0]"],
-    [{ answers: [{ say: [{ wait_ms: -1 }] }] }, "answers[0].say[0]"],
-    [{ answers: [{ say: [{ wait_ms: 1e12 }] }] }, "answers[0].say[0]"],
-    [{ answers: [{ say: [{ fail: "" }] }] }, "answers[0].say[0]"],
-    [{ answers: [{ say: [{ fail: 7 }] }] }, "answers[0].say[0]"],
+    [{ answers: [{ say: [{ wait_ms: -1 }] }] }, "answers[0].say[0].wait_ms"],
+    [{ answers: [{ say: [{ wait_ms: 1e12 }] }] }, "answers[0].say[0].wait_ms"],
+    [{ answers: [{ say: [{ fail: "" }] }] }, "answers[0].say[0].fail"],
+    [{ answers: [{ say: [{ fail: 7 }] }] }, "answers[0].say[0].fail"],
     [{ answers: [{ say: "x", usage: 7 }] }, "answers[0].usage"],
     [{ answers: [{ say: "x", usage: { input_tokens: -1 } }] }, "answers[0].usage.input_tokens"],
     [{ answers: [{ say: "x", usage: { model: 7 } }] }, "answers[0].usage.model"],
@@ -118,3 +124,186 @@ describe("a script", () => {
     expect(() => script(json)).toThrow(new RegExp(`^${field.replaceAll(/[[\].]/g, "\\$&")} `));
   });
 });
+
+describe("a script that acts", () => {
+  const acting = (...say: readonly unknown[]): unknown => ({ answers: [{ say }] });
+
+  it("thinks, plans, repeats itself and others, and begins a new message", async () => {
+    const plan = ["saddle", { text: "ride", state: "in_progress" }];
+    const say = [
+      { think: "Hm." },
+      { plan },
+      { repeat: 2, say: ["a", "b"] },
+      { message: true },
+      { echo: true },
+    ];
+    expect(await events(acting(...say), "hello")).toEqual([
+      { type: "thought", text: "Hm." },
+      {
+        type: "plan",
+        entries: [
+          { text: "saddle", state: "pending" },
+          { text: "ride", state: "in_progress" },
+        ],
+      },
+      ...[text("a"), text("b"), text("a"), text("b")],
+      { type: "message" },
+      text("hello"),
+    ]);
+  });
+
+  it("tells of a tool's call and result, and really runs its program, which reads what was said", async () => {
+    const ride = { tool: "ride", arguments: { to: "Lübeck" }, effect: "none", run: ["tr", "a-z", "A-Z"] };
+    expect(await events(acting(ride, { tool: "rest", result: "rested" }, "done"), "go on")).toEqual([
+      { type: "tool_call", call: { id: "script-1-1", name: "ride", arguments: { to: "Lübeck" } } },
+      { type: "tool_result", id: "script-1-1", name: "ride", parts: [part("GO ON")] },
+      { type: "tool_call", call: { id: "script-1-2", name: "rest", arguments: {} } },
+      { type: "tool_result", id: "script-1-2", name: "rest", parts: [part("rested")] },
+      text("done"),
+    ]);
+  });
+
+  it("counts what is run as an effect outside unless it says otherwise", async () => {
+    const [call] = await events(acting({ tool: "x", run: ["true"] }), "x");
+    expect(call).toMatchObject({ call: { effect: "external" } });
+    const [told] = await events(acting({ tool: "x", effect: "external", result: "r" }), "x");
+    expect(told).toMatchObject({ call: { effect: "external" } });
+  });
+
+  it.each([
+    [
+      "cannot be started",
+      ["/no/such/program"],
+      {},
+      /^\/no\/such\/program could not be started \(ENOENT\)\.$/,
+    ],
+    ["fails", ["sh", "-c", "echo half; echo why >&2; exit 3"], {}, /^half\nwhy\nsh failed with 3\.$/],
+    [
+      "takes too long",
+      ["sh", "-c", "echo begun; sleep 60"],
+      { timeout_ms: 100 },
+      /^begun\nsh did not end within 0\.1 s\.$/,
+    ],
+    [
+      "takes too long and does not listen",
+      ["sh", "-c", "trap '' TERM; sleep 60 & wait; sleep 60"],
+      { timeout_ms: 100 },
+      /within 0\.1 s/,
+    ],
+  ])("goes on with a failed result when its program %s", async (_, run, more, words) => {
+    const [, result, rest] = await events(acting({ tool: "x", run, ...more }, "on"), "x");
+    expect(result).toMatchObject({ type: "tool_result", failed: true });
+    expect(result?.type === "tool_result" && result.parts[0]).toMatchObject({
+      text: expect.stringMatching(words),
+    });
+    expect(rest).toEqual(text("on"));
+  });
+
+  it("shows its programs no keys, and waits for none that was left behind", async () => {
+    process.env.POSTRIDER_TEST_KEY = "secret";
+    onTestFinished(() => void delete process.env.POSTRIDER_TEST_KEY);
+    const run = ["sh", "-c", "sleep 30 & env"];
+    const [, result] = await events(acting({ tool: "x", run }), "x");
+    const words = result?.type === "tool_result" && result.parts[0]?.type === "text" && result.parts[0].text;
+    expect(words).toContain("PATH=");
+    expect(words).not.toContain("secret");
+  });
+
+  it("that is stopped ends its program, and all that it started, also when they do not listen", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const pids = join(folder.path, "pids");
+    const deaf = `trap '' TERM; (trap '' TERM; echo $$ >> ${pids}; sh -c 'echo $$' >> ${pids}; sleep 60) & echo ok >> ${pids}; wait; sleep 60`;
+    const abort = new AbortController();
+    const iterator = run(acting({ tool: "x", run: ["sh", "-c", deaf] }), "x", abort.signal)[
+      Symbol.asyncIterator
+    ]();
+    await iterator.next();
+    const acted = iterator.next();
+    await expect.poll(() => existsSync(pids) && readFileSync(pids, "utf8").split("\n").length > 3).toBe(true);
+    const [group] = /\d+/.exec(readFileSync(pids, "utf8")) ?? [];
+    expect(alive(group ?? "").length).toBeGreaterThan(1);
+    const before = performance.now();
+    abort.abort();
+    expect(await acted).toMatchObject({ done: true });
+    expect(performance.now() - before).toBeLessThan(900);
+    await expect.poll(() => alive(group ?? "")).toEqual([]);
+  });
+
+  it("asks whether it may: goes on when it may, and ends with words when it may not", async () => {
+    const approve = { title: "Delete it?", detail: "rm x", pattern: "rm *" };
+    const asking = acting({ approve, denied: "Then it stays." }, "Deleted.");
+    const heard = async (answer: "once" | "deny"): Promise<AgentEvent[]> => {
+      const found: AgentEvent[] = [];
+      for await (const event of run(asking, "x", new AbortController().signal)) {
+        if (event.type === "approval") {
+          expect(event.request).toEqual(approve);
+          event.answer(answer);
+        } else found.push(event);
+      }
+      return found;
+    };
+    expect(await heard("once")).toEqual([text("Deleted.")]);
+    expect(await heard("deny")).toEqual([text("Then it stays.")]);
+  });
+
+  it("can be as deaf as an agent that breaks its promise", async () => {
+    const abort = new AbortController();
+    const iterator = run(acting("Well, ", { hang: true }), "x", abort.signal)[Symbol.asyncIterator]();
+    await iterator.next();
+    const rest = iterator.next();
+    const tick = () => new Promise((resolve) => setImmediate(resolve, "hangs"));
+    await tick();
+    abort.abort();
+    expect(await Promise.race([rest, tick()])).toBe("hangs");
+  });
+
+  it("says how much it can read, when the script does", () => {
+    expect(script({ window: 8000, answers: [] }).window).toBe(8000);
+    expect(script({ answers: [] }).window).toBeUndefined();
+  });
+
+  it.each([
+    [{ window: 0, answers: [] }, "window"],
+    [{ window: "8k", answers: [] }, "window"],
+    [acting({ think: "" }), "answers[0].say[0].think"],
+    [acting({ echo: false }), "answers[0].say[0].echo"],
+    [acting({ hang: 1 }), "answers[0].say[0].hang"],
+    [acting({ message: "x" }), "answers[0].say[0].message"],
+    [acting({ plan: "x" }), "answers[0].say[0].plan"],
+    [acting({ plan: [{ text: "x", state: "done" }] }), "answers[0].say[0].plan[0].state"],
+    [acting({ plan: [{}] }), "answers[0].say[0].plan[0].text"],
+    [acting({ approve: {} }), "answers[0].say[0].approve.title"],
+    [acting({ approve: { title: "x", detail: 7 } }), "answers[0].say[0].approve.detail"],
+    [acting({ approve: { title: "x" }, denied: 7 }), "answers[0].say[0].denied"],
+    [acting({ repeat: 0, say: "x" }), "answers[0].say[0].repeat"],
+    [acting({ repeat: 2 }), "answers[0].say[0].say"],
+    [acting({ repeat: 2, say: ["x", { wait: 1 }] }), "answers[0].say[0].say[1]"],
+    [acting({ tool: "" }), "answers[0].say[0].tool"],
+    [acting({ tool: "x", effect: "some" }), "answers[0].say[0].effect"],
+    [acting({ tool: "x", run: [] }), "answers[0].say[0].run"],
+    [acting({ tool: "x", run: "ls" }), "answers[0].say[0].run"],
+    [acting({ tool: "x", run: ["ls", 7] }), "answers[0].say[0].run[1]"],
+    [acting({ tool: "x", run: ["ls"], result: "y" }), "answers[0].say[0].result"],
+    [acting({ tool: "x", timeout_ms: -1 }), "answers[0].say[0].timeout_ms"],
+    [acting({ wait_ms: 1, say: "x" }), "answers[0].say[0].say"],
+  ])("that is wrong is refused with the name of the field: %j", (json, field) => {
+    expect(() => script(json)).toThrow(
+      expect.objectContaining({ code: "invalid_input", details: { field } }),
+    );
+    expect(() => script(json)).toThrow(new RegExp(`^${field.replaceAll(/[[\].]/g, "\\$&")} `));
+  });
+});
+
+it("the script in the documentation can be used as it is", async () => {
+  const page = readFileSync(new URL("../../docs/script.md", import.meta.url), "utf8");
+  const [, json = ""] = /```json\n(.*?)```/s.exec(page) ?? [];
+  expect(await events(JSON.parse(json), "ho")).toEqual([text("You said: "), text("ho")]);
+});
+
+/** The states of a group's processes, without those that are dead and wait to be buried. */
+function alive(group: string): string[] {
+  const { stdout } = spawnSync("ps", ["-eo", "pgid=,stat="], { encoding: "utf8" });
+  const rows = stdout.split("\n").map((line) => line.trim().split(/\s+/));
+  return rows.flatMap(([of, state = "Z"]) => (of === group && !state.startsWith("Z") ? [state] : []));
+}

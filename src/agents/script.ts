@@ -1,16 +1,16 @@
+import type { ApprovalAnswer } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { asArray, asObject, usageFromJson } from "../core/json.ts";
-import { textOf } from "../core/message.ts";
+import { text, textOf } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
-import type { Agent } from "../ports/agent.ts";
+import type { Agent, AgentEvent } from "../ports/agent.ts";
+import { runCommand } from "./run-command.ts";
+import { type Piece, piecesFrom, type ToolPiece } from "./script-pieces.ts";
 
-/** Timers count no further; it is more than three weeks. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
-
-/** An answer of the script: what it is given to, and what is said or waited for, piece by piece. */
+/** An answer of the script: what it is given to, and what is said and done, piece by piece. */
 interface Answer {
   readonly to: RegExp;
-  readonly say: readonly (string | { readonly waitMs: number } | { readonly fail: string })[];
+  readonly say: readonly Piece[];
   readonly usage?: UsageDelta;
 }
 
@@ -19,9 +19,11 @@ interface Answer {
  * said. `{ "answers": [{ "to": "hello", "say": ["Good ", { "wait_ms": 50 }, "morning"] }] }`
  */
 export function script(json: unknown): Agent {
-  const answers = asArray(asObject(json, "script").answers, "answers").map(answerFrom);
+  const { answers: given, window } = asObject(json, "script");
+  const answers = asArray(given, "answers").map(answerFrom);
   return {
     name: "script",
+    ...(window !== undefined && { window: windowFrom(window) }),
     async *run({ history }, signal) {
       const said = textOf(history.findLast((message) => message.role === "user") ?? { parts: [] });
       const answer = answers.find(({ to }) => to.test(said));
@@ -29,18 +31,89 @@ export function script(json: unknown): Agent {
         yield { type: "failed", reason: "The script has no answer to that." };
         return;
       }
-      for (const piece of answer.say) {
-        if (signal.aborted) return;
-        if (typeof piece === "string") yield { type: "text", text: piece };
-        else if ("waitMs" in piece) await pause(piece.waitMs, signal);
-        else {
-          yield { type: "failed", reason: piece.fail };
-          break;
-        }
-      }
+      const turn = { said, signal, at: history.at(-1)?.seq ?? 0, calls: 0 };
+      yield* perform(answer.say, turn);
+      if (signal.aborted) return;
       if (answer.usage !== undefined) yield { type: "usage", usage: answer.usage };
     },
   };
+}
+
+interface Performance {
+  readonly said: string;
+  readonly signal: AbortSignal;
+  /** With a count, what makes a call's id unlike every other in the session. */
+  readonly at: number;
+  calls: number;
+}
+
+/** False when the answer ends here. */
+async function* perform(pieces: readonly Piece[], turn: Performance): AsyncGenerator<AgentEvent, boolean> {
+  for (const piece of pieces) {
+    if (turn.signal.aborted || !(yield* performOne(piece, turn))) return false;
+  }
+  return true;
+}
+
+async function* performOne(piece: Piece, turn: Performance): AsyncGenerator<AgentEvent, boolean> {
+  switch (piece.does) {
+    case "say":
+      yield { type: "text", text: piece.text };
+      return true;
+    case "echo":
+      yield { type: "text", text: turn.said };
+      return true;
+    case "think":
+      yield { type: "thought", text: piece.text };
+      return true;
+    case "wait":
+      await pause(piece.ms, turn.signal);
+      return true;
+    case "fail":
+      yield { type: "failed", reason: piece.reason };
+      return false;
+    case "hang":
+      // On purpose deaf: for trying out what becomes of an agent that breaks its promise.
+      return new Promise<never>(() => {});
+    case "message":
+      yield { type: "message" };
+      return true;
+    case "plan":
+      yield { type: "plan", entries: piece.entries };
+      return true;
+    case "repeat":
+      for (let time = 0; time < piece.times; time += 1) if (!(yield* perform(piece.say, turn))) return false;
+      return true;
+    case "approve": {
+      const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+      yield { type: "approval", request: piece.request, answer: resolve };
+      const given = await unlessAborted(promise, turn.signal);
+      if (turn.signal.aborted) return false;
+      if (given !== "deny") return true;
+      yield { type: "text", text: piece.denied };
+      return false;
+    }
+    case "tool":
+      yield* act(piece, turn);
+      return true;
+  }
+}
+
+/** The call is told, and only then done. A call that is stopped has no result. */
+async function* act(piece: ToolPiece, turn: Performance): AsyncGenerator<AgentEvent, void> {
+  const { name, effect, run, timeoutMs } = piece;
+  turn.calls += 1;
+  const id = `script-${turn.at}-${turn.calls}`;
+  const external = effect === "external" ? { effect } : {};
+  yield { type: "tool_call", call: { id, name, arguments: piece.given, ...external } };
+  if (turn.signal.aborted) return;
+  const end =
+    run === undefined
+      ? { text: piece.result, failed: false }
+      : await runCommand({ command: run, input: turn.said, timeoutMs }, turn.signal);
+  if (turn.signal.aborted) return;
+  const failed = end.failed ? { failed: true as const } : {};
+  yield { type: "tool_result", id, name, parts: [text(end.text)], ...failed };
 }
 
 function answerFrom(json: unknown, index: number): Answer {
@@ -48,9 +121,7 @@ function answerFrom(json: unknown, index: number): Answer {
   const { to = "", say, usage } = asObject(json, field);
   return {
     to: pattern(to, `${field}.to`),
-    say: (typeof say === "string" ? [say] : asArray(say, `${field}.say`)).map((piece, at) =>
-      pieceFrom(piece, `${field}.say[${at}]`),
-    ),
+    say: piecesFrom(say, `${field}.say`),
     ...(usage !== undefined && { usage: usageFrom(usage, `${field}.usage`) }),
   };
 }
@@ -70,6 +141,13 @@ function usageFrom(json: unknown, field: string): UsageDelta {
   }
 }
 
+function windowFrom(value: unknown): number {
+  if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
+  throw new PostriderError("invalid_input", "window must be a whole number of tokens.", {
+    details: { field: "window" },
+  });
+}
+
 function pattern(to: unknown, field: string): RegExp {
   if (typeof to !== "string")
     throw new PostriderError("invalid_input", `${field} must be a text.`, { details: { field } });
@@ -82,15 +160,13 @@ function pattern(to: unknown, field: string): RegExp {
   }
 }
 
-function pieceFrom(json: unknown, field: string): Answer["say"][number] {
-  if (typeof json === "string") return json;
-  const piece = asObject(json, field);
-  if (typeof piece.fail === "string" && piece.fail !== "") return { fail: piece.fail };
-  const { wait_ms: waitMs } = piece;
-  if (typeof waitMs === "number" && waitMs >= 0 && waitMs <= LONGEST_WAIT_MS) return { waitMs };
-  throw new PostriderError("invalid_input", `${field} must be a text, { "wait_ms": … } or { "fail": … }.`, {
-    details: { field },
-  });
+/** A denial when nobody waits for the answer any more. */
+function unlessAborted(answer: Promise<ApprovalAnswer>, signal: AbortSignal): Promise<ApprovalAnswer> {
+  if (signal.aborted) return Promise.resolve("deny");
+  const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+  const stop = (): void => resolve("deny");
+  signal.addEventListener("abort", stop, { once: true });
+  return Promise.race([answer, promise]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,10 @@
-import type { Fresh } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { runTurn, type TurnEnd } from "./run-turn.ts";
+import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
 
 export type TalkEvent =
   | { readonly type: "begun"; readonly session: string; readonly inputs: readonly Message[] }
@@ -16,9 +15,13 @@ export type TalkEvent =
 
 export interface AnsweringOptions {
   readonly store: Store;
-  readonly agent: Agent;
   readonly clock: Clock;
-  readonly by: ClaimBy;
+  /** Who answers. */
+  agent(turn: Turn): Agent;
+  /** Who takes up what waits behind a turn. */
+  by(turn: Turn): ClaimBy;
+  /** What the place adds to the running of a turn. */
+  around?(turn: Turn): Around;
   /** Whether what waits behind a turn is taken up here, whoever said it. */
   readonly takesNext: boolean;
   /** Whether this process waits for the answer to this message. */
@@ -26,71 +29,105 @@ export interface AnsweringOptions {
   heard(event: TalkEvent): void;
 }
 
+/** What a place has to do with a turn, from its beginning to its end. */
+export interface Around
+  extends Partial<
+    Pick<
+      TurnRun,
+      | "longestMs"
+      | "showsNotice"
+      | "storeLater"
+      | "compression"
+      | "prepare"
+      | "begun"
+      | "event"
+      | "approve"
+      | "deliveries"
+    >
+  > {
+  /** Its end is stored, or could not be. */
+  ended?(end: TurnEnd | undefined): void;
+}
+
 /** The turns that this process runs: one per session. */
 export interface Answering {
   /** Runs a turn, and after it what waits in the session. Resolves when the first has ended. */
-  run(turn: Turn, fresh?: Fresh): Promise<TurnEnd>;
+  run(turn: Turn): Promise<TurnEnd>;
   /** Runs a turn and all that waits behind it, and tells nobody. Resolves with how each ended. */
   runUnheard(turn: Turn): Promise<readonly TurnEnd[]>;
   /** A turn that is still ours because its end could not be stored. Whoever takes it runs it again. */
   takeBroken(session: string): Turn | undefined;
+  /** Sessions with such a turn. */
+  broken(): readonly string[];
   isRunning(session?: string): boolean;
-  /** Ends the answers, or those in one conversation. False if there are none. */
-  stop(conversation?: number): Promise<boolean>;
+  /** Ends the answers, or those that are meant. False if there are none. */
+  stop(which?: Which): Promise<boolean>;
   /** Aborts when nothing more is to begin. */
   readonly closing: AbortSignal;
   /**
-   * Ends what runs and begins nothing more; what waits stays for whoever comes next. An answer that somebody else waits
-   * for is not cut short: its turn is left to them.
+   * Begins nothing more; what waits stays for whoever comes next. What runs has `graceMs` to come to its end, then it is
+   * ended. An answer that somebody else waits for is not cut short: its turn is left to them.
    */
-  close(): Promise<void>;
+  close(graceMs?: number): Promise<void>;
 }
 
+/** One turn, or those of a conversation. */
+export type Which = { readonly conversation: number } | { readonly turn: number };
+
 interface Running {
-  readonly conversation: number;
+  readonly turn: Turn;
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
 
 export function answering(options: AnsweringOptions): Answering {
-  const { store, agent, clock, by, takesNext, isOwn, heard } = options;
+  const { store, clock, takesNext, isOwn, heard } = options;
   const running = new Map<string, Running>();
   const broken = new Map<string, Turn>();
   const unheard = new Set<Promise<unknown>>();
   const closing = new AbortController();
   const isClosing = (): boolean => closing.signal.aborted;
-  const next = (): ClaimBy | undefined => (isClosing() ? undefined : by);
+  let isDraining = false;
+  const next = (turn: Turn): ClaimBy | undefined => (isDraining ? undefined : options.by(turn));
 
-  async function run(turn: Turn, fresh?: Fresh): Promise<TurnEnd> {
-    const { session, conversation } = turn;
+  async function run(turn: Turn): Promise<TurnEnd> {
+    const { session } = turn;
+    const around = options.around?.(turn) ?? {};
     const abort = new AbortController();
     if (isClosing()) abort.abort();
     let isMine = false;
     const ending = runTurn(turn, {
+      ...around,
       store,
-      agent,
+      agent: options.agent(turn),
       clock,
-      next: () => (takesNext ? next() : undefined),
+      next: () => (takesNext ? next(turn) : undefined),
       isLeft: () => isClosing() && !isMine,
       signal: abort.signal,
-      ...(fresh !== undefined && { fresh }),
       begun: (inputs) => {
         isMine = inputs.some(isOwn);
+        around.begun?.(inputs);
         heard({ type: "begun", session, inputs });
       },
-      event: (event) => heard({ ...event, session }),
+      event: (event, said) => {
+        around.event?.(event, said);
+        heard({ ...event, session });
+      },
     });
-    const mine = { conversation, abort, done: ending.then(nothing, nothing) };
+    const mine = { turn, abort, done: ending.then(nothing, nothing) };
     running.set(session, mine);
     try {
       const end = await ending;
+      around.ended?.(end);
       heard({ type: "ended", session, end });
       // Later turns belong to nobody who waits here: their failure is told, not thrown.
       if (end.next !== undefined)
         run(end.next).catch((error) => isClosing() || heard({ type: "broken", session, error }));
       return end;
     } catch (error) {
-      if (!isTakenOver(error) && !isClosing()) broken.set(session, turn);
+      around.ended?.(undefined);
+      // Taken up again it is another attempt: its tools may have acted.
+      if (!isTakenOver(error) && !isClosing()) broken.set(session, { ...turn, attempt: turn.attempt + 1 });
       throw error;
     } finally {
       if (running.get(session) === mine) running.delete(session);
@@ -100,15 +137,24 @@ export function answering(options: AnsweringOptions): Answering {
   async function runEach(first: Turn): Promise<readonly TurnEnd[]> {
     const ends: TurnEnd[] = [];
     for (let turn: Turn | undefined = first; turn !== undefined; ) {
-      const end: TurnEnd = await runTurn(turn, { store, agent, clock, next, signal: closing.signal });
+      const running: Turn = turn;
+      const end: TurnEnd = await runTurn(running, {
+        store,
+        agent: options.agent(running),
+        clock,
+        next: () => next(running),
+        signal: closing.signal,
+      });
       ends.push(end);
       turn = end.next;
     }
     return ends;
   }
 
-  async function stop(conversation?: number): Promise<boolean> {
-    const isMeant = (turn: Running): boolean => (conversation ?? turn.conversation) === turn.conversation;
+  async function stop(which?: Which): Promise<boolean> {
+    const isMeant = ({ turn }: Running): boolean =>
+      which === undefined ||
+      ("turn" in which ? which.turn === turn.number : which.conversation === turn.conversation);
     const turns = [...running.values()].filter(isMeant);
     for (const { abort } of turns) abort.abort();
     await Promise.all(turns.map(({ done }) => done));
@@ -128,10 +174,17 @@ export function answering(options: AnsweringOptions): Answering {
       broken.delete(session);
       return turn;
     },
+    broken: () => [...broken.keys()],
     isRunning: (session) => (session === undefined ? running.size > 0 : running.has(session)),
     stop,
     closing: closing.signal,
-    async close() {
+    async close(graceMs = 0) {
+      isDraining = true;
+      if (graceMs > 0)
+        await withinMs(
+          graceMs,
+          [...running.values()].map(({ done }) => done),
+        );
       closing.abort();
       await stop();
       await Promise.all(unheard);
@@ -145,3 +198,13 @@ export function isTakenOver(error: unknown): boolean {
 }
 
 export function nothing(): void {}
+
+/** Waits for all of them, or as long. */
+async function withinMs(ms: number, all: readonly Promise<void>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all(all), over]);
+  clearTimeout(timer);
+}

@@ -1,15 +1,18 @@
+import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
 import { resetNote } from "../core/context-prompt.ts";
-import type { Fresh } from "../core/conversation.ts";
+import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
-import { MAX_PART_BYTES, type Message, type NewMessage, text } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, Turn, TurnOutcome } from "../core/turn.ts";
-import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import { type Answer, takeDown } from "./answer.ts";
+import { compressIfNeeded } from "./compress.ts";
 import { eventsUntil } from "./events-until.ts";
+import { pause } from "./pause.ts";
 
 export interface TurnRun {
   readonly store: Store;
@@ -18,13 +21,41 @@ export interface TurnRun {
   /** Who takes up what waits behind this turn, in the commit that ends it; nobody, if nothing more is to begin here. */
   next(): ClaimBy | undefined;
   readonly signal: AbortSignal;
-  /** Why the conversation starts afresh, if the model has not been told. */
-  readonly fresh?: Fresh;
+  /** An answer that takes longer is given up. */
+  readonly longestMs?: number;
+  /** Whether the place shows the person the notice of a fresh start with this turn. */
+  readonly showsNotice?: boolean;
+  /** Called before the agent is asked: what the place has to say or do first. */
+  prepare?(): Promise<Prepared>;
+  /** When a conversation is summed up that the model can hardly read any more, and how the person is told. */
+  readonly compression?: Compressing;
   /** Asked when it was stopped: whether another runner is to take the turn up, as if this one had fallen. */
   isLeft?(): boolean;
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
-  event?(event: AgentEvent): void;
+  event?(event: AgentEvent, said: string): void;
+  /** Asks the person; without it, nothing is allowed. */
+  approve?(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /**
+   * Whether an answer that cannot be stored now, because the disk is full or held by another, is kept and stored when it
+   * can be. Told each time it could not be.
+   */
+  storeLater?(error: PostriderError): void;
+  /** What leaves for a platform, stored in the commit that ends the turn. */
+  deliveries?(answer: Answer): Promise<readonly NewDelivery[]>;
+}
+
+export interface Compressing {
+  /** The share of the model's window. */
+  readonly at: number;
+  tell(notice: string): Promise<void>;
+}
+
+export interface Prepared {
+  /** What the model is told about where it speaks and with whom. */
+  readonly prompt?: string;
+  /** Told to the model once, besides the note of a fresh start. */
+  readonly note?: string;
 }
 
 export interface TurnEnd extends Finished {
@@ -36,118 +67,185 @@ export interface TurnEnd extends Finished {
 
 /** A turn that brought its process down twice would bring down the next one, too. */
 const MOST_ATTEMPTS = 2;
-/** One character may take three bytes. */
-const LONGEST_ANSWER = Math.floor(MAX_PART_BYTES / 3);
 
 /**
  * Runs the agent for a claimed turn and stores how it ended. Every turn leaves an answer behind: one that was stopped
  * or failed, what had arrived, marked so. The steps are the program's own and ask for no person.
  */
 export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
-  const { store, agent, clock, fresh } = run;
-  const shown = (await store.history({ asker: { everyone: true }, session: turn.session })) ?? [];
+  const { store, clock } = run;
+  const shown = await shownIn(turn, run);
   run.begun?.(shown.filter(({ session, seq }) => session === turn.session && turn.inputs.includes(seq)));
-  const answer =
-    turn.attempt > MOST_ATTEMPTS ? givenUp(turn.attempt - 1, run) : await ask(agent, turn, shown, run);
+  const halted = turn.attempt === 1 ? undefined : reasonToHalt(turn, shown);
+  const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, run);
   const { outcome } = answer;
   if (outcome === "interrupted" && run.isLeft?.())
     throw new PostriderError("closed", "This turn was left to another runner.");
-  const next = run.next();
-  const finished = unrefused(
-    await store.finish({
+  const deliveries = await run.deliveries?.(answer);
+  const finish = async (): Promise<Finished> => {
+    const next = run.next();
+    const finished = await store.finish({
       turn: turn.number,
       fence: turn.fence,
       outcome,
-      messages: [messageOf(answer)],
+      messages: answer.messages,
       ...(answer.usage !== undefined && { usage: answer.usage }),
-      // Only what was told here: a turn that is run again after a crash does not know of the fresh start.
-      ...(fresh !== undefined && { shown: { note: fresh.noteDue, notice: fresh.noticeDue } }),
+      ...(turn.fresh !== undefined && {
+        shown: { note: turn.fresh.noteDue, notice: run.showsNotice === true && turn.fresh.noticeDue },
+      }),
+      ...(deliveries !== undefined && { deliveries }),
       ...(next !== undefined && { next }),
       now: clock.now(),
-    }),
-  );
+    });
+    return unrefused(finished);
+  };
   return {
-    ...finished,
+    ...(await eventually(finish, run)),
     outcome,
     text: answer.text,
     ...(answer.reason !== undefined && { reason: answer.reason }),
   };
 }
 
-interface Answer {
-  readonly outcome: TurnOutcome;
-  readonly text: string;
-  readonly thought?: string;
-  readonly usage?: UsageDelta;
-  readonly reason?: string;
+/** A conversation that has become too long for the model is summed up: before it is asked, or when it says so. */
+async function answerTo(turn: Turn, shown: readonly Message[], run: TurnRun): Promise<Answer> {
+  const prepared = (await run.prepare?.()) ?? {};
+  const isShorter = await sumUp(turn, run, false);
+  const answer = await ask(turn, isShorter ? await shownIn(turn, run) : shown, prepared, run);
+  if (!answer.tooLong || answer.text !== "" || !(await sumUp(turn, run, true))) return answer;
+  return ask(turn, await shownIn(turn, run), prepared, run);
 }
 
-async function ask(agent: Agent, turn: Turn, shown: readonly Message[], run: TurnRun): Promise<Answer> {
-  const { signal } = run;
-  let said = "";
-  let thought = "";
-  let usage: UsageDelta | undefined;
-  let reason: string | undefined;
-  const note = run.fresh?.noteDue ? { note: resetNote(run.fresh.reason) } : {};
+async function shownIn({ session }: Turn, { store }: TurnRun): Promise<readonly Message[]> {
+  return (await store.history({ asker: { everyone: true }, session })) ?? [];
+}
+
+/** Whatever comes of it, the turn goes on. True if the session shows less now. */
+async function sumUp(turn: Turn, run: TurnRun, force: boolean): Promise<boolean> {
+  const { store, agent, clock, signal, compression } = run;
+  if (compression === undefined) return false;
+  const { session } = turn;
+  const { model } = turn.settings;
+  const wanted = { store, agent, clock, session, turn, share: compression.at, force, signal };
+  const done = await compressIfNeeded({ ...wanted, ...(model !== undefined && { model }) });
+  if (done?.notice !== undefined) await compression.tell(done.notice);
+  return done?.outcome === "compressed";
+}
+
+async function ask(
+  turn: Turn,
+  shown: readonly Message[],
+  { prompt, note }: Prepared,
+  run: TurnRun,
+): Promise<Answer> {
+  const { agent, store, clock } = run;
+  const late = run.longestMs === undefined ? undefined : AbortSignal.timeout(run.longestMs);
+  const signal = late === undefined ? run.signal : AbortSignal.any([run.signal, late]);
+  const notes = [turn.fresh?.noteDue ? resetNote(turn.fresh.reason) : undefined, note].filter(Boolean);
+  const { model } = turn.settings;
+  const input = {
+    session: turn.session,
+    history: providerHistory(shown),
+    blob: (hash: string) => store.blob({ asker: { everyone: true }, hash }),
+    ...(prompt !== undefined && { prompt }),
+    ...(notes.length > 0 && { note: notes.join("\n") }),
+    ...(model !== undefined && { model }),
+  };
+  const answer = takeDown();
   try {
-    const blob = (hash: string) => run.store.blob({ asker: { everyone: true }, hash });
-    const input = { session: turn.session, history: providerHistory(shown), blob, ...note };
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
-      if (event.type === "usage") usage = together(usage, event.usage);
       // What is said or goes wrong after it was stopped is no longer part of the answer.
-      if (signal.aborted) continue;
-      if (event.type === "text") said += event.text;
-      else if (event.type === "thought") thought += event.text;
-      else if (event.type === "failed") reason = event.reason;
-      run.event?.(event);
-      if (said.length > LONGEST_ANSWER) throw new Error("its answer is too long to be kept whole");
+      if (signal.aborted && event.type !== "usage") continue;
+      answer.take(event);
+      if (event.type === "tool_call" && event.call.effect === "external") {
+        // Stored before it acts: it does so only when the next event is asked for.
+        const messages = answer.written();
+        const { session, fence } = turn;
+        unrefused(
+          await store.append({ asker: { everyone: true }, session, messages, fence, now: clock.now() }),
+        );
+      }
+      if (event.type === "approval") answerApproval(event, run, signal);
+      run.event?.(event, answer.text());
     }
   } catch (error) {
+    if (isRefusedByStore(error)) throw error;
     // An agent that breaks its promise must not leave the turn open.
     if (!signal.aborted) {
-      said = said.slice(0, LONGEST_ANSWER);
-      reason = `The agent failed: ${messageIn(error)}`;
-      run.event?.({ type: "failed", reason });
+      const failed = { type: "failed", reason: `The agent failed: ${messageIn(error)}` } as const;
+      answer.take(failed);
+      run.event?.(failed, answer.text());
     }
   }
-  const outcome = reason !== undefined ? "failed" : signal.aborted ? "interrupted" : "done";
-  return {
-    outcome,
-    text: said,
-    ...(thought !== "" && { thought: thought.slice(0, LONGEST_ANSWER) }),
-    ...(usage !== undefined && { usage }),
-    ...(reason !== undefined && { reason }),
-  };
+  if (late?.aborted && !run.signal.aborted) {
+    const minutes = Math.max(1, Math.round((run.longestMs ?? 0) / 60_000));
+    const reason = `The answer took longer than ${minutes} min and was given up.`;
+    answer.take({ type: "failed", reason });
+    run.event?.({ type: "failed", reason }, answer.text());
+  }
+  return answer.end(signal.aborted);
 }
 
-function givenUp(attempts: number, run: TurnRun): Answer {
-  const reason = `Postrider ended ${attempts} times while this was being answered, so it was not tried again.`;
-  run.event?.({ type: "failed", reason });
-  return { outcome: "failed", text: "", reason };
+function answerApproval(
+  event: Extract<AgentEvent, { readonly type: "approval" }>,
+  run: TurnRun,
+  signal: AbortSignal,
+): void {
+  const asked = signal.aborted ? undefined : run.approve?.(event.request);
+  if (asked === undefined) event.answer("deny");
+  else
+    asked.then(
+      (given) => event.answer(given),
+      () => event.answer("deny"),
+    );
 }
 
-/** What several model calls of one turn used. Throws for numbers that no model uses, before they reach the store. */
-function together(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
-  const before = earlier ?? {};
-  const { lastPromptTokens = before.lastPromptTokens, costStatus = before.costStatus } = more;
-  const { lastPromptTokens: _, costStatus: __, ...sum } = addUsage(addUsage(emptyUsage(), before), more);
-  return {
-    ...sum,
-    ...(lastPromptTokens !== undefined && { lastPromptTokens }),
-    ...(costStatus !== undefined && { costStatus }),
-  };
+/** Does it again for as long as a disk or another process stands in the way, where the place can wait. */
+async function eventually<Result>(
+  step: () => Promise<Result>,
+  { storeLater, signal }: TurnRun,
+): Promise<Result> {
+  for (let wait = 250; ; wait = Math.min(30_000, wait * 2)) {
+    try {
+      return await step();
+    } catch (error) {
+      const isPassing =
+        error instanceof PostriderError && (error.code === "disk_full" || error.code === "busy");
+      if (!isPassing || storeLater === undefined || signal.aborted) throw error;
+      storeLater(error);
+      await pause(wait, signal);
+    }
+  }
+}
+
+/** Why a turn whose runner has fallen is not simply run again. */
+function reasonToHalt(turn: Turn, shown: readonly Message[]): string | undefined {
+  const last = Math.max(0, ...turn.inputs);
+  const acted = shown
+    .filter(({ session, seq }) => session === turn.session && seq > last)
+    .flatMap(({ toolCalls = [] }) => toolCalls.filter(({ effect }) => effect === "external"));
+  if (acted.length > 0) {
+    const names = [...new Set(acted.map(({ name }) => name))].join(", ");
+    return `Postrider was interrupted while this was being done, and ${names} may have acted already. So nothing was done again: look at what has happened, and tell me how to go on.`;
+  }
+  if (turn.attempt <= MOST_ATTEMPTS) return undefined;
+  return `Postrider ended ${turn.attempt - 1} times while this was being answered, so it was not tried again.`;
+}
+
+function refused(reason: string, run: TurnRun): Answer {
+  const answer = takeDown();
+  answer.take({ type: "failed", reason });
+  run.event?.({ type: "failed", reason }, "");
+  return answer.end(false);
+}
+
+/** The store's own failures are not the agent's: the turn stays open, to be taken up again. */
+function isRefusedByStore(error: unknown): boolean {
+  return error instanceof PostriderError && error.code !== "invalid_input";
 }
 
 function messageIn(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function messageOf({ text: said, thought, reason, outcome }: Answer): NewMessage {
-  return {
-    role: "assistant",
-    parts: said === "" ? [] : [text(said.toWellFormed())],
-    ...(thought !== undefined && { reasoning: thought.toWellFormed() }),
-    ...(outcome !== "done" && { origin: { interrupted: true } }),
-    ...(reason !== undefined && { finishReason: "error", extra: { error: reason } }),
-  };
-}
+export type { Answer } from "./answer.ts";

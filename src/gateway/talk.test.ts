@@ -25,7 +25,7 @@ async function fallen(home: Home, words: string, source: Source = localSource())
     message: { role: "user", parts: [text(words)] },
     claim: { runner: runner.id, take: "one" },
   });
-  if (accepted.duplicate) throw new Error("taken for a duplicate");
+  if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("not taken");
   return accepted;
 }
 
@@ -293,7 +293,9 @@ describe("after a crash", () => {
     expect(await talk.recover()).toEqual([]);
     const shown = await home.store.messages({ asker: { everyone: true }, session: session.id });
     expect(shown?.map(textOf)).toEqual(["from afar"]);
-    expect(await home.store.work({ now: home.clock.now() })).toEqual([session.id]);
+    expect(await home.store.work({ now: home.clock.now() })).toEqual([
+      { session: session.id, platform: "telegram" },
+    ]);
   });
 
   it("what somebody else is answering is left to them", async () => {

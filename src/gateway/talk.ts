@@ -10,7 +10,9 @@ import type { Agent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { readyMessages } from "../sessions/message-input.ts";
 import { type RoutingSettings, routingOf } from "../sessions/routing.ts";
-import { answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
+import { type Around, answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
+import { nextChange } from "./next-change.ts";
+import { answerText, textDeliveries } from "./outgoing.ts";
 import type { TurnEnd } from "./run-turn.ts";
 
 export type { TalkEvent } from "./answering.ts";
@@ -26,6 +28,8 @@ export interface TalkOptions {
    * moment: whoever said it is told of the end, and takes it up. Default true.
    */
   readonly takesNext?: boolean;
+  /** What the place adds to a turn: what the model is told, and when it sums up. */
+  readonly around?: Pick<Around, "prepare" | "compression">;
   /** Told of everything that this process answers, as it happens. */
   readonly heard: (event: TalkEvent) => void;
 }
@@ -77,7 +81,20 @@ export function openTalk(options: TalkOptions): Talk {
   /** Ids of what was said here and has no answer yet. */
   const open = new Set<string | undefined>();
   const isOwn = ({ origin }: Message): boolean => open.has(origin?.platformMessageId);
-  const turns = answering({ store, agent, clock, by, takesNext, isOwn, heard });
+  const turns = answering({
+    store,
+    clock,
+    agent: () => agent,
+    by: () => by,
+    around: (turn) =>
+      turn.target.platform === source.platform
+        ? { ...options.around, showsNotice: true }
+        : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
+          { deliveries: async (answer) => textDeliveries(turn.target, answerText(answer, false)) },
+    takesNext,
+    isOwn,
+    heard,
+  });
   const { closing } = turns;
   /** The session before the fresh start of which the person has been told here. */
   let noticed: string | undefined;
@@ -134,13 +151,11 @@ export function openTalk(options: TalkOptions): Talk {
       const routing = routingOf(source, settings);
       const accepted = await store.accept({ ...routing, messageId, message, claim: by });
       if (accepted.duplicate) throw new Error("a new message was taken for an old one");
+      if (accepted.tooMany !== undefined) throw new Error("a message was refused though any number may wait");
       const { turn, session, conversation } = accepted;
       open.add(messageId);
       const after = session.messageCount - (turn === undefined ? 0 : 1);
-      const ran =
-        turn === undefined
-          ? Promise.resolve()
-          : turns.run(turn, accepted.fresh).then(nothing, unlessTakenOver);
+      const ran = turn === undefined ? Promise.resolve() : turns.run(turn).then(nothing, unlessTakenOver);
       const answer = ran.then(() => answered(session.id, after, messageId)).catch(unlessClosed);
       // Whoever waits for the answer learns of a failure; nobody has to wait.
       answer.catch(nothing).finally(() => open.delete(messageId));
@@ -149,17 +164,16 @@ export function openTalk(options: TalkOptions): Talk {
     },
     async recover() {
       const ends: TurnEnd[] = [];
-      for (const id of await store.work({ now: clock.now() })) {
+      for (const { session, platform } of await store.work({ now: clock.now() })) {
         if (closing.aborted) break;
-        const [session] = await store.find({ asker, text: id });
         // Other platforms' messages are answered by whoever can deliver there.
-        if (session?.origin?.platform !== source.platform) continue;
-        const turn = await store.claim({ session: id, ...by, now: clock.now() });
+        if (platform !== source.platform) continue;
+        const turn = await store.claim({ session, ...by, now: clock.now() });
         if (turn !== undefined) ends.push(...(await turns.runUnheard(turn)));
       }
       return ends;
     },
-    stop: (conversation) => turns.stop(conversation),
+    stop: (conversation) => turns.stop(conversation === undefined ? undefined : { conversation }),
     async cancelWaiting(conversation) {
       const cancelled = await store.cancelWaiting({ conversation, now: clock.now() });
       return cancelled.map(textOf);
@@ -177,24 +191,4 @@ function unlessClosed(error: unknown): undefined {
 /** The other runner's answer is as good as ours. */
 function unlessTakenOver(error: unknown): void {
   if (!isTakenOver(error)) throw error;
-}
-
-/** A process that dies changes nothing in the store, so whoever waits behind one looks again by itself. */
-const LOOK_AGAIN_MS = 500;
-
-/** Listens from now on, so that what changes during a look is not slept through. Nobody waits longer than the signal. */
-function nextChange(store: Store, signal: AbortSignal): { readonly happened: Promise<void>; forget(): void } {
-  let forget = (): void => {};
-  const happened = new Promise<void>((resolve) => {
-    const listener = (): void => resolve();
-    const unlisten = store.onChange(listener);
-    const timer = setTimeout(listener, LOOK_AGAIN_MS);
-    signal.addEventListener("abort", listener);
-    forget = () => {
-      unlisten();
-      clearTimeout(timer);
-      signal.removeEventListener("abort", listener);
-    };
-  });
-  return { happened, forget };
 }

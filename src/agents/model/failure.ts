@@ -18,34 +18,54 @@ const NAMES = {
   compatible: "The model's server",
 };
 
+/** How providers say that they cannot read it all; some only once they have begun to answer. */
+const TOO_LONG =
+  /context.?(length|window|size|limit)|prompt.{0,20}too long|input.{0,40}too long|maximum context|too many (input )?tokens|token count.{0,40}exceeds|request_too_large/;
+
 /** Why there is no answer, for the person who waits. Never the key, and nothing that only a programmer understands. */
 export function failureWords(error: unknown, choice: ModelChoice): string {
   if (error instanceof PostriderError) return error.message;
-  const { lastError, statusCode, responseBody = "", message = "" } = (error ?? {}) as CallError;
-  if (lastError !== undefined) return failureWords(lastError, choice);
+  const { status, said, told } = heard(error);
   const who = NAMES[choice.provider];
-  // A stream that breaks was answered with 200 before.
-  if (statusCode === undefined || statusCode < 400) return unreachable(error as CallError, who, choice);
-  const said = `${responseBody} ${message}`.toLowerCase();
-  if (statusCode === 401 || statusCode === 403)
-    return `${who} did not accept the key. Check it and start again.`;
-  if (statusCode === 402 || /insufficient_quota|credit balance|billing/.test(said))
-    return `${who} says that the account has no credit left.`;
-  if (isTooLong(statusCode, said))
+  if (isTooLong(error))
     return `The conversation has become too long for ${choice.model}. /new starts a new one.`;
-  if (statusCode === 404) return `${who} does not know the model ${choice.model}.`;
-  if (statusCode === 429) return `${who} is asked too much at the moment. Try again in a minute.`;
-  if (statusCode >= 500) return `${who} has a problem of its own (${statusCode}). Try again later.`;
-  return `${who} did not accept the request (${statusCode}).`;
+  if (status === undefined) return told ? `${who} broke off the answer.` : unreachable(error, who, choice);
+  if (status === 401 || status === 403) return `${who} did not accept the key. Check it and start again.`;
+  if (status === 402 || /insufficient_quota|credit balance|billing/.test(said))
+    return `${who} says that the account has no credit left.`;
+  if (status === 404) return `${who} does not know the model ${choice.model}.`;
+  if (status === 429) return `${who} is asked too much at the moment. Try again in a minute.`;
+  if (status >= 500) return `${who} has a problem of its own (${status}). Try again later.`;
+  return `${who} did not accept the request (${status}).`;
 }
 
-function isTooLong(status: number, said: string): boolean {
-  return (
-    status === 413 || (status === 400 && /context.length|too long|maximum context|too many tokens/.test(said))
-  );
+/** Whether the model could not read all of it: then a summary helps. */
+export function isTooLong(error: unknown): boolean {
+  const { status, said, told } = heard(error);
+  if (status === 413) return true;
+  const refused = status === undefined ? told : status === 400 || status === 422 || status === 500;
+  return refused && TOO_LONG.test(said);
 }
 
-function unreachable(error: CallError, who: string, { baseUrl }: ModelChoice): string {
+interface Heard {
+  /** Of a request that was refused: a stream that breaks was answered with 200 before. */
+  readonly status?: number;
+  readonly said: string;
+  /** The provider itself said it, in the middle of the answer. */
+  readonly told: boolean;
+}
+
+function heard(error: unknown): Heard {
+  if (typeof error === "string") return { said: error.toLowerCase(), told: true };
+  if (typeof error !== "object" || error === null) return { said: "", told: false };
+  const { lastError, statusCode = 0, responseBody = "", message = "", code = "" } = error as CallError;
+  if (lastError !== undefined) return heard(lastError);
+  const said = `${responseBody} ${message} ${code}`.toLowerCase();
+  if (statusCode >= 400) return { status: statusCode, said, told: true };
+  return { said, told: !(error instanceof Error) || error.name === "AI_StreamProviderError" };
+}
+
+function unreachable(error: unknown, who: string, { baseUrl }: ModelChoice): string {
   const code = codeIn(error);
   const where = baseUrl === undefined ? "" : ` at ${new URL(baseUrl).host}`;
   if (code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN")

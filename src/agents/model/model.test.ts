@@ -119,6 +119,20 @@ describe("an answer of a model", () => {
     ]);
   });
 
+  it("comes from the model that the chat chose, and is counted as that one's", async () => {
+    const { url, requests } = await modelServer({
+      say: ["ok"],
+      usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+    });
+    const found = await events(url, { ...hello, model: "large" });
+    expect(requests[0]?.body.model).toBe("large");
+    expect(found.at(-1)).toMatchObject({ type: "usage", usage: { model: "large" } });
+    const { url: other } = await modelServer({ status: 404 });
+    expect(await events(other, { ...hello, model: "nobody" })).toMatchObject([
+      { type: "failed", reason: expect.stringContaining("does not know the model nobody") },
+    ]);
+  });
+
   it("ends when it is stopped, and the server hears no more of us", async () => {
     const { url, left } = await modelServer({ say: ["It began "], hang: true });
     const stop = new AbortController();
@@ -159,6 +173,53 @@ describe("a failure of a model is told in a person's words", () => {
     const reason = await failure({ status, body });
     expect(reason).toMatch(words);
     expect(reason).not.toContain(SECRET);
+  });
+
+  it.each([
+    [400, "This model's maximum context length is 8192 tokens."],
+    [400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    [400, "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000"],
+    [400, "Your input exceeds the context window of this model."],
+    [400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."],
+    [400, "the request exceeds the available context size. try increasing it"],
+    [422, "Input is too long for requested model."],
+    [413, "request_too_large"],
+  ])(
+    "a conversation that is too long for the model is told apart, for a summary can help: %i %s",
+    async (status, message) => {
+      const { url } = await modelServer({ status, body: { error: { message } } });
+      expect(await events(url)).toEqual([
+        { type: "failed", tooLong: true, reason: expect.stringMatching(/too long for tiny/) },
+      ]);
+    },
+  );
+
+  it("and nothing else is taken for it", async () => {
+    for (const [status, message] of [
+      [400, "max_tokens is too large"],
+      [401, "prompt is too long"],
+      [429, "Too many tokens per minute"],
+      [500, "odd"],
+    ] as const) {
+      const { url } = await modelServer({ status, body: { error: { message } } });
+      expect((await events(url)).some((event) => "tooLong" in event)).toBe(false);
+    }
+  });
+
+  it("also when the provider says so in the middle of its answer", async () => {
+    const long = await modelServer({
+      say: ["Half "],
+      error: { message: "Your input exceeds the context window." },
+    });
+    expect(await events(long.url)).toMatchObject([
+      { type: "text", text: "Half " },
+      { type: "failed", tooLong: true },
+    ]);
+    const { url } = await modelServer({ say: ["Half "], error: { message: "something odd" } });
+    expect((await events(url)).at(-1)).toEqual({
+      type: "failed",
+      reason: "The model's server broke off the answer.",
+    });
   });
 
   it("also when nobody is there, or the connection breaks in the middle", async () => {

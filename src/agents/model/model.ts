@@ -1,9 +1,10 @@
 import type { LanguageModelUsage } from "ai";
 import type { UsageDelta } from "../../core/usage.ts";
 import type { Agent, AgentEvent } from "../../ports/agent.ts";
-import { failureWords } from "./failure.ts";
+import { failureWords, isTooLong } from "./failure.ts";
 import { messagesFor } from "./prompt.ts";
 import { languageModel, type ModelChoice } from "./provider.ts";
+import { windowOf } from "./window.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
@@ -11,12 +12,15 @@ const RETRIES = 2;
 const INSTRUCTIONS =
   "You are a helpful assistant in a chat. Answer in Markdown, in the language in which you are spoken to.";
 
-/** A model of any provider. */
-export function model(choice: ModelChoice, options: { readonly retries?: number } = {}): Agent {
+/** A model of any provider; a chat may choose another of the same one. */
+export function model(own: ModelChoice, options: { readonly retries?: number } = {}): Agent {
   return {
-    name: choice.model,
+    name: own.model,
     titles: true,
+    window: own.window ?? windowOf(own.model),
+    windowOf: (name) => (name === own.model ? (own.window ?? windowOf(name)) : windowOf(name)),
     async *run(turn, signal) {
+      const choice = turn.model === undefined ? own : { ...own, model: turn.model };
       try {
         const { streamText } = await import("ai");
         const { stream } = streamText({
@@ -31,7 +35,9 @@ export function model(choice: ModelChoice, options: { readonly retries?: number 
           if (signal.aborted) return;
           if (part.type === "text-delta") yield { type: "text", text: part.text };
           else if (part.type === "reasoning-delta") yield { type: "thought", text: part.text };
-          else if (part.type === "finish-step") yield { type: "usage", usage: usageOf(part.usage, choice) };
+          // Nothing was counted of what broke off: it must not pass for an empty prompt.
+          else if (part.type === "finish-step" && !isUncounted(part))
+            yield { type: "usage", usage: usageOf(part.usage, choice) };
           else if (part.type === "error") yield failed(part.error, choice);
         }
       } catch (error) {
@@ -42,7 +48,18 @@ export function model(choice: ModelChoice, options: { readonly retries?: number 
 }
 
 function failed(error: unknown, choice: ModelChoice): AgentEvent {
-  return { type: "failed", reason: failureWords(error, choice) };
+  const reason = failureWords(error, choice);
+  return { type: "failed", reason, ...(isTooLong(error) && { tooLong: true }) };
+}
+
+function isUncounted({
+  finishReason,
+  usage,
+}: {
+  readonly finishReason: string;
+  readonly usage: LanguageModelUsage;
+}): boolean {
+  return finishReason === "error" && usage.inputTokens === undefined;
 }
 
 /** Tokens as our counters have them: what came from the cache is not input again. */

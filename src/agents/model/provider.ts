@@ -11,6 +11,8 @@ export interface ModelChoice {
   readonly apiKey?: string;
   /** Instead of the provider's own address. */
   readonly baseUrl?: string;
+  /** How many tokens it reads at once, where it is not what its family does. */
+  readonly window?: number;
 }
 
 export const OPENROUTER_URL = "https://openrouter.ai/api/v1";

@@ -1,6 +1,6 @@
-import { PostriderError } from "../../../core/errors.ts";
-import { escaped, type Place } from "../../../gateway/commands/command.ts";
-import { messageLine } from "../../../gateway/commands/history.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { escaped, type Place } from "./command.ts";
+import { messageLine } from "./history.ts";
 
 const NEIGHBOURS = 3;
 

@@ -1,9 +1,12 @@
+import type { Role } from "../../core/access.ts";
 import type { Named } from "../../core/command-grammar.ts";
-import type { Conversation } from "../../core/conversation.ts";
+import type { BusyMode, Conversation } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
-import type { Asker } from "../../core/owner.ts";
+import { type Asker, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import type { ResetPolicy } from "../../core/reset-policy.ts";
 import type { Session } from "../../core/session.ts";
+import type { Source } from "../../core/source.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { Talk } from "../talk.ts";
@@ -12,13 +15,23 @@ import type { Talk } from "../talk.ts";
 export interface Place {
   readonly sessions: Sessions;
   readonly store: Store;
-  readonly talk: Talk;
+  readonly talk: Pick<Talk, "open" | "look" | "stop" | "cancelWaiting" | "isAnswering">;
   readonly who: Asker;
+  readonly role: Role;
+  readonly source: Source;
   /** Who answers here. */
-  readonly agent: string;
+  readonly agent: Agent;
   readonly policy: ResetPolicy;
   readonly zone: string;
+  /** What becomes of a message that arrives while an answer is written, where the chat has chosen nothing. */
+  readonly busy: BusyMode;
+  /** Instructions by name, for `/personality`. */
+  readonly personalities: Readonly<Record<string, string>>;
   now(): number;
+  /** Random bytes, for codes. */
+  random(bytes: number): Uint8Array;
+  /** Answers in a session of its own, here, without keeping anyone waiting. Only where answers can be delivered later. */
+  background?(prompt: string): Promise<Session>;
 }
 
 /** What a command answers, in Markdown, and what the place is to do besides showing it. */
@@ -28,8 +41,11 @@ export interface Reply {
   readonly moved?: boolean;
   /** Show what was said around this message. */
   readonly around?: { readonly session: string; readonly seq: number };
-  /** To be said as if the person had typed it. */
+  /** To be said as if the person had typed it; `patiently`: whatever the busy mode, it waits for its turn. */
   readonly say?: string;
+  readonly patiently?: boolean;
+  /** Lines to press, where there are buttons. */
+  readonly choices?: readonly Choice[];
   readonly document?: { readonly name: string; readonly text: string };
   readonly leave?: boolean;
 }
@@ -45,6 +61,14 @@ export interface ChatCommand extends Named {
   /** What may follow the name, as the help shows it. */
   readonly takes?: string;
   readonly summary: string;
+  /** Where alone it makes sense. */
+  readonly only?: "terminal" | "messenger";
+  /** Whether only the owner of the home may give it. */
+  readonly ownerOnly?: boolean;
+  /** It only looks: after a crash it is simply done again. */
+  readonly looks?: boolean;
+  /** It takes so long that what is said next must not wait for it. */
+  readonly slow?: boolean;
   run(place: Place, args: string): Promise<Reply>;
   /** What to pick from instead of reading a list; empty when there is nothing to pick. */
   choose?(place: Place, args: string): Promise<readonly Choice[]>;
@@ -57,6 +81,21 @@ export async function here(place: Place): Promise<{ conversation: Conversation; 
   const found = await place.talk.look();
   if (found !== undefined) return found;
   throw new PostriderError("not_found", "Nothing has been said here yet.");
+}
+
+/** The same for what is chosen before anything was said. The policy speaks only where there is nothing yet. */
+export async function madeHere(place: Place): Promise<{ conversation: Conversation; session: Session }> {
+  return (await place.talk.look()) ?? place.talk.open();
+}
+
+/** Who gives a command. A place is always somebody's, also where the program asks for everyone. */
+export function personOf({ who }: Pick<Place, "who">): PersonId {
+  return isEveryone(who) ? OWNER : who.person;
+}
+
+/** Everywhere else, answers are delivered. */
+export function isTerminal({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
+  return source.platform === "local";
 }
 
 /** How people call a session: by its title, and by the handle that commands take. */

@@ -16,7 +16,7 @@ import type { Session } from "../../core/session.ts";
 import { localSource } from "../../core/source.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { DAY, HOUR, type Home, MINUTE, openHome } from "../../sessions/test-home.ts";
-import { CHAT_COMMANDS, chatCommand } from "./table.ts";
+import { CHAT_COMMANDS, chatCommand, commandsFor, commandsIn, runChatCommand } from "./table.ts";
 
 interface Room extends Talking {
   readonly home: Home;
@@ -73,6 +73,10 @@ const failure = (code: string, message?: string | RegExp) =>
     ...(message !== undefined && { message: expect.stringMatching(message) }),
   });
 
+function unlessNotAllowed(error: { readonly code?: string }): void {
+  if (error.code !== "not_allowed") throw error;
+}
+
 describe("the table of commands", () => {
   it("has a name and a summary for each, and no name twice", () => {
     const names = CHAT_COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
@@ -83,11 +87,12 @@ describe("the table of commands", () => {
     }
   });
 
-  it("is what the help lists: every command, what it takes, and its other names", async () => {
-    const { tell } = await room();
+  it("is what the help lists: every command of the place, what it takes, and its other names", async () => {
+    const { tell, place } = await room();
     const lines = (await tell("/help")).split("\n");
-    expect(lines).toHaveLength(CHAT_COMMANDS.length);
-    CHAT_COMMANDS.forEach(({ name, takes, aliases = [], summary }, at) => {
+    const commands = commandsIn(place);
+    expect(lines).toHaveLength(commands.length);
+    commands.forEach(({ name, takes, aliases = [], summary }, at) => {
       const line = lines[at] ?? "";
       expect(line.startsWith(`- \`/${[name, takes].filter(Boolean).join(" ")}\` ${summary}`), line).toBe(
         true,
@@ -95,6 +100,34 @@ describe("the table of commands", () => {
       for (const alias of aliases) expect(line).toContain(`/${alias}`);
     });
     expect(await tell("/commands")).toBe(lines.join("\n"));
+  });
+
+  it.each([
+    ["owner", "terminal", ["quit", "pair"], ["busy", "background", "personality", "sethome", "start"]],
+    ["owner", "messenger", ["busy", "background", "sethome", "start", "pair"], ["quit"]],
+    ["member", "messenger", ["busy", "background", "start", "pair"], ["quit", "sethome"]],
+  ] as const)("offers the %s in the %s what may be given there", (role, kind, offered, kept) => {
+    const names = commandsFor({ role, kind }).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining([...offered, "new", "stop", "status", "help"]));
+    for (const name of kept) expect(names).not.toContain(name);
+  });
+
+  it("refuses what may not be given here with a sentence, by whatever name, and does not propose it", async () => {
+    const { place } = await room();
+    const member = { ...place, role: "member", source: { ...place.source, platform: "telegram" } } as const;
+    for (const name of ["quit", "exit", "q"])
+      await expect(runChatCommand(member, name, "")).rejects.toThrow(
+        failure("not_allowed", "/quit works in the terminal only."),
+      );
+    for (const name of ["sethome", "set-home"])
+      await expect(runChatCommand(member, name, "")).rejects.toThrow(
+        failure("not_allowed", "Only the owner of this home may give /sethome."),
+      );
+    await expect(runChatCommand(place, "bg", "x")).rejects.toThrow(
+      failure("not_allowed", "/background works in messengers only."),
+    );
+    await expect(runChatCommand(member, "quitt", "")).rejects.toThrow(failure("not_found", /\/help lists/));
+    await expect(runChatCommand(place, "quitt", "")).rejects.toThrow(failure("not_found", /\/quit\?/));
   });
 
   it("finds each by each of its names", () => {
@@ -117,7 +150,19 @@ describe("the table of commands", () => {
     const { place, home } = await room();
     await indexed(home.file);
     const before = rowsIn(home.file);
-    for (const name of ["status", "where", "usage", "undo", "title", "history", "export", "sessions", "fork"])
+    for (const name of [
+      "status",
+      "where",
+      "why",
+      "usage",
+      "undo",
+      "title",
+      "history",
+      "export",
+      "sessions",
+      "fork",
+      "compress",
+    ])
       await expect(chatCommand(name).run(place, ""), name).rejects.toThrow(
         failure("not_found", "Nothing has been said here yet."),
       );
@@ -676,6 +721,8 @@ describe("/status, /usage and /where", () => {
     home.clock.pass(3 * DAY);
     await indexed(home.file);
     const before = rowsIn(home.file);
+    for (const { name, looks } of CHAT_COMMANDS)
+      if (looks && name !== "search") await command(`/${name}`).catch(unlessNotAllowed);
     for (const line of [
       "/status",
       "/usage",
@@ -686,6 +733,11 @@ describe("/status, /usage and /where", () => {
       "/title",
       "/export",
       "/search hello",
+      "/model",
+      "/stop",
+      "/stop all",
+      "/resume",
+      "/insights 7 local",
     ])
       await command(line);
     expect(rowsIn(home.file)).toEqual(before);
@@ -738,7 +790,7 @@ describe("/status, /usage and /where", () => {
     expect((await tell("/where")).split("\n")).toEqual([
       `- session \`${handle}\`, ${id}`,
       "- key `agent:main:local:dm:cli`",
-      "- policy: starts afresh after 1440 minutes of silence, and daily at 4:00 (UTC)",
+      "- policy: starts afresh after 1440 minutes of silence, and daily at 04:00 (UTC)",
       "- last active 2026-03-15 10:00; if nothing more is said, a new session begins 2026-03-16 04:00 (in 17h), by the daily hour",
       "- last decision: created, 2026-03-15 10:00",
     ]);
@@ -749,8 +801,12 @@ describe("/status, /usage and /where", () => {
 
   it.each([
     ["idle", "after 90 minutes of silence", "2026-03-15 11:30 (in 1h), for silence"],
-    ["daily", "daily at 5:00 (UTC)", "2026-03-16 05:00 (in 19h), by the daily hour"],
-    ["both", "after 90 minutes of silence, and daily at 5:00 (UTC)", "2026-03-15 11:30 (in 1h), for silence"],
+    ["daily", "daily at 05:00 (UTC)", "2026-03-16 05:00 (in 19h), by the daily hour"],
+    [
+      "both",
+      "after 90 minutes of silence, and daily at 05:00 (UTC)",
+      "2026-03-15 11:30 (in 1h), for silence",
+    ],
   ] as const)("tell the policy %s", async (mode, policy, next) => {
     const { ask, tell } = await room(echo, {
       policy: { ...DEFAULT_RESET_POLICY, mode, idleMinutes: 90, atHour: 5 },
@@ -774,7 +830,7 @@ describe("/status, /usage and /where", () => {
     home.clock.time = Date.UTC(2026, 2, 28, 11);
     await ask("hello");
     const told = await tell("/where");
-    expect(told).toContain("daily at 4:00 (Europe/Berlin)");
+    expect(told).toContain("daily at 04:00 (Europe/Berlin)");
     // 15 hours, not 16: the clocks go from two to three.
     expect(told).toContain(
       "last active 2026-03-28 12:00; if nothing more is said, a new session begins 2026-03-29 04:00 (in 15h), by the daily hour",
@@ -873,6 +929,22 @@ describe("/stop and /quit", () => {
     expect(await tell("/stop")).toBe("Stopped.");
     expect(await said.answer).toMatchObject({ parts: [text("Once ")], origin: { interrupted: true } });
     expect(await tell("/stop")).toBe("Nothing is being answered.");
+  });
+
+  it("keep what waits and say so, or drop it with its words", async () => {
+    const { tell, talk, said, agent, held: _ } = await busyRoom();
+    const second = await talk.say("second *thought*");
+    await talk.say("third");
+    expect(await tell("/stop")).toBe("Stopped. 2 messages wait; /stop all drops them, too.");
+    expect((await said.answer)?.origin?.interrupted).toBe(true);
+    await (await agent.asked()).say("about the second ");
+    expect(await tell("/stop all")).toBe(
+      "The answer that was being written has been stopped; what there was of it is kept.\n\n1 message had not been answered yet and will not be:\n\n> third",
+    );
+    expect(await second.answer).toMatchObject({ parts: [text("about the second ")] });
+    expect(talk.isAnswering()).toBe(false);
+    expect(await tell("/stop all")).toBe("Nothing is being answered, and nothing waits.");
+    await expect(tell("/stop everything")).rejects.toThrow(failure("invalid_input", /\/stop all/));
   });
 
   it("leave", async () => {

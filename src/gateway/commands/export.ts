@@ -7,6 +7,7 @@ export const exportSession: ChatCommand = {
   aliases: ["save"],
   takes: "[md | jsonl]",
   summary: "this session as a document: md to read, jsonl to import again",
+  looks: true,
   async run(place, args) {
     const { session } = await here(place);
     if (args !== "" && args !== "md" && args !== "jsonl") {

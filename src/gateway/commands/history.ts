@@ -10,6 +10,7 @@ export const history: ChatCommand = {
   name: "history",
   takes: "[COUNT | HANDLE/MESSAGE]",
   summary: "what was said here, or around a message found by /search",
+  looks: true,
   async run(place, args) {
     const [, handle, seq] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
     if (handle !== undefined) {

@@ -2,7 +2,10 @@ import type { ChatCommand } from "./command.ts";
 
 export const quit: ChatCommand = {
   name: "quit",
+  // The one short name that both leaving and queueing might have: whoever types it wants to leave.
   aliases: ["exit", "q"],
   summary: "leave; everything is kept",
+  only: "terminal",
+  looks: true,
   run: async () => ({ text: "", leave: true }),
 };

@@ -8,6 +8,7 @@ export const search: ChatCommand = {
   aliases: ["find"],
   takes: "WORDS",
   summary: "find words in all your sessions, and jump there",
+  looks: true,
   async run(place, args) {
     const hits = await find(place, args, 10);
     if (hits.length === 0) return { text: `Nothing was found for “${escaped(shortened(args))}”.` };

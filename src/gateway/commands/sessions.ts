@@ -4,5 +4,6 @@ import { sessionList } from "./resume.ts";
 export const sessions: ChatCommand = {
   name: "sessions",
   summary: "list the newest sessions",
+  looks: true,
   run: async (place) => ({ text: await sessionList(place) }),
 };

@@ -1,22 +1,62 @@
+import type { ConversationSettings } from "../../core/conversation.ts";
 import { textOf } from "../../core/message.ts";
+import type { Surroundings } from "../../core/surroundings.ts";
 import { clockTime } from "../../core/transcript.ts";
-import { type ChatCommand, escaped, here, nameOf, plural, shortened } from "./command.ts";
+import { BUSY_WORDS } from "./busy.ts";
+import {
+  type ChatCommand,
+  escaped,
+  here,
+  isTerminal,
+  nameOf,
+  type Place,
+  plural,
+  shortened,
+} from "./command.ts";
 import { distance } from "./when.ts";
 
 export const status: ChatCommand = {
   name: "status",
   summary: "this session at a glance; changes nothing",
+  looks: true,
   async run(place) {
-    const { session } = await here(place);
-    const waiting = await place.store.waiting({ asker: place.who, session: session.id });
+    const { conversation, session } = await here(place);
+    const ask = { asker: place.who, session: session.id };
+    const [waiting, around] = [await place.store.waiting(ask), await place.store.surroundings(ask)];
     const when = (at: number): string => `${clockTime(at, place.zone)} (${distance(at, place.now())})`;
     const lines = [
       `- session ${nameOf(session)}, ${session.id}`,
       `- begun ${when(session.createdAt)}, last spoken ${when(session.lastAt)}`,
       `- ${plural(session.messageCount, "message")}, ${plural(session.usage.totalTokens, "token")}`,
-      `- agent ${place.agent}, ${place.talk.isAnswering(session.id) ? "answering" : "idle"}`,
+      `- agent ${escaped(place.agent.name)}, ${place.talk.isAnswering(session.id) ? "answering" : "idle"}`,
+      ...chosenLines(place, conversation.settings),
+      ...undelivered(around),
       ...waiting.map((message) => `- waiting: “${escaped(shortened(textOf(message), 60))}”`),
     ];
     return { text: lines.join("\n") };
   },
 };
+
+function chosenLines(place: Place, settings: ConversationSettings): string[] {
+  const { busy, model, personality } = settings;
+  const mode = busy ?? place.busy;
+  return [
+    ...(model === undefined ? [] : [`- model ${escaped(model)}, chosen for this chat`]),
+    ...(personality === undefined ? [] : [`- personality ${escaped(personality)}, chosen for this chat`]),
+    ...(isTerminal(place)
+      ? []
+      : [
+          `- while it answers: ${mode}${busy === undefined ? "" : ", chosen for this chat"} (${BUSY_WORDS[mode]})`,
+        ]),
+  ];
+}
+
+/** Among the newest. What is too old to be counted has been said at its time. */
+function undelivered(around: Surroundings | undefined): string[] {
+  const dead = (around?.deliveries ?? []).flatMap(({ status }) => (status.state === "dead" ? [status] : []));
+  const [newest] = dead;
+  if (newest === undefined) return [];
+  return [
+    `- ${plural(dead.length, "message")} could not be delivered: ${escaped(shortened(newest.lastError, 100))}`,
+  ];
+}

@@ -1,11 +1,12 @@
-import { type ChatCommand, here, plural } from "./command.ts";
+import { type ChatCommand, here, type Place, plural } from "./command.ts";
 
 export const usage: ChatCommand = {
   name: "usage",
   aliases: ["cost"],
   summary: "tokens and cost of this session",
+  looks: true,
   async run(place) {
-    const { session } = await here(place);
+    const { conversation, session } = await here(place);
     const { usage: used } = session;
     if (used.totalTokens === 0 && used.costUsd === undefined) {
       return { text: `No tokens have been counted in ${plural(session.messageCount, "message")} yet.` };
@@ -21,6 +22,7 @@ export const usage: ChatCommand = {
       ["reasoning", count(used.reasoningTokens)],
       ["**total**", `**${count(used.totalTokens)}**`],
       ["last prompt", count(used.lastPromptTokens)],
+      ...contextRow(place, conversation.settings.model, used.lastPromptTokens),
       ["cost", cost],
       ["model", used.model ?? "unknown"],
     ];
@@ -29,3 +31,15 @@ export const usage: ChatCommand = {
     };
   },
 };
+
+/** How much of what the model can read at once the last prompt has taken. */
+function contextRow(
+  { agent }: Place,
+  model: string | undefined,
+  lastPrompt: number,
+): readonly (readonly [string, string])[] {
+  const window = (model === undefined ? undefined : agent.windowOf?.(model)) ?? agent.window;
+  if (window === undefined || window <= 0 || lastPrompt === 0) return [];
+  const share = ((100 * lastPrompt) / window).toFixed(lastPrompt * 10 < window ? 1 : 0);
+  return [["context", `${share}% of ${window.toLocaleString("en-US")}`]];
+}

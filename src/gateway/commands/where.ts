@@ -1,3 +1,4 @@
+import { policyWords } from "../../core/decision-words.ts";
 import { nextReset } from "../../core/reset-policy.ts";
 import { clockTime } from "../../core/transcript.ts";
 import { type ChatCommand, here, nameOf, type Place } from "./command.ts";
@@ -6,6 +7,7 @@ import { distance } from "./when.ts";
 export const where: ChatCommand = {
   name: "where",
   summary: "which session this is, by which key, and when it would start afresh",
+  looks: true,
   async run(place) {
     const { conversation, session } = await here(place);
     const [decision] = await place.sessions.decisions(place.who, conversation.number);
@@ -24,10 +26,9 @@ export const where: ChatCommand = {
 };
 
 function policyLine({ policy, zone }: Place): string {
-  const idle = `after ${policy.idleMinutes} minutes of silence`;
-  const daily = `daily at ${policy.atHour}:00 (${zone})`;
-  if (policy.mode === "none") return "policy: never starts afresh by itself";
-  return `policy: starts afresh ${{ idle, daily, both: `${idle}, and ${daily}` }[policy.mode]}`;
+  return policy.mode === "none"
+    ? "policy: never starts afresh by itself"
+    : `policy: starts afresh ${policyWords(policy, zone)}`;
 }
 
 function resetLine({ policy, zone, now }: Place, activeAt: number): string {

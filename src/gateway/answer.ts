@@ -1,0 +1,128 @@
+import { MAX_PART_BYTES, type NewMessage, type ToolCall, text } from "../core/message.ts";
+import type { TurnOutcome } from "../core/turn.ts";
+import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
+import type { AgentEvent } from "../ports/agent.ts";
+
+/** One character may take three bytes. */
+const LONGEST_ANSWER = Math.floor(MAX_PART_BYTES / 3);
+
+/** What an agent has answered, as it is stored and as it is said. */
+export interface Answer {
+  readonly outcome: TurnOutcome;
+  /** Everything it said to the person, also before it called tools. */
+  readonly text: string;
+  /** What is not stored yet, in order; the last is the end of the answer. */
+  readonly messages: readonly NewMessage[];
+  readonly usage?: UsageDelta;
+  readonly reason?: string;
+  /** It failed because there was too much to read. */
+  readonly tooLong?: true;
+}
+
+/** Takes down what an agent says and does. */
+export interface Taking {
+  /** Throws when the answer is too long to be kept, or what was counted cannot be. */
+  take(event: AgentEvent): void;
+  /** Everything said to the person so far. */
+  text(): string;
+  /** What can be stored so far; it is not given again. */
+  written(): readonly NewMessage[];
+  end(isStopped: boolean): Answer;
+}
+
+export function takeDown(): Taking {
+  const earlier: string[] = [];
+  let length = 0;
+  let said = "";
+  let thought = "";
+  let calls: ToolCall[] = [];
+  let messages: NewMessage[] = [];
+  let usage: UsageDelta | undefined;
+  let reason: string | undefined;
+  let tooLong = false;
+
+  const whole = (): string => [...earlier, said].filter((piece) => piece !== "").join("\n\n");
+
+  /** What was said so far becomes a message by itself, with the tools it calls. */
+  function close(): void {
+    if (said === "" && thought === "" && calls.length === 0) return;
+    messages.push(messageOf(said, thought, { ...(calls.length > 0 && { toolCalls: calls }) }));
+    if (said !== "") earlier.push(said);
+    said = "";
+    thought = "";
+    calls = [];
+  }
+
+  return {
+    take(event) {
+      if (event.type === "usage") usage = together(usage, event.usage);
+      else if (event.type === "thought") thought += event.text;
+      else if (event.type === "failed") [reason, tooLong] = [event.reason, event.tooLong === true];
+      else if (event.type === "message") close();
+      else if (event.type === "tool_call") calls.push(event.call);
+      else if (event.type === "tool_result") {
+        close();
+        messages.push({
+          role: "tool",
+          parts: event.parts,
+          toolCallId: event.id,
+          toolName: event.name,
+          ...(event.failed && { finishReason: "error" }),
+        });
+      } else if (event.type === "text") {
+        // A tool's call belongs to what was said before it.
+        if (calls.length > 0) close();
+        length += event.text.length;
+        if (length > LONGEST_ANSWER) {
+          said += event.text.slice(0, event.text.length - (length - LONGEST_ANSWER));
+          throw new Error("its answer is too long to be kept whole");
+        }
+        said += event.text;
+      }
+    },
+    text: whole,
+    written() {
+      close();
+      const given = messages;
+      messages = [];
+      return given;
+    },
+    end(isStopped) {
+      if (calls.length > 0) close();
+      const outcome = reason !== undefined ? "failed" : isStopped ? "interrupted" : "done";
+      const last = messageOf(said, thought, {
+        ...(outcome !== "done" && { origin: { interrupted: true } }),
+        ...(reason !== undefined && { finishReason: "error", extra: { error: reason } }),
+      });
+      return {
+        outcome,
+        text: whole(),
+        messages: [...messages, last],
+        ...(usage !== undefined && { usage }),
+        ...(reason !== undefined && { reason }),
+        ...(tooLong && { tooLong }),
+      };
+    },
+  };
+}
+
+function messageOf(said: string, thought: string, more: Partial<NewMessage>): NewMessage {
+  return {
+    role: "assistant",
+    parts: said === "" ? [] : [text(said.toWellFormed())],
+    ...(thought !== "" && { reasoning: thought.slice(0, LONGEST_ANSWER).toWellFormed() }),
+    ...more,
+  };
+}
+
+/** What several model calls of one turn used. Throws for numbers that no model uses, before they reach the store. */
+function together(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
+  const before = earlier ?? {};
+  const { lastPromptTokens = before.lastPromptTokens, costStatus = before.costStatus } = more;
+  const { lastPromptTokens: _, costStatus: __, ...sum } = addUsage(addUsage(emptyUsage(), before), more);
+  return {
+    ...sum,
+    ...(lastPromptTokens !== undefined && { lastPromptTokens }),
+    ...(costStatus !== undefined && { costStatus }),
+  };
+}

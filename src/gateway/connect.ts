@@ -1,0 +1,106 @@
+import { PostriderError } from "../core/errors.ts";
+import { RUNNER_DEAD_MS } from "../core/runner.ts";
+import type { Platform } from "../ports/platform.ts";
+import { commandsFor } from "./commands/table.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { pause } from "./pause.ts";
+import { receiver } from "./receive.ts";
+
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+/** A platform that said no is asked again now and then: its owner may have set things right. */
+const REFUSED_RETRY_MS = 5 * 60_000;
+/** A send starts only with more than this left of the lease. */
+const SEND_MARGIN_MS = 10_000;
+
+/** A connection that one process may have at a time. */
+export interface HeldConnection {
+  readonly name: string;
+  /** Whether enough is left of the lease for something to be sent. */
+  mayStart(): boolean;
+  /** Renews it, saying how things are. False when another has it by now. */
+  keep(): Promise<boolean>;
+  say(about: string): void;
+  release(): Promise<void>;
+}
+
+/** `undefined` while another process that lives has it. */
+export async function holdConnection(
+  { store, clock, runner }: Pick<Flow, "store" | "clock" | "runner">,
+  platform: Platform,
+): Promise<HeldConnection | undefined> {
+  const name = connectionName(platform);
+  let about = "connecting";
+  let until = 0;
+  const keep = async (): Promise<boolean> => {
+    const now = clock.now();
+    const held = await store.lease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now });
+    until = held === undefined ? 0 : now + RUNNER_DEAD_MS;
+    return held !== undefined;
+  };
+  if (!(await keep())) return undefined;
+  return {
+    name,
+    mayStart: () => until - clock.now() > SEND_MARGIN_MS,
+    keep,
+    say: (words) => {
+      about = words;
+    },
+    async release() {
+      await store.unlease({ name, runner });
+    },
+  };
+}
+
+export function connectionName({ name, account }: Pick<Platform, "name" | "account">): string {
+  return `platform:${name}:${account}`;
+}
+
+/** Receives from a platform for as long as the gateway runs, whatever happens to the connection. */
+export async function stayConnected(
+  flow: Flow,
+  connected: Connected,
+  held: HeldConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  const { platform } = connected;
+  const about = { platform: platform.name, account: platform.account };
+  let failures = 0;
+  const isUp = (): void => {
+    failures = 0;
+    held.say("connected");
+    // Said at once, and not with the next heartbeat: whoever asks how it is should not read that it is connecting.
+    inBackground(flow.log, "saying that it is connected", held.keep());
+    flow.log.info(about, "connected");
+    offerMenu(flow, connected, signal);
+  };
+  while (!signal.aborted) {
+    try {
+      await platform.run(receiver(flow, connected, isUp), signal);
+      if (!signal.aborted) throw new PostriderError("platform_down", "The connection has ended by itself.");
+    } catch (error) {
+      if (signal.aborted) return;
+      const { message } = error as Error;
+      const isRefused = error instanceof PostriderError && error.code === "platform_refused";
+      failures += 1;
+      const wait = isRefused
+        ? REFUSED_RETRY_MS
+        : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, failures - 1));
+      held.say(`${isRefused ? "refused" : "down"}: ${message}`);
+      flow.log.error({ ...about, error, retryMs: wait }, isRefused ? "refused" : "not connected");
+      await held.keep().catch(() => false);
+      await pause(wait, signal);
+    }
+  }
+}
+
+function offerMenu(flow: Flow, { platform }: Connected, signal: AbortSignal): void {
+  if (platform.menu === undefined) return;
+  const menu = commandsFor({ role: "member", kind: "messenger" }).map(({ name, summary }) => ({
+    name,
+    summary,
+  }));
+  platform
+    .menu(menu, signal)
+    .catch((error: unknown) => flow.log.warn({ error }, "the menu could not be offered"));
+}

@@ -1,0 +1,232 @@
+import type { Delivery, NewDelivery, Settle, Shown } from "../core/delivery.ts";
+import { type Part, text } from "../core/message.ts";
+import { unrefused } from "../core/refusal.ts";
+import { markedAsRepeated, REPEATED_MARK } from "../core/repetition.ts";
+import type { Source } from "../core/source.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Outbound, Platform, Sent } from "../ports/platform.ts";
+import type { Store } from "../ports/store.ts";
+import { pause } from "./pause.ts";
+
+export interface DeliverOptions {
+  readonly store: Store;
+  readonly platform: Platform;
+  readonly runner: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A send starts only while enough is left of the lease on the connection: else another may be sending. */
+  mayStart(): boolean;
+}
+
+/** What is on its way to one platform. Within a target, one after the other, in the order of their numbers. */
+export interface Outbox {
+  /** Whether nothing is on its way to the target: then the first attempt can be counted with the commit that stores it. */
+  isFree(target: Source): boolean;
+  /** Sends these when their target's turn has come. What is here already is not taken twice. */
+  take(deliveries: readonly Delivery[]): void;
+  /** Begins nothing more, and resolves when nothing is being sent. What waits is kept for the next start. */
+  close(): Promise<void>;
+}
+
+/** Doubling from here, */
+const FIRST_RETRY_MS = 1000;
+/** up to here, */
+const LONGEST_RETRY_MS = 10 * 60_000;
+/** and so often: more than a day in all. */
+const MOST_ATTEMPTS = 160;
+/** How long what is being sent when the program ends may still take. */
+const LAST_SEND_MS = 10_000;
+
+interface Lane {
+  readonly queue: Delivery[];
+  lastTurn?: number;
+  lastAt: number;
+}
+
+export function outbox(options: DeliverOptions): Outbox {
+  const { store, platform, runner, clock, log } = options;
+  const lanes = new Map<string, Lane>();
+  const known = new Set<number>();
+  const working = new Set<Promise<void>>();
+  const closing = new AbortController();
+  /** What is being sent is not cut off at once: nobody would know whether it arrived. */
+  const cutting = new AbortController();
+
+  /** What is first in the lane, until nothing is left. */
+  async function work(name: string, lane: Lane): Promise<void> {
+    for (let first = lane.queue[0]; first !== undefined; first = lane.queue[0]) {
+      const left = await forward(lane, first);
+      if (closing.signal.aborted) return;
+      if (left === undefined) {
+        lane.queue.shift();
+        known.delete(first.number);
+      } else lane.queue[0] = left;
+    }
+    lanes.delete(name);
+  }
+
+  /** One attempt. Gives back the delivery if it is to be tried again. */
+  async function forward(lane: Lane, delivery: Delivery): Promise<Delivery | undefined> {
+    const { status } = delivery;
+    if (status.state === "sent" || status.state === "dead" || status.state === "draft") return undefined;
+    if (status.state === "waiting") await pause(status.nextAt - clock.now(), closing.signal);
+    await keepPace(lane, delivery);
+    if (closing.signal.aborted || !options.mayStart()) {
+      await pause(FIRST_RETRY_MS, closing.signal);
+      return delivery;
+    }
+    const begun =
+      status.state === "sending"
+        ? delivery
+        : await store.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
+    if (begun === undefined) return undefined; // somebody else has it, or it is gone
+    const outcome = await attempt(begun);
+    lane.lastAt = clock.now();
+    if (begun.turn !== undefined) lane.lastTurn = begun.turn;
+    const settled = unrefused(await store.settle({ delivery: begun.number, outcome, now: clock.now() }));
+    tell(settled, outcome);
+    if (outcome.state === "dead") await tellPerson(settled, outcome.error);
+    return outcome.state === "waiting" ? settled : undefined;
+  }
+
+  /** The pieces of one answer keep the distance that the platform asks for; anything else need not wait. */
+  async function keepPace(lane: Lane, { turn, target }: Delivery): Promise<void> {
+    if (turn === undefined || turn !== lane.lastTurn) return;
+    await pause(lane.lastAt + (platform.draftEveryMs?.(target) ?? 0) - clock.now(), closing.signal);
+  }
+
+  async function attempt(delivery: Delivery): Promise<Settle["outcome"]> {
+    const { status } = delivery;
+    const attempts = "attempts" in status ? status.attempts : 1;
+    const shown = "shown" in status ? status.shown : "nothing";
+    const sent = await send(delivery, shown);
+    if (sent.state === "sent") return { state: "sent", platformMessageId: sent.messageId };
+    if (sent.state === "refused") return { state: "dead", error: sent.reason };
+    if (attempts >= MOST_ATTEMPTS) return { state: "dead", error: sent.reason };
+    const wait = ("retryAfterMs" in sent ? sent.retryAfterMs : undefined) ?? backOff(attempts, clock);
+    return {
+      state: "waiting",
+      nextAt: clock.now() + wait,
+      error: sent.reason,
+      ...(sent.state === "unknown" && typeof shown === "string" && { shown: "unknown" }),
+    };
+  }
+
+  async function send(delivery: Delivery, shown: Shown): Promise<Sent> {
+    const { signal } = cutting;
+    const out = outbound(delivery);
+    if (typeof shown === "object") return replace(out, shown.messageId);
+    if (shown === "nothing") return platform.send(out, signal);
+    const { outbound: trait } = platform.traits;
+    if (trait === "unknowable") return platform.send({ ...out, parts: marked(out.parts) }, signal);
+    const found = trait === "can_be_looked_up" ? await platform.lookUp?.(out, signal) : undefined;
+    const sent =
+      found === undefined ? await platform.send(out, signal) : ({ state: "sent", messageId: found } as const);
+    // What was there may be a draft.
+    return sent.state === "sent" ? replace(out, sent.messageId) : sent;
+  }
+
+  async function replace(out: Outbound, messageId: string): Promise<Sent> {
+    const edited = (await platform.edit?.(out, messageId, cutting.signal)) ?? { state: "sent", messageId };
+    return edited.state === "gone" ? platform.send(out, cutting.signal) : edited;
+  }
+
+  function outbound({ target, parts, nonce, replyTo, buttons }: Delivery): Outbound {
+    return {
+      target,
+      parts,
+      nonce,
+      blob: (hash) => store.blob({ asker: { everyone: true }, hash }),
+      ...(replyTo !== undefined && { replyTo }),
+      ...(buttons !== undefined && { buttons }),
+    };
+  }
+
+  function tell({ number, turn, target }: Delivery, outcome: Settle["outcome"]): void {
+    const fields = { delivery: number, turn, platform: target.platform, chat: target.chatId };
+    if (outcome.state === "sent") log.debug(fields, "delivered");
+    else if (outcome.state === "waiting") log.warn({ ...fields, error: outcome.error }, "not delivered yet");
+    else log.error({ ...fields, error: outcome.error }, "could not be delivered");
+  }
+
+  /** Where the answer could not go, a short word perhaps can. It belongs to no session, so it is not told of in turn. */
+  async function tellPerson({ session, target }: Delivery, error: string): Promise<void> {
+    if (session === undefined) return;
+    const notice = `An answer could not be delivered here: ${error} Nothing is lost: /history shows it.`;
+    const { deliveries } = await store.enqueue({
+      deliveries: [{ target, parts: [text(notice)] }],
+      runner,
+      now: clock.now(),
+    });
+    take(deliveries);
+  }
+
+  function take(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      if (known.has(delivery.number) || closing.signal.aborted) continue;
+      known.add(delivery.number);
+      const name = laneOf(delivery.target);
+      const lane = lanes.get(name);
+      if (lane !== undefined) {
+        // What another process has stored may be older than what was taken since.
+        const at = lane.queue.findIndex(({ number }, place) => place > 0 && number > delivery.number);
+        lane.queue.splice(at === -1 ? lane.queue.length : at, 0, delivery);
+        continue;
+      }
+      const begun: Lane = { queue: [delivery], lastAt: 0 };
+      lanes.set(name, begun);
+      const done = keepWorking(name, begun).finally(() => working.delete(done));
+      working.add(done);
+    }
+  }
+
+  /** A store that fails for a while holds up the lane and loses nothing. */
+  async function keepWorking(name: string, lane: Lane): Promise<void> {
+    while (!closing.signal.aborted && lane.queue.length > 0) {
+      try {
+        await work(name, lane);
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        log.error({ error, lane: name }, "a delivery could not be stored; trying again");
+        await pause(FIRST_RETRY_MS, closing.signal);
+      }
+    }
+  }
+
+  return {
+    isFree: (target) => !lanes.has(laneOf(target)),
+    take,
+    async close() {
+      closing.abort();
+      const timer = setTimeout(() => cutting.abort(), LAST_SEND_MS);
+      await Promise.all(working);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The deliveries of an answer, with the first attempt of the first begun where nothing is before it. */
+export function beginFirst(deliveries: readonly NewDelivery[], isFree: boolean): readonly NewDelivery[] {
+  return deliveries.map((delivery, index) =>
+    index === 0 && isFree ? { ...delivery, begun: true } : delivery,
+  );
+}
+
+function laneOf({ chatId, threadId = "" }: Source): string {
+  return `${chatId}\n${threadId}`;
+}
+
+/** The person may have seen it: they are told so, instead of wondering. */
+function marked(parts: readonly Part[]): readonly Part[] {
+  const at = parts.findIndex((part) => part.type === "text");
+  const first = parts[at];
+  if (first?.type !== "text") return [text(REPEATED_MARK), ...parts];
+  return parts.with(at, text(markedAsRepeated(first.text)));
+}
+
+function backOff(attempts: number, clock: Clock): number {
+  const [chance = 0] = clock.random(1);
+  const step = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(20, attempts - 1));
+  return Math.round(step * (0.75 + chance / 512));
+}

@@ -1,0 +1,133 @@
+import { text } from "../core/message.ts";
+import { isRefused } from "../core/refusal.ts";
+import { openFence } from "../core/split-text.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Outbound, Platform } from "../ports/platform.ts";
+import type { Store } from "../ports/store.ts";
+import { pause } from "./pause.ts";
+
+export interface DraftOptions {
+  readonly store: Store;
+  readonly platform: Platform;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly turn: Turn;
+  /** The longest text that a message can carry. */
+  readonly limit: number;
+  /** What it answers; known when the turn has begun. */
+  replyTo(): string | undefined;
+}
+
+/** Shows an answer while it is written: one message, edited. Its first showing is a delivery attempt like any other. */
+export interface Draft {
+  /** The answer so far. */
+  grow(said: string): void;
+  /** Shows nothing more. Gives the delivery that is to get the last text, if anything was shown or may have been. */
+  end(): Promise<number | undefined>;
+}
+
+/** Answers that take no longer are not shown before they are whole. */
+const FIRST_AFTER_MS = 1000;
+const UNFINISHED = " …";
+
+export function draft(options: DraftOptions): Draft {
+  const { store, platform, clock, log, turn, limit } = options;
+  const ending = new AbortController();
+  let wanted = "";
+  let seen = "";
+  let delivery = turn.draft?.delivery;
+  let messageId = typeof turn.draft?.shown === "object" ? turn.draft.shown.messageId : undefined;
+  let wake = (): void => {};
+  let showing: Promise<void> | undefined;
+
+  async function show(): Promise<void> {
+    await pause(FIRST_AFTER_MS, ending.signal);
+    while (!ending.signal.aborted) {
+      if (wanted !== seen) {
+        const now = wanted;
+        if (!(await showOnce(now))) return;
+        seen = now;
+      }
+      await pause(platform.draftEveryMs?.(turn.target) ?? FIRST_AFTER_MS, ending.signal);
+      if (wanted === seen && !ending.signal.aborted) await grown();
+    }
+  }
+
+  function grown(): Promise<void> {
+    return new Promise((resolve) => {
+      wake = resolve;
+      ending.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** False when there is no sense in showing more before the end. */
+  async function showOnce(said: string): Promise<boolean> {
+    const never = new AbortController().signal; // what is under way is waited for: it must be known what is in the chat
+    if (messageId !== undefined) {
+      const edited = await platform.edit?.(out(said), messageId, never);
+      return edited?.state === "sent" || edited?.state === "not_sent";
+    }
+    // Whether an earlier attempt's draft is there is unknown: a second one would not help.
+    if (delivery !== undefined) return false;
+    const { number, fence, target } = turn;
+    const replyTo = options.replyTo();
+    const begun = await store.beginDraft({
+      turn: number,
+      fence,
+      target,
+      ...(replyTo !== undefined && { replyTo }),
+      now: clock.now(),
+    });
+    if (isRefused(begun)) return false;
+    delivery = begun.number;
+    // The delivery's own nonce: whoever sends it again finds this message.
+    const sent = await platform.send({ ...out(said), nonce: begun.nonce }, never);
+    if (sent.state === "sent") messageId = sent.messageId;
+    const shown =
+      sent.state === "sent"
+        ? { messageId: sent.messageId }
+        : sent.state === "unknown"
+          ? "unknown"
+          : "nothing";
+    await store.noteDraft({ delivery, shown });
+    if (shown === "nothing") delivery = undefined;
+    return sent.state === "sent";
+  }
+
+  function out(said: string): Outbound {
+    const replyTo = options.replyTo();
+    return {
+      target: turn.target,
+      parts: [text(shownPart(said, limit))],
+      nonce: "",
+      blob: (hash) => store.blob({ asker: { everyone: true }, hash }),
+      ...(replyTo !== undefined && { replyTo }),
+    };
+  }
+
+  return {
+    grow(said) {
+      if (said.trim() === "" || ending.signal.aborted) return;
+      // A long answer goes on in further messages, which are sent at the end.
+      wanted = said.slice(0, limit);
+      showing ??= show().catch((error: unknown) =>
+        log.warn({ error, turn: turn.number }, "a draft was not shown"),
+      );
+      wake();
+    },
+    async end() {
+      ending.abort();
+      await showing;
+      return delivery;
+    },
+  };
+}
+
+/** As much as fits, with an open block of code closed, and a sign that more comes. */
+function shownPart(said: string, limit: number): string {
+  const fence = openFence(said);
+  const closing = fence === undefined ? UNFINISHED : `\n${fence.mark}`;
+  return `${said.slice(0, limit - closing.length)}${closing}`.toWellFormed();
+}

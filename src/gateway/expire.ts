@@ -1,0 +1,72 @@
+import type { Silent } from "../core/conversation.ts";
+import { policyFor, resetInstants } from "../core/reset-policy.ts";
+import { resetReason } from "../core/reset-reason.ts";
+import { type Flow, program } from "./flow.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** One process ends what has expired. */
+export const EXPIRY_LEASE = "expiry";
+const PAGE = 200;
+const DAY_MS = 86_400_000;
+/** How long what is settled is kept. */
+const KEPT_MS = 30 * DAY_MS;
+const ROWS_AT_ONCE = 500;
+
+/** Ends the sessions of conversations whose time has come, so that they can be searched, pruned and told of as ended. */
+export async function expire(flow: Flow): Promise<number> {
+  const { store, clock } = flow;
+  let ended = 0;
+  let after: number | undefined;
+  for (;;) {
+    const now = clock.now();
+    const before = lastDue(flow.settings(), now);
+    if (before === undefined) return ended;
+    const page = await store.silent({ before, limit: PAGE, ...(after !== undefined && { after }) });
+    for (const silent of page) {
+      if (flow.signal.aborted) return ended;
+      if (await endIfExpired(flow, silent, now)) ended += 1;
+    }
+    after = page.at(-1)?.conversation.number;
+    if (page.length < PAGE) return ended;
+  }
+}
+
+/** Who has spoken since has not expired by any policy. */
+function lastDue({ reset, zone }: GatewaySettings, now: number): number | undefined {
+  const policies = [reset.default, ...Object.values(reset.byType), ...Object.values(reset.byPlatform)];
+  const instants = policies.flatMap((policy) => {
+    const { idleBefore, dailyBefore } = resetInstants(policy, now, zone);
+    return [idleBefore, dailyBefore].filter((instant) => instant !== undefined);
+  });
+  return instants.length === 0 ? undefined : Math.max(...instants);
+}
+
+async function endIfExpired(flow: Flow, silent: Silent, now: number): Promise<boolean> {
+  const { store, hooks } = flow;
+  const { zone, reset: settings } = flow.settings();
+  const { conversation, platform, chatType } = silent;
+  const policy = policyFor(settings, platform, chatType);
+  const reset = resetInstants(policy, now, zone);
+  if (resetReason(conversation.activeAt, reset) === undefined) return false;
+  const about = { platform, session: conversation.session, key: conversation.key };
+  // Marked before it is told: what crashes in between is not told twice.
+  if (await store.claimFlush({ session: conversation.session, now }))
+    await hooks.emit("session:flush", about);
+  const done = await store.expire({ conversation: conversation.number, reset, now });
+  if (!done.expired) return false;
+  flow.log.info({ ...about, reason: done.reason }, "a conversation has expired");
+  await hooks.emit("session:end", { ...about, reason: done.reason });
+  return true;
+}
+
+/** What has been settled for long is cleared away; so are the sessions of jobs and webhooks, never people's own. */
+export async function clearAway(flow: Flow): Promise<void> {
+  const { store, clock } = flow;
+  const now = clock.now();
+  const before = now - KEPT_MS;
+  while (!flow.signal.aborted) {
+    const { more } = await store.clear({ before, limit: ROWS_AT_ONCE, now });
+    if (!more) break;
+  }
+  await store.prune({ asker: program, before, kinds: ["job", "webhook"], dryRun: false, limit: PAGE, now });
+}

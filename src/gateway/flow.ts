@@ -1,0 +1,43 @@
+import type { ConversationSettings } from "../core/conversation.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Platform } from "../ports/platform.ts";
+import type { Store } from "../ports/store.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Answering } from "./answering.ts";
+import type { Outbox } from "./deliver.ts";
+import type { Hooks } from "./hooks.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** A platform that this gateway is connected to, and what is on its way there. */
+export interface Connected {
+  readonly platform: Platform;
+  readonly outbox: Outbox;
+}
+
+/** What the steps of a running gateway have in common. */
+export interface Flow {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  /** The id of this process among the runners. */
+  readonly runner: string;
+  readonly log: Log;
+  readonly hooks: Hooks;
+  readonly turns: Answering;
+  /** Aborts when the gateway ends. */
+  readonly signal: AbortSignal;
+  settings(): GatewaySettings;
+  agent(chosen: ConversationSettings): Agent;
+  connected(platform: string): Connected | undefined;
+  readonly platforms: readonly string[];
+}
+
+/** The work is the program's own, and asks for no person. */
+export const program = { everyone: true } as const;
+
+/** Work that nobody waits for; its failure is told, not thrown. */
+export function inBackground(log: Log, what: string, work: Promise<unknown>): void {
+  work.catch((error: unknown) => log.error({ error }, `${what} failed`));
+}

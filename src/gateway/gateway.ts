@@ -1,0 +1,220 @@
+import type { ConversationSettings } from "../core/conversation.ts";
+import { PostriderError } from "../core/errors.ts";
+import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Platform } from "../ports/platform.ts";
+import type { Store } from "../ports/store.ts";
+import { createSessions } from "../sessions/sessions.ts";
+import { answering } from "./answering.ts";
+import { connectionName, type HeldConnection, holdConnection, stayConnected } from "./connect.ts";
+import { outbox } from "./deliver.ts";
+import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { type Hook, hooks } from "./hooks.ts";
+import { messengerTurn } from "./messenger-turn.ts";
+import { recover, takeUpDeliveries } from "./recover.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+export interface GatewayOptions {
+  readonly store: Store;
+  readonly runner: Runner;
+  readonly clock: Clock;
+  readonly platforms: readonly Platform[];
+  /** As configured now. */
+  readonly settings: () => GatewaySettings;
+  /** Who answers a conversation. */
+  readonly agent: (chosen: ConversationSettings) => Agent;
+  readonly log: Log;
+  readonly hooks?: readonly Hook[];
+}
+
+export interface Gateway {
+  /**
+   * Takes in nothing more, lets the answers that are being written come to their end for a while, sends what is ready and
+   * leaves the rest, stored, for the next start.
+   */
+  stop(): Promise<void>;
+  /** Resolves when it has stopped; rejects when another process has taken a connection over. */
+  readonly ended: Promise<void>;
+}
+
+const RECOVER_EVERY_MS = 5000;
+const EXPIRE_EVERY_MS = 60_000;
+/** What others have stored to be sent is looked for this soon after a change. */
+const LOOK_AFTER_MS = 250;
+/** How long answers may still take when the gateway is told to end. */
+const GRACE_MS = 20_000;
+
+/** The flow as a running program. Rejects with `in_use` when another process holds one of the connections. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { store, clock, log, platforms } = options;
+  const runner = options.runner.id;
+  await store.beat({ runner: options.runner, now: clock.now() });
+  const held = await holdAll(options);
+  const receiving = new AbortController();
+  const ending = new AbortController();
+  const connections = new Map<string, Connected>();
+
+  const turns = answering({
+    store,
+    clock,
+    takesNext: true,
+    isOwn: () => false,
+    agent: (turn) => options.agent(turn.settings),
+    by: (turn) => ({ runner, take: takeOf(turn, options.settings()) }),
+    around: (turn) => messengerTurn(flow, turn),
+    heard: (event) => {
+      if (event.type === "broken")
+        log.error({ session: event.session, error: event.error }, "a turn is broken");
+    },
+  });
+  const flow: Flow = {
+    store,
+    sessions: createSessions({ store, clock, zone: options.settings().zone }),
+    clock,
+    runner,
+    log,
+    hooks: hooks(options.hooks ?? [], log),
+    turns,
+    signal: ending.signal,
+    settings: options.settings,
+    agent: options.agent,
+    connected: (name) => connections.get(name),
+    platforms: platforms.map(({ name }) => name),
+  };
+  platforms.forEach((platform, index) => {
+    const mayStart = (): boolean => held[index]?.mayStart() ?? false;
+    connections.set(platform.name, {
+      platform,
+      outbox: outbox({ store, platform, runner, clock, log, mayStart }),
+    });
+  });
+
+  // First what was left behind: an answer from before comes before an answer to what arrives now.
+  await recover(flow);
+  const running = platforms.flatMap((platform, index) => {
+    const connected = connections.get(platform.name);
+    const connection = held[index];
+    if (connected === undefined || connection === undefined) return [];
+    return [stayConnected(flow, connected, connection, receiving.signal)];
+  });
+
+  let fail: (error: unknown) => void = () => {};
+  const taken = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  taken.catch(() => {});
+  const timers = [
+    every(HEARTBEAT_MS, async () => {
+      await store.beat({ runner: options.runner, now: clock.now() });
+      for (const connection of held) {
+        if (!(await connection.keep())) fail(takenOver(connection.name));
+      }
+    }),
+    every(RECOVER_EVERY_MS, () => recover(flow)),
+    every(EXPIRE_EVERY_MS, async () => {
+      const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
+      if ((await store.lease(mine)) === undefined) return;
+      await expire(flow);
+      await clearAway(flow);
+    }),
+  ];
+  const unlisten = store.onChange(soon(LOOK_AFTER_MS, lookForDeliveries, ending.signal));
+  inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
+  log.info({ platforms: flow.platforms, runner }, "the gateway runs");
+
+  function every(ms: number, work: () => Promise<unknown>): NodeJS.Timeout {
+    let isBusy = false;
+    return setInterval(() => {
+      if (isBusy || ending.signal.aborted) return;
+      isBusy = true;
+      inBackground(
+        log,
+        "what is done now and then",
+        work().finally(() => {
+          isBusy = false;
+        }),
+      );
+    }, ms);
+  }
+
+  async function lookForDeliveries(): Promise<void> {
+    for (const connected of connections.values()) await takeUpDeliveries(flow, connected);
+  }
+
+  let stopping: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    receiving.abort();
+    await Promise.allSettled(running);
+    await turns.close(GRACE_MS);
+    ending.abort();
+    unlisten();
+    timers.forEach(clearInterval);
+    for (const { outbox: out } of connections.values()) await out.close();
+    for (const connection of held) await connection.release();
+    await store.unlease({ name: EXPIRY_LEASE, runner });
+    await store.retire({ runner });
+    log.info({}, "the gateway has stopped");
+  }
+  const stopOnce = (): Promise<void> => {
+    stopping ??= stop();
+    return stopping;
+  };
+  const stopped = Promise.race([taken, Promise.all(running)]).then(
+    () => stopOnce(),
+    async (error: unknown) => {
+      await stopOnce();
+      throw error;
+    },
+  );
+  stopped.catch(() => {}); // whoever waits for the end meets it
+  return { stop: stopOnce, ended: stopped };
+}
+
+/** All of them, or none: with who has those that are not to be had. */
+async function holdAll(options: GatewayOptions): Promise<readonly HeldConnection[]> {
+  const { store, clock, platforms } = options;
+  const held: HeldConnection[] = [];
+  const missing: string[] = [];
+  for (const platform of platforms) {
+    const connection = await holdConnection({ store, clock, runner: options.runner.id }, platform);
+    if (connection === undefined) missing.push(connectionName(platform));
+    else held.push(connection);
+  }
+  if (missing.length === 0) return held;
+  for (const connection of held) await connection.release();
+  await store.retire({ runner: options.runner.id });
+  const holders = (await store.leases({ now: clock.now() })).filter(({ name }) => missing.includes(name));
+  const who = holders
+    .map(({ name, runner: { pid, host } }) => `${name} (process ${pid} on ${host})`)
+    .join(", ");
+  throw new PostriderError(
+    "in_use",
+    `Another gateway runs already and holds ${who || missing.join(", ")}. postrider gateway stop ends it.`,
+    { details: { leases: missing } },
+  );
+}
+
+function takenOver(name: string): PostriderError {
+  return new PostriderError("in_use", `Another gateway has taken over ${name}, so this one ends.`);
+}
+
+/** One by one where messages are queued; else all that waits becomes one turn. */
+function takeOf(turn: Turn, { busy }: GatewaySettings): "one" | "all" {
+  return (turn.settings.busy ?? busy) === "queue" ? "one" : "all";
+}
+
+/** Calls it a little later, once for however many changes there were. */
+function soon(ms: number, work: () => Promise<void>, signal: AbortSignal): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  return () => {
+    if (timer !== undefined || signal.aborted) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (!signal.aborted) work().catch(() => {}); // the next round looks again
+    }, ms);
+  };
+}

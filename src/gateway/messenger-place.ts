@@ -1,0 +1,108 @@
+import type { AccountName, Role } from "../core/access.ts";
+import type { Conversation } from "../core/conversation.ts";
+import { identityOf, scopeFor } from "../core/identity.ts";
+import { sessionKey } from "../core/key.ts";
+import { text, textOf } from "../core/message.ts";
+import { type Asker, chatOf } from "../core/owner.ts";
+import { policyFor } from "../core/reset-policy.ts";
+import type { Session } from "../core/session.ts";
+import type { Source } from "../core/source.ts";
+import { routingOf } from "../sessions/routing.ts";
+import type { Place } from "./commands/command.ts";
+import { type Flow, inBackground } from "./flow.ts";
+
+/** Somebody who has never said anything here owns nothing. */
+const NOBODY = "nobody";
+
+/** The place in which a command was given in a messenger. */
+export async function messengerPlace(flow: Flow, source: Source, role: Role): Promise<Place> {
+  const { store, sessions, clock, turns } = flow;
+  const settings = flow.settings();
+  const known = await store.account(accountOf(source));
+  const chat = chatOf(source);
+  const who: Asker = { person: known?.person ?? NOBODY, ...(chat !== undefined && { chat }) };
+  const routing = () => routingOf(source, { ...settings, clock });
+
+  async function look(): Promise<{ conversation: Conversation; session: Session } | undefined> {
+    const conversation = await conversationAt(flow, who, source);
+    if (conversation === undefined) return undefined;
+    const found = await store.find({ asker: who, text: conversation.session });
+    const session = found.find(({ id }) => id === conversation.session);
+    return session && { conversation, session };
+  }
+
+  return {
+    sessions,
+    store,
+    who,
+    role,
+    source,
+    agent: flow.agent((await look())?.conversation.settings ?? {}),
+    policy: policyFor(settings.reset, source.platform, source.chatType),
+    zone: settings.zone,
+    busy: settings.busy,
+    personalities: settings.personalities,
+    now: () => clock.now(),
+    random: (bytes) => clock.random(bytes),
+    talk: {
+      open: () => store.open(routing()),
+      look,
+      async stop(conversation) {
+        const meant = conversation ?? (await look())?.conversation.number;
+        return meant !== undefined && turns.stop({ conversation: meant });
+      },
+      async cancelWaiting(conversation) {
+        return (await store.cancelWaiting({ conversation, now: clock.now() })).map(textOf);
+      },
+      isAnswering: (session) => turns.isRunning(session),
+    },
+    background: (prompt) => inOwnSession(flow, source, prompt),
+  };
+}
+
+/** The conversation in which this source speaks, without touching anything. */
+export async function conversationAt(
+  flow: Pick<Flow, "store" | "settings">,
+  asker: Asker,
+  source: Source,
+): Promise<Conversation | undefined> {
+  const { scope, profile } = flow.settings();
+  const found = await flow.store.conversations({ asker, source });
+  // Somebody with two accounts in one group has two conversations there.
+  const key = sessionKey(identityOf(source, scopeFor(scope, source.platform), profile));
+  return found.find((conversation) => conversation.key === key) ?? found[0];
+}
+
+/** A session of its own, in which the prompt is answered at once, while the chat goes on in its own. */
+async function inOwnSession(flow: Flow, from: Source, prompt: string): Promise<Session> {
+  const { store, clock, runner, turns } = flow;
+  // A conversation beside the chat's: it points to another session for every task.
+  const source = { ...from, chatType: "background" };
+  const never = { ...policyFor(flow.settings().reset, from.platform, from.chatType), mode: "none" } as const;
+  const routing = () =>
+    routingOf(source, { ...flow.settings(), clock }, { kind: "background", policy: never });
+  const { session } = await store.open({ ...routing(), fresh: true });
+  const messageId = `background:${session.id}`;
+  const accepted = await store.accept({
+    ...routing(),
+    messageId,
+    message: {
+      role: "user",
+      parts: [text(prompt)],
+      origin: { platform: from.platform, platformMessageId: messageId },
+    },
+    claim: { runner, take: "one" },
+  });
+  const turn = accepted.duplicate || accepted.tooMany !== undefined ? undefined : accepted.turn;
+  if (turn !== undefined) inBackground(flow.log, "a background task", turns.run(turn));
+  return session;
+}
+
+export function accountOf(source: Source): AccountName {
+  return {
+    platform: source.platform,
+    ...(source.userId !== undefined && { userId: source.userId }),
+    ...(source.userIdAlt !== undefined && { altId: source.userIdAlt }),
+    ...(source.userName !== undefined && { name: source.userName }),
+  };
+}

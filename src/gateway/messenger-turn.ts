@@ -1,0 +1,137 @@
+import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import { firstMessageNote, resetNotice } from "../core/context-prompt.ts";
+import type { NewDelivery } from "../core/delivery.ts";
+import type { Message } from "../core/message.ts";
+import { policyFor } from "../core/reset-policy.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Answer } from "./answer.ts";
+import type { Around } from "./answering.ts";
+import { askPerson } from "./ask-person.ts";
+import { beginFirst } from "./deliver.ts";
+import { draft } from "./drafts.ts";
+import { type Connected, type Flow, inBackground, program } from "./flow.ts";
+import { answerText, textDeliveries, textLimit } from "./outgoing.ts";
+import { pause } from "./pause.ts";
+import { promptFor } from "./prompt.ts";
+import { proposeTitle } from "./propose-title.ts";
+import type { Prepared } from "./run-turn.ts";
+
+/** Shown again before the platform lets it fade. */
+const TYPING_EVERY_MS = 4000;
+
+/** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
+export function messengerTurn(flow: Flow, turn: Turn): Around {
+  const connected = flow.connected(turn.target.platform);
+  // Somebody in a terminal waits for it, and reads it there.
+  if (connected === undefined) return {};
+  const { platform, outbox } = connected;
+  const { target } = turn;
+  const settings = flow.settings();
+  const over = new AbortController();
+  let inputs: readonly Message[] = [];
+  const replyTo = (): string | undefined =>
+    target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
+  const shown =
+    settings.streaming && platform.edit !== undefined
+      ? draft({ ...flow, platform, turn, limit: textLimit(target), replyTo })
+      : undefined;
+  const about = { turn: turn.number, session: turn.session, platform: target.platform, chat: target.chatId };
+
+  return {
+    longestMs: settings.turnMinutes * 60_000,
+    storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
+    prepare: () => prepare(flow, connected, turn),
+    ...(settings.compressAt !== undefined && {
+      compression: { at: settings.compressAt, tell: (notice) => tell(flow, connected, turn, notice) },
+    }),
+    begun(begun) {
+      inputs = begun;
+      flow.log.info({ ...about, attempt: turn.attempt }, "a turn begins");
+      inBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
+      inBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
+    },
+    event(event, said) {
+      if (event.type === "text") shown?.grow(said);
+      else if (event.type === "tool_call")
+        inBackground(flow.log, "a hook", flow.hooks.emit("agent:step", { ...about, tool: event.call.name }));
+    },
+    approve: (request: ApprovalRequest): Promise<ApprovalAnswer> => askPerson(flow, connected, turn, request),
+    async deliveries(answer: Answer): Promise<readonly NewDelivery[]> {
+      over.abort();
+      const draftShown = await shown?.end();
+      const words = withHeader(turn, inputs, answerText(answer, draftShown !== undefined));
+      const made = textDeliveries(target, words, { replyTo: replyTo(), draft: draftShown });
+      return beginFirst(made, outbox.isFree(target));
+    },
+    ended(end) {
+      over.abort();
+      if (end === undefined) return;
+      outbox.take(end.deliveries);
+      flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");
+      inBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
+      if (end.outcome !== "done") return;
+      const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: program };
+      inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
+    },
+  };
+}
+
+async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Prepared> {
+  const { store } = flow;
+  if (turn.fresh?.noticeDue) await tellFreshStart(flow, connected, turn, turn.fresh);
+  const isFirst = turn.inputs.includes(1);
+  if (isFirst) {
+    const about = { session: turn.session, platform: turn.target.platform, chat: turn.target.chatId };
+    inBackground(flow.log, "a hook", flow.hooks.emit("session:start", about));
+  }
+  const isNew = isFirst && !(await store.hasOther({ asker: program, session: turn.session }));
+  const told = { store, settings: flow.settings(), platforms: flow.platforms };
+  const prompt = await promptFor(turn.target, turn.settings, told);
+  return { prompt, ...(isNew && { note: firstMessageNote() }) };
+}
+
+async function tellFreshStart(
+  flow: Flow,
+  { outbox }: Connected,
+  turn: Turn,
+  fresh: NonNullable<Turn["fresh"]>,
+): Promise<void> {
+  const { store, clock, runner } = flow;
+  const { platform, chatType } = turn.target;
+  const { idleMinutes, atHour } = policyFor(flow.settings().reset, platform, chatType);
+  const notice = resetNotice({ reason: fresh.reason, idleMinutes, atHour, handle: fresh.previous.handle });
+  const { deliveries } = await store.enqueue({
+    deliveries: beginFirst(textDeliveries(turn.target, notice), outbox.isFree(turn.target)),
+    runner,
+    session: turn.session,
+    noticed: turn.conversation,
+    now: clock.now(),
+  });
+  outbox.take(deliveries);
+}
+
+async function tell(flow: Flow, { outbox }: Connected, { target }: Turn, words: string): Promise<void> {
+  const { deliveries } = await flow.store.enqueue({
+    deliveries: beginFirst(textDeliveries(target, words), outbox.isFree(target)),
+    runner: flow.runner,
+    now: flow.clock.now(),
+  });
+  outbox.take(deliveries);
+}
+
+async function keepTyping({ platform }: Connected, { target }: Turn, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && platform.typing !== undefined) {
+    await platform.typing(target, signal).catch(() => {}); // a sign, nothing more
+    await pause(TYPING_EVERY_MS, signal);
+  }
+}
+
+/** What was asked in the background is answered among other things: it says what it answers. */
+function withHeader({ target }: Turn, inputs: readonly Message[], words: string): string {
+  if (target.chatType !== "background" || words === "") return words;
+  const [asked] = inputs
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const short = [...(asked ?? "").replace(/\s+/g, " ").trim()].slice(0, 60).join("");
+  return `**In the background:** ${short.replace(/[\\`*_[\]<>|~&]/g, "\\$&")}\n\n${words}`;
+}

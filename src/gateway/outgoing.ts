@@ -1,0 +1,35 @@
+import type { NewDelivery } from "../core/delivery.ts";
+import { text } from "../core/message.ts";
+import { platformTraits } from "../core/platforms.ts";
+import { REPEATED_MARK } from "../core/repetition.ts";
+import type { Source } from "../core/source.ts";
+import { splitText } from "../core/split-text.ts";
+import type { Answer } from "./answer.ts";
+
+/** How long a text may be so that there is still room for the mark of a repetition. */
+export function textLimit(target: Pick<Source, "platform">): number {
+  return platformTraits(target.platform).messageLimit - REPEATED_MARK.length - 1;
+}
+
+/** A text on its way to a target, in as many messages as it takes. */
+export function textDeliveries(
+  target: Source,
+  words: string,
+  options: { readonly replyTo?: string | undefined; readonly draft?: number | undefined } = {},
+): NewDelivery[] {
+  const { replyTo, draft } = options;
+  return splitText(words.toWellFormed(), textLimit(target)).map((piece, index) => ({
+    target,
+    parts: [text(piece)],
+    ...(index === 0 && replyTo !== undefined && { replyTo }),
+    ...(index === 0 && draft !== undefined && { draft }),
+  }));
+}
+
+/** What the person gets to read of an answer; nothing of one that was stopped before they saw any of it. */
+export function answerText(answer: Answer, isShown: boolean): string {
+  const { text: said, outcome, reason } = answer;
+  if (outcome === "interrupted") return isShown ? `${said}\n\n_(stopped)_` : "";
+  if (outcome === "failed") return [said, `⚠ ${reason ?? "The answer failed."}`].filter(Boolean).join("\n\n");
+  return said.trim() === "" ? "_(The agent had nothing to say.)_" : said;
+}

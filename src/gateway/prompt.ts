@@ -1,0 +1,35 @@
+import { contextPrompt } from "../core/context-prompt.ts";
+import type { ConversationSettings } from "../core/conversation.ts";
+import { buildSessionContext } from "../core/session-context.ts";
+import type { Source } from "../core/source.ts";
+import type { Store } from "../ports/store.ts";
+import type { GatewaySettings } from "./settings.ts";
+
+/** The part of the settings that the model is told about. */
+export type PromptSettings = Pick<
+  GatewaySettings,
+  "instructions" | "personalities" | "privacy" | "scope" | "homes"
+>;
+
+/** What the model is told before everything else: who it is, where it speaks and with whom. */
+export async function promptFor(
+  source: Source,
+  chosen: ConversationSettings,
+  { store, settings, platforms }: { store: Store; settings: PromptSettings; platforms: readonly string[] },
+): Promise<string> {
+  const named = platforms.length === 0 ? [] : await store.homes();
+  const home = (platform: string) =>
+    [...settings.homes, ...named].find((channel) => channel.platform === platform);
+  const context = buildSessionContext(source, {
+    ...settings.privacy,
+    scope: settings.scope,
+    platforms: platforms.map((platform) => {
+      const homeChannel = home(platform);
+      return { platform, connected: true, ...(homeChannel !== undefined && { homeChannel }) };
+    }),
+  });
+  const personality = settings.personalities[chosen.personality ?? ""];
+  return [settings.instructions, personality, contextPrompt(context, settings.privacy)]
+    .filter((section) => section !== undefined && section !== "")
+    .join("\n\n");
+}

@@ -1,0 +1,94 @@
+import { roleOf } from "../core/access.ts";
+import { findCommand, parseCommand } from "../core/command-grammar.ts";
+import type { Delivery } from "../core/delivery.ts";
+import { isRefused } from "../core/refusal.ts";
+import type { LeftLine } from "../core/turn.ts";
+import { CHAT_COMMANDS } from "./commands/table.ts";
+import { beginFirst } from "./deliver.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { runLine } from "./lines.ts";
+import { accountOf } from "./messenger-place.ts";
+import { textDeliveries } from "./outgoing.ts";
+
+const PAGE = 500;
+
+/** Takes up, step by step, what a process that is gone has left behind; and what others have stored to be sent. */
+export async function recover(flow: Flow): Promise<void> {
+  for (const name of flow.platforms) {
+    const connected = flow.connected(name);
+    if (connected === undefined) continue;
+    await takeUpDeliveries(flow, connected);
+    await takeUpLines(flow, connected);
+  }
+  await takeUpTurns(flow);
+}
+
+async function takeUpTurns(flow: Flow): Promise<void> {
+  const { store, clock, runner, turns } = flow;
+  for (const session of turns.broken()) {
+    const turn = turns.takeBroken(session);
+    if (turn !== undefined) inBackground(flow.log, "a broken turn", turns.run(turn));
+  }
+  for (const { session, platform } of await store.work({ now: clock.now() })) {
+    if (flow.signal.aborted) return;
+    // Somebody who waits in a terminal takes theirs up there.
+    if (flow.connected(platform) === undefined || turns.isRunning(session)) continue;
+    const turn = await store.claim({ session, runner, take: "all", now: clock.now() });
+    if (turn !== undefined) inBackground(flow.log, "a turn that was taken up", turns.run(turn));
+  }
+}
+
+/** What was being sent may have arrived; what waits has not been tried, or is to be tried again. */
+export async function takeUpDeliveries(flow: Flow, { platform, outbox }: Connected): Promise<void> {
+  const { store, clock } = flow;
+  const now = clock.now();
+  const left: Delivery[] = [];
+  for (const delivery of await store.leftDeliveries({ platform: platform.name, now })) {
+    const { status } = delivery;
+    if (status.state !== "sending") continue;
+    const settled = await store.settle({
+      delivery: delivery.number,
+      outcome: {
+        state: "waiting",
+        nextAt: now,
+        error: "Postrider ended while it was being sent.",
+        ...(status.shown === "nothing" && { shown: "unknown" }),
+      },
+      now,
+    });
+    if (!isRefused(settled)) left.push(settled);
+  }
+  const waiting = await store.deliveries({
+    dueAt: Number.MAX_SAFE_INTEGER,
+    limit: PAGE,
+    platform: platform.name,
+  });
+  outbox.take([...left, ...waiting].sort((one, other) => one.number - other.number));
+}
+
+/** A command that only looks is done again. Any other may have happened: the person is told, and asked. */
+async function takeUpLines(flow: Flow, connected: Connected): Promise<void> {
+  const { store, clock } = flow;
+  for (const left of await store.leftLines({ platform: connected.platform.name, now: clock.now() })) {
+    const command = parseCommand(left.line);
+    const isLooking = command !== undefined && findCommand(CHAT_COMMANDS, command.name)?.looks;
+    const role = roleOf(flow.settings().access, left.source, await store.account(accountOf(left.source)));
+    if (isLooking && role !== undefined) {
+      await runLine(flow, connected, { ...command, ...left, role }, async () => {});
+    } else await tell(flow, connected, left);
+  }
+}
+
+async function tell(flow: Flow, { outbox }: Connected, left: LeftLine): Promise<void> {
+  const { store, clock, runner } = flow;
+  const words = `Postrider was interrupted while \`${left.line}\` was being done, so it may have happened or not. /status and /history show how things are; give it again if need be.`;
+  const { deliveries } = await store.enqueue({
+    // A stranger's words have no line; they will ask again.
+    deliveries:
+      left.line === "" ? [] : beginFirst(textDeliveries(left.source, words), outbox.isFree(left.source)),
+    runner,
+    line: left.inbox,
+    now: clock.now(),
+  });
+  outbox.take(deliveries);
+}

@@ -1,0 +1,32 @@
+import type { AccessRules } from "../core/access.ts";
+import type { BusyMode } from "../core/conversation.ts";
+import type { ScopeSettings } from "../core/identity.ts";
+import type { Privacy } from "../core/redaction.ts";
+import type { ResetSettings } from "../core/reset-policy.ts";
+import type { HomeChannel } from "../core/session-context.ts";
+
+/** What a gateway is told by its configuration. Asked for anew for every message, because it may change while it runs. */
+export interface GatewaySettings {
+  readonly zone: string;
+  readonly profile: string;
+  readonly reset: ResetSettings;
+  readonly scope: ScopeSettings;
+  readonly privacy: Privacy;
+  readonly access: AccessRules;
+  /** What becomes of a message that arrives while a turn runs, where the chat has chosen nothing. */
+  readonly busy: BusyMode;
+  /** How many messages may wait in one conversation. */
+  readonly mostWaiting: number;
+  /** An answer that takes longer is given up. */
+  readonly turnMinutes: number;
+  /** Whether answers are shown while they are written. */
+  readonly streaming: boolean;
+  /** Said to the model before everything else. */
+  readonly instructions?: string;
+  /** Further instructions by name, for `/personality`. */
+  readonly personalities: Readonly<Record<string, string>>;
+  /** The share of the model's window at which a conversation is summed up; absent: never. */
+  readonly compressAt?: number;
+  /** Home channels that configuration names; `/sethome` may name others. */
+  readonly homes: readonly HomeChannel[];
+}
