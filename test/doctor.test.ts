@@ -232,6 +232,25 @@ describe("postrider doctor", () => {
       },
     ],
     ["people who are not there", ["foreign_keys"], (db) => db.exec("delete from people")],
+    [
+      "questions, codes and permissions of people and sessions that are not there",
+      ["access"],
+      (db) => {
+        db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
+            values (6, 1, 'p_gone', 1, '{}', '{"title":"?"}', 1, 1);
+          insert into allowed values ('p_gone', 'ls', 0, 1);
+          insert into allowed values ('owner', 'ls', 4711, 1);
+          insert into pairings (platform, person, salt, hash, asked_at, expires_at) values ('telegram', 'p_gone', 's', 'h', 1, 1)`);
+      },
+    ],
+    [
+      "questions of sessions that are not there",
+      ["foreign_keys"],
+      (db) => {
+        db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
+            values (4711, 1, 'owner', 1, '{}', '{"title":"?"}', 1, 1)`);
+      },
+    ],
   ])("finds %s, and mends it", async (_, checks, change) => {
     await furnish();
     damage(change);
@@ -282,7 +301,9 @@ describe("postrider doctor", () => {
     const dead = { ...localRunner(), pid: 4_194_999 };
     await store.beat({ runner: dead, now: Date.now() });
     damage((db) =>
-      db.prepare("insert into leases values ('expiry', ?, 1, ?)").run(dead.id, Date.now() + 1e9),
+      db
+        .prepare("insert into leases (name, runner, fence, until) values ('expiry', ?, 1, ?)")
+        .run(dead.id, Date.now() + 1e9),
     );
     await store.accept({
       ...routingOf({ platform: "telegram", chatId: 1, userId: 1 }, settings),

@@ -119,9 +119,11 @@ async function turn(
     blobs,
     claim: { runner, take: "one" },
   });
-  if (accepted.duplicate || accepted.turn === undefined) throw new Error("no turn");
+  if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+    throw new Error("no turn");
   const { number, fence, target } = accepted.turn;
   const parts = [{ type: "text" as const, text: answer }];
+  if (id.endsWith("0")) await approve(store, number, fence, words);
   unrefused(
     await store.finish({
       turn: number,
@@ -144,6 +146,25 @@ async function turn(
   return accepted.session.id;
 }
 
+async function approve(store: Store, turn: number, fence: number, words: string): Promise<void> {
+  const now = Date.now();
+  const request = { title: words, detail: words, pattern: words };
+  const asked = await store.askApproval({ turn, fence, request, deadline: now + 1000, now });
+  const { person, number: approval } = unrefused(asked);
+  unrefused(await store.answerApproval({ person, approval, answer: "always", now }));
+}
+
+/** A code she has asked for, a wrong guess, a role, and her chat as the platform's home. */
+async function admit(store: Store, person: string): Promise<void> {
+  const now = Date.now();
+  const asker = routingOf(ANNA, settings).source;
+  const code = { platform: "signal", salt: "s", hash: "h", everyMs: 1, mostPending: 1 };
+  await store.askPairing({ ...code, asker, expiresAt: now + 1000, now });
+  await store.countGuess({ name: "signal:anna-4711", most: 3, lockMs: 1, now });
+  await store.grant({ person, role: "member", now });
+  await store.setHome({ home: { platform: "signal", chatId: "anna-4711", name: "Anna Beispiel" }, now });
+}
+
 /** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
 async function village(rounds: number): Promise<{ anna: string; shared: string }> {
   const store = await sqliteStore({ file: database });
@@ -160,6 +181,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   }
   const anna = (await sessions.get(everyone, own))?.owner ?? "";
   const who = { person: anna };
+  await admit(store, anna);
   await sessions.title(everyone, shared, `About Geheimwort`);
   await sessions.create(who, {
     id: "annas",
@@ -255,6 +277,9 @@ describe("postrider erase", () => {
       inbox: 41,
       turns: 80,
       deliveries: 80,
+      pairings: 1,
+      approvals: 8,
+      allowed: 4,
     });
     // The receipt names no one but the number, and only its owner reads it.
     expect(statSync(told.receipt).mode & 0o777).toBe(0o600);
@@ -475,6 +500,7 @@ describe("postrider export-person", () => {
       format: "postrider.person",
       version: 1,
       person: anna,
+      role: "member",
       accounts: [{ platform: "signal", id: "anna-4711", alt_id: "anna-uuid", name: "Anna Beispiel" }],
     });
     const kinds = (kind: string) => lines.filter((line) => line.kind === kind);
@@ -486,6 +512,9 @@ describe("postrider export-person", () => {
       ["inbox", "inbox"],
       ["turn", "turns"],
       ["delivery", "deliveries"],
+      ["pairing", "pairings"],
+      ["approval", "approvals"],
+      ["allowed", "allowed"],
     ] as const)
       expect(kinds(kind)).toHaveLength(header.counts[counted]);
     // Each session can be brought back.

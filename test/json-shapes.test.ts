@@ -1,17 +1,21 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
+import { openLog } from "../src/apps/log/open-log.ts";
+import { askToBeLetIn } from "../src/gateway/pairing.ts";
+import { systemClock } from "../src/index.ts";
 import { makeHome } from "./import/make-home.ts";
-import type { RunOptions } from "./support/command.ts";
+import { NOW, type RunOptions } from "./support/command.ts";
 import { type Furnished, furnishedHome } from "./support/furnished.ts";
+import { gatewayScene, TOKEN } from "./support/gateway-program.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
 
 const shapes = documentedShapes();
 
 interface Case {
   /** What is typed after `postrider`; `--json` is added. */
-  args(home: Furnished): readonly string[];
-  readonly options?: RunOptions;
+  args(home: Furnished): readonly string[] | Promise<readonly string[]>;
+  readonly options?: RunOptions | ((home: Furnished) => Promise<RunOptions>);
   /** Commands that must have run in this home before. */
   before?(home: Furnished): readonly (readonly string[])[];
   readonly code?: number;
@@ -88,6 +92,76 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     },
     { args: () => ["key", '{"platform":"telegram","chat_id":99}'] },
   ],
+  "postrider connect telegram": [
+    { args: () => ["connect", "telegram", "--token", TOKEN], options: withTelegram },
+    { args: () => ["connect", "telegram", "--token", TOKEN, "--no-link"], options: withTelegram },
+  ],
+  "postrider gateway status": [
+    { args: () => ["gateway", "status"], code: 3 },
+    { args: () => ["gateway", "status"], options: withGateway },
+  ],
+  "postrider gateway stop": [{ args: () => ["gateway", "stop"], options: withGateway }],
+  "postrider gateway install": [{ args: () => ["gateway", "install", "--print"] }],
+  "postrider gateway uninstall": [
+    { args: () => ["gateway", "uninstall"], options: { environment: { XDG_CONFIG_HOME: "/nowhere" } } },
+  ],
+  "postrider tail": [
+    {
+      args({ folder }) {
+        const log = openLog({ home: { folder }, level: "info" });
+        const about = { turn: 1, session: "s", platform: "telegram", account: "1", chat: "2", delivery: 3 };
+        log.error({ ...about, error: new Error("oh") }, "could not be delivered");
+        log.close();
+        return ["tail", "-n", "1"];
+      },
+    },
+  ],
+  "postrider pair list": [
+    { args: () => ["pair", "list"] },
+    {
+      before: () => [["pair", "link", "telegram"]],
+      args: async (home) => {
+        await strangersCode(home);
+        return ["pair", "list"];
+      },
+    },
+  ],
+  "postrider pair approve": [
+    { args: async (home) => ["pair", "approve", await strangersCode(home), "--platform", "telegram"] },
+  ],
+  "postrider pair revoke": [
+    {
+      args: async (home) => {
+        await home.run(["pair", "approve", await strangersCode(home)]);
+        return ["pair", "revoke", "telegram", "77"];
+      },
+    },
+  ],
+  "postrider pair link": [
+    { args: () => ["pair", "link", "telegram"] },
+    { args: () => ["pair", "link", "signal", "--person", "telegram:42"] },
+  ],
+  "postrider config show": [
+    { args: () => ["config", "show"] },
+    {
+      before: () => [["config", "set", "timezone", "UTC"]],
+      args: () => ["config", "show", "timezone"],
+      options: { environment: { TELEGRAM_BOT_TOKEN: "1:a" } },
+    },
+  ],
+  "postrider config set": [
+    { args: () => ["config", "set", "platforms.telegram.allow", "1,2"] },
+    { args: () => ["config", "set", "model.api_key", "k"] },
+  ],
+  "postrider config unset": [{ args: () => ["config", "unset", "timezone"] }],
+  "postrider config check": [
+    { args: () => ["config", "check"] },
+    {
+      args: () => ["config", "check"],
+      options: { environment: { TELEGRAM_ALLOW_ALL_USERS: "maybe" } },
+      code: 1,
+    },
+  ],
   "postrider backup": [{ args: ({ folder }) => ["backup", join(folder, "copy.db")] }],
   "postrider restore": [
     {
@@ -104,6 +178,28 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     { args: () => ["erase", "owner", "--yes", "--backups"] },
   ],
 };
+
+function strangersCode(home: Furnished): Promise<string> {
+  return home.fill(async ({ store }) => {
+    const clock = { ...systemClock, now: () => NOW };
+    const source = { platform: "telegram", chatType: "dm", chatId: "77", userId: "77", userName: "Eve" };
+    const asked = await askToBeLetIn({ store, clock, source });
+    if (asked.state !== "asked") throw new Error(`there is no code: ${asked.state}`);
+    return asked.code;
+  });
+}
+
+async function withTelegram(): Promise<RunOptions> {
+  const { fake } = await gatewayScene();
+  return { environment: { TELEGRAM_API_ROOT: fake.url } };
+}
+
+/** A gateway that runs in this home, in a process of its own. */
+async function withGateway({ folder }: Furnished): Promise<RunOptions> {
+  const { gateway } = await gatewayScene(folder);
+  await gateway();
+  return { now: Date.now() };
+}
 
 function otherHome(folder: string): string {
   return makeHome(join(folder, "other"), { seed: 1, sessions: 12 }).path;
@@ -127,7 +223,8 @@ describe("docs/json.md", () => {
       it(`describes what ${heading} prints (${index + 1})`, async () => {
         const home = await furnishedHome();
         for (const earlier of before?.(home) ?? []) await home.run(earlier);
-        const ran = await home.run([...args(home), "--json"], options);
+        const around = typeof options === "function" ? await options(home) : options;
+        const ran = await home.run([...(await args(home)), "--json"], around);
         expect(ran).toMatchObject({ code, out: expect.stringMatching(/^.+\n$/) });
         const shape = shapes.get(heading);
         if (shape === undefined) throw new Error(`docs/json.md has no heading ${heading}`);

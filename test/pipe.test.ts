@@ -338,7 +338,8 @@ describe("a line that waits for somebody else's answer", () => {
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
       claim: { runner: runner.id, take: "one" },
     });
-    if (held.duplicate || held.turn === undefined) throw new Error("the session was not free");
+    if (held.duplicate || held.tooMany !== undefined || held.turn === undefined)
+      throw new Error("the session was not free");
     const { turn } = held;
     const waiting = (): number =>
       look(database, (db) => Number(db.prepare("select count(*) from inbox where state = 0").pluck().get()));

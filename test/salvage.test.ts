@@ -3,6 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
+import { APPLICATION_ID, MIGRATIONS } from "../src/stores/sqlite/schema.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
@@ -146,7 +147,53 @@ async function checkLiveable(report: Report): Promise<void> {
   await sessions.append(who, id, { role: "user", text: "and on" });
 }
 
+/** A database as the first version made it: its tables had fewer columns, and deliveries other ones. */
+function firstVersion(db: Database.Database): void {
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.exec(MIGRATIONS[0] ?? "");
+  db.pragma("user_version = 1");
+  const source = JSON.stringify({ platform: "telegram", chatType: "dm", chatId: "ann", userId: "ann" });
+  const parts = JSON.stringify([{ type: "text", text: "hi" }]);
+  db.exec(`
+    insert into profiles values ('main', 1);
+    insert into people values ('p_ann', 'Ann', 1);
+    insert into accounts values (1, 'telegram', 'ann', null, 'p_ann', 'Ann', 1);
+    insert into sessions (n, id, handle, kind, profile, owner, created_at, last_at, next_seq, human_count)
+      values (1, 's1', 'k7f', 'chat', 'main', 'p_ann', 1, 1, 2, 1);
+    insert into messages values (16777217, 1, 0, 'hello', null, null);
+    insert into conversations (n, profile, platform, chat_type, chat_id, person, groups_per_user, threads_per_user, session,
+      active_at, created_at) values (1, 'main', 'telegram', 'dm', 'ann', 'p_ann', 1, 1, 1, 1, 1);
+    insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, message, source) values
+      ('main', 'telegram', 'ann', '1', 1, 1, 0, '{"role":"user","parts":${parts}}', '${source}');
+    insert into deliveries (n, session, target, parts, state, attempts, next_at, created_at)
+      values (7, 1, '${source}', '${parts}', 'waiting', 2, 5, 4);
+    insert into leases values ('expiry', 'r1', 3, 9);`);
+}
+
 describe("postrider doctor --salvage", () => {
+  it.each(["", ", brought up to date"])("gets back all of a file of an earlier version%s", async (late) => {
+    const db = new Database(database);
+    firstVersion(db);
+    db.close();
+    if (late !== "") await (await sqliteStore({ file: database, mode: "in-process" })).close();
+    const report = await salvaged();
+    expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
+    const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
+    expect(rows("select id, handle, flushed_seq from sessions")).toEqual([["s1", "k7f", 0]]);
+    expect(rows("select text from messages")).toEqual([["hello"]]);
+    expect(rows("select id, name, role from people")).toEqual([["p_ann", "Ann", null]]);
+    expect(rows("select chat_id, session, settings from conversations")).toEqual([["ann", 1, null]]);
+    expect(rows("select message_id, state, edited_at from inbox")).toEqual([["1", 0, null]]);
+    expect(rows("select n, platform, session, state, attempts from deliveries")).toEqual([
+      [7, "telegram", 1, "waiting", 2],
+    ]);
+    expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
+    const store = await sqliteStore({ file: report.file, mode: "in-process" });
+    onTestFinished(() => store.close());
+    expect(await store.deliveries({ dueAt: 9, limit: 9, platform: "telegram" })).toHaveLength(1);
+    expect(await store.work({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
+  });
+
   it("loses nothing of a whole file", async () => {
     overwrite([], 1);
     const report = await salvaged();

@@ -192,7 +192,8 @@ describe("postrider", () => {
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
       claim: { runner: runner.id, take: "one" },
     });
-    if (held.duplicate || held.turn === undefined) throw new Error("the session was not free");
+    if (held.duplicate || held.tooMany !== undefined || held.turn === undefined)
+      throw new Error("the session was not free");
     const { turn, session } = held;
     const children = ["from a", "from b"].map((line) => {
       const child = start();

@@ -1,34 +1,100 @@
-import type { ModelChoice } from "../agents/model/provider.ts";
+import type { ModelChoice, ProviderName } from "../agents/model/provider.ts";
+import { PostriderError } from "../core/errors.ts";
 
 /** The model that is asked where nobody says which. */
-const DEFAULTS = {
+const DEFAULTS: Readonly<Record<ProviderName, string>> = {
   anthropic: "claude-sonnet-5-5",
   openai: "gpt-6.1-sol",
   openrouter: "openrouter/auto",
-} as const;
+  compatible: "default",
+};
+
+const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  openrouter: "OPENROUTER_API_KEY",
+};
+
+/** What configuration files say about the model. */
+export interface ModelSettings {
+  readonly provider?: ProviderName;
+  readonly name?: string;
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly window?: number;
+}
 
 /**
- * Which model the environment offers: an address of one's own first, because whoever names one means it; then the
- * provider whose key is there. `POSTRIDER_MODEL` names the model.
+ * Which model is asked. The environment's own variables come first, an address before all, because whoever names one
+ * means it; then what is configured; then the provider whose key is there. A key goes only to the provider, and to the
+ * address, that it was given for.
  */
-export function modelFrom(environment: NodeJS.ProcessEnv): ModelChoice | undefined {
-  const { POSTRIDER_MODEL: wanted, POSTRIDER_BASE_URL: baseUrl, POSTRIDER_API_KEY: apiKey } = environment;
-  if (baseUrl) {
-    const key = apiKey || environment.OPENAI_API_KEY;
-    return { provider: "compatible", model: wanted || "default", baseUrl, ...(key && { apiKey: key }) };
+export function modelFrom(
+  environment: NodeJS.ProcessEnv,
+  configured: ModelSettings = {},
+): ModelChoice | undefined {
+  const said = configured.provider ?? (configured.baseUrl === undefined ? undefined : "compatible");
+  const address = environment.POSTRIDER_BASE_URL || undefined;
+  const chosen = providerNamed(environment.POSTRIDER_PROVIDER) ?? (address ? "compatible" : said);
+  const provider = chosen ?? withKey(environment);
+  if (provider === undefined) {
+    if (configured.apiKey === undefined) return undefined;
+    throw wrong("There is a model.api_key, but nothing says whose it is: set model.provider.");
   }
-  const keys = {
-    anthropic: environment.ANTHROPIC_API_KEY,
-    openai: environment.OPENAI_API_KEY,
-    openrouter: environment.OPENROUTER_API_KEY,
+  const own = said === undefined || said === provider ? configured : {};
+  const configuredKey = address === undefined || address === own.baseUrl ? own.apiKey : undefined;
+  const apiKey = keyFor(provider, environment, chosen !== undefined, configuredKey);
+  const baseUrl = address ?? ((provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl);
+  if (provider === "compatible" && baseUrl === undefined)
+    throw wrong(
+      "model.provider is compatible, which needs an address: set model.base_url or POSTRIDER_BASE_URL.",
+    );
+  if (provider !== "compatible" && apiKey === undefined)
+    throw wrong(
+      `model.provider is ${provider}, but there is no key: set ${KEYS[provider]}, or model.api_key in the home's config.yaml.`,
+    );
+  const window = windowFrom(environment) ?? (environment.POSTRIDER_MODEL ? undefined : own.window);
+  return {
+    provider,
+    model: environment.POSTRIDER_MODEL || own.name || DEFAULTS[provider],
+    ...(apiKey !== undefined && { apiKey }),
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(window !== undefined && { window }),
   };
-  for (const provider of ["anthropic", "openai", "openrouter"] as const) {
-    const key = keys[provider];
-    const at = provider === "openai" ? environment.OPENAI_BASE_URL : undefined;
-    if (key)
-      return { provider, model: wanted || DEFAULTS[provider], apiKey: key, ...(at && { baseUrl: at }) };
-  }
-  return undefined;
+}
+
+function keyFor(
+  provider: ProviderName,
+  environment: NodeJS.ProcessEnv,
+  isChosen: boolean,
+  configured: string | undefined,
+): string | undefined {
+  const given = (isChosen && environment.POSTRIDER_API_KEY) || undefined;
+  if (provider !== "compatible") return given ?? (environment[KEYS[provider]] || configured);
+  // An address from a file is somebody's own server: OpenAI's key is not for it.
+  return given ?? configured ?? ((environment.POSTRIDER_BASE_URL && environment.OPENAI_API_KEY) || undefined);
+}
+
+function withKey(environment: NodeJS.ProcessEnv): ProviderName | undefined {
+  return (["anthropic", "openai", "openrouter"] as const).find((provider) => environment[KEYS[provider]]);
+}
+
+function providerNamed(text: string | undefined): ProviderName | undefined {
+  if (!text) return undefined;
+  const providers = Object.keys(DEFAULTS) as ProviderName[];
+  const found = providers.find((provider) => provider === text.trim().toLowerCase());
+  if (found !== undefined) return found;
+  throw wrong(`POSTRIDER_PROVIDER must be one of ${providers.join(", ")}, not ${JSON.stringify(text)}.`);
+}
+
+function windowFrom({ POSTRIDER_MODEL_WINDOW: text }: NodeJS.ProcessEnv): number | undefined {
+  if (!text) return undefined;
+  if (/^\d{4,12}$/.test(text.trim())) return Number(text);
+  throw wrong(`POSTRIDER_MODEL_WINDOW must be a whole number of at least 1000, not ${JSON.stringify(text)}.`);
+}
+
+function wrong(sentence: string): PostriderError {
+  return new PostriderError("invalid_config", sentence);
 }
 
 /** One line for whoever has none yet. */

@@ -29,7 +29,8 @@ async function talk(chat: number): Promise<void> {
       cursor: { name: "last", value: messageId },
       claim: { runner: runner.id, take: "one" },
     });
-    if (accepted.duplicate || accepted.turn === undefined) throw new Error("the turn did not begin");
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+      throw new Error("the turn did not begin");
     const { number: turn, fence, target } = accepted.turn;
     const parts = [{ type: "text" as const, text: `answer ${messageId} ${"y".repeat(300)}` }];
     unrefused(

@@ -1,7 +1,9 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { driveBackupKills } from "../backup-kill/drive.ts";
 import { driveFirstContacts } from "../first-contact/drive.ts";
 import { driveFullDisk } from "../full-disk/drive.ts";
+import { driveLoad, type LoadReport } from "../gateway/load.ts";
 import { driveImportKills } from "../import-kill/drive.ts";
 import { driveKills } from "../kill/drive.ts";
 import { driveProcesses } from "../processes/drive.ts";
@@ -157,6 +159,47 @@ export const PARTS: readonly Part[] = [
     async run({ folder, seed, length, progress }) {
       const report = await driveImportKills({ folder, seed, kills: length, sessions: 200, progress });
       return { ...report, errors: [...report.errors, ...report.broken], notes: [] };
+    },
+  },
+  {
+    name: "gateway",
+    option: "gateway-kills",
+    usual: 300,
+    quick: 12,
+    help: "how often a gateway is killed that talks with fifty people over a messenger that makes difficulties",
+    async run({ folder, seed, length, progress }) {
+      const halves = [];
+      for (const outbound of ["unknowable", "idempotent"] as const) {
+        const own = join(folder, outbound);
+        mkdirSync(own);
+        const kills = Math.ceil(length / 2);
+        const tell = (text: string): void => progress(`sending is ${outbound}: ${text}`);
+        halves.push(await driveLoad({ folder: own, seed, kills, people: 50, outbound, progress: tell }));
+      }
+      const sum = (count: (half: LoadReport) => number): number =>
+        halves.reduce((all, half) => all + count(half), 0);
+      const marked = halves.map(({ repeatedWithMark }) => repeatedWithMark.length);
+      return {
+        operations: sum(({ said }) => said),
+        kills: sum(({ kills }) => kills),
+        inFlight: sum(({ hitTurns }) => hitTurns),
+        lost: halves.flatMap(({ lost }) => lost),
+        doubled: halves.flatMap(({ repeated, doneTwice }) => [...repeated, ...doneTwice]),
+        errors: [
+          ...halves.flatMap(({ errors, crossed }) => [
+            ...errors,
+            ...crossed.map((line) => `crossed: ${line}`),
+          ]),
+          ...halves.flatMap(({ conflicts }) => (conflicts > 0 ? [`${conflicts} conflicts`] : [])),
+          ...(halves.at(1)?.repeatedWithMark ?? []).map(
+            (line) => `repeated although it can be known: ${line}`,
+          ),
+        ],
+        notes: [
+          `${sum(({ told }) => told.length)} texts were given up after two kills or in the middle of an errand, and their people told`,
+          `repeated with a mark: ${marked[0]} where sending is unknowable (${halves[0]?.leftSends} were on their way in a kill, ${halves[0]?.cuts} connections cut), ${marked[1]} where it is idempotent`,
+        ],
+      };
     },
   },
 ];

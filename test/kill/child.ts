@@ -134,7 +134,7 @@ function finishOnce(turn: Turn): Promise<unknown> {
 async function recover(): Promise<void> {
   for (;;) {
     const left = await store.work({ now: Date.now() });
-    for (const session of left) {
+    for (const { session } of left) {
       const turn = await operation({ name: "claim", session }, () =>
         store.claim({ session, ...claim, now: Date.now() }),
       );
@@ -181,7 +181,8 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
           claim,
         }),
       );
-      if (accepted?.duplicate === false && accepted.turn !== undefined) await finish(accepted.turn);
+      if (accepted !== undefined && "turn" in accepted && accepted.turn !== undefined)
+        await finish(accepted.turn);
     },
     async undo(one) {
       if (one.versions++ > MAX_VERSIONS) return;

@@ -19,6 +19,7 @@ const accepted = await store.accept({
   message: { role: "user", parts: [{ type: "text", text: "hello" }] },
   claim: { runner: runner.id, take: "one" },
 });
-if (accepted.duplicate || accepted.turn === undefined) throw new Error("the session was not free");
+if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+  throw new Error("the session was not free");
 say({ pid: process.pid, session: accepted.session.id, turn: accepted.turn.number } satisfies Holding);
 for await (const _line of told()) break;

@@ -129,7 +129,7 @@ await Promise.all([
         claim,
       }),
     );
-    if (accepted.duplicate || accepted.turn === undefined) return;
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined) return;
     const { number, fence } = accepted.turn;
     unrefused(
       await store.finish({

@@ -122,7 +122,7 @@ async function work({ from, until }: Order): Promise<Answer> {
       claim,
     });
     accepted.push(!result.duplicate);
-    let turn = result.duplicate ? undefined : result.turn;
+    let turn = "turn" in result ? result.turn : undefined;
     // Whoever finishes takes what has come meanwhile, from whichever process.
     while (turn !== undefined) {
       const text = `answer ${turn.number}`;

@@ -1,6 +1,8 @@
+import type { Config } from "../config/config.ts";
 import { agentNamed, type ChosenAgent } from "./chat/agent-named.ts";
 import type { Beginning } from "./chat/start.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
+import { configHere } from "./config/here.ts";
 import type { Io } from "./io.ts";
 
 export const chat: Command = defineCommand({
@@ -30,26 +32,44 @@ answered. A terminal goes on in the session where it was, until the policy start
     ["echo hello | postrider", "one answer per line, and nothing else, on stdout"],
   ],
   async run({ values }, io) {
-    const chosen = await agentNamed(values.agent ?? io.environment.POSTRIDER_AGENT, io.environment);
+    const config = await configHere(io);
+    const chosen = await agentNamed(
+      values.agent ?? io.environment.POSTRIDER_AGENT,
+      io.environment,
+      config?.model,
+    );
     const beginning = beginningOf(values.continue, values.resume);
     if (values.query !== undefined) {
       const { query } = await import("./chat/query.ts");
-      return query(io, { question: values.query, beginning, agent: chosen.agent, json: values.json });
+      return query(io, {
+        question: values.query,
+        beginning,
+        agent: chosen.agent,
+        config,
+        json: values.json,
+      });
     }
     if (values.json) throw wrongArguments("--json goes with --query");
-    return talk(io, beginning, chosen);
+    return talk(io, beginning, chosen, config);
   },
 });
 
 /** The chat in one session, for programs that let people choose one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
-  return talk(io, { session }, await agentNamed(io.environment.POSTRIDER_AGENT, io.environment));
+  const config = await configHere(io);
+  const chosen = await agentNamed(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
+  return talk(io, { session }, chosen, config);
 }
 
-async function talk(io: Io, beginning: Beginning, { agent, hint }: ChosenAgent): Promise<number> {
+async function talk(
+  io: Io,
+  beginning: Beginning,
+  { agent, hint }: ChosenAgent,
+  config: Config | undefined,
+): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).pipe(io, beginning, agent);
-  return (await import("./chat/screen.ts")).screen(io, beginning, agent, hint);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).pipe(io, beginning, agent, config);
+  return (await import("./chat/screen.ts")).screen(io, beginning, agent, config, hint);
 }
 
 function beginningOf(newest: boolean, session: string | undefined): Beginning {

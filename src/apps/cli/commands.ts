@@ -11,6 +11,41 @@ export interface Entry {
 export const COMMANDS: readonly Entry[] = [
   { name: "", summary: "talk in the terminal", load: async () => (await import("./chat.ts")).chat },
   {
+    name: "connect telegram",
+    summary: "set up a Telegram bot",
+    load: async () => (await import("./connect/telegram.ts")).connectTelegram,
+  },
+  {
+    name: "gateway run",
+    summary: "answer in the messengers that are set up",
+    load: async () => (await import("./gateway/run.ts")).run,
+  },
+  {
+    name: "gateway status",
+    summary: "whether it runs, and how its connections are",
+    load: async () => (await import("./gateway/status.ts")).status,
+  },
+  {
+    name: "gateway stop",
+    summary: "let it come to its end",
+    load: async () => (await import("./gateway/stop.ts")).stop,
+  },
+  {
+    name: "gateway install",
+    summary: "make it a service of this machine",
+    load: async () => (await import("./gateway/install.ts")).install,
+  },
+  {
+    name: "gateway uninstall",
+    summary: "no service any more",
+    load: async () => (await import("./gateway/install.ts")).uninstall,
+  },
+  {
+    name: "tail",
+    summary: "the gateway's log",
+    load: async () => (await import("./tail.ts")).tail,
+  },
+  {
     name: "backup",
     summary: "copy everything into one file, while Postrider goes on working",
     load: async () => (await import("./backup.ts")).backup,
@@ -109,6 +144,46 @@ export const COMMANDS: readonly Entry[] = [
     name: "key",
     summary: "the key that a source gets",
     load: async () => (await import("./key.ts")).key,
+  },
+  {
+    name: "pair list",
+    summary: "who asks to be let in, and who was",
+    load: async () => (await import("./pair/list.ts")).list,
+  },
+  {
+    name: "pair approve",
+    summary: "let in whoever has this code",
+    load: async () => (await import("./pair/approve.ts")).approve,
+  },
+  {
+    name: "pair revoke",
+    summary: "let somebody in no more",
+    load: async () => (await import("./pair/revoke.ts")).revoke,
+  },
+  {
+    name: "pair link",
+    summary: "a code that makes an account elsewhere yours",
+    load: async () => (await import("./pair/link.ts")).link,
+  },
+  {
+    name: "config show",
+    summary: "the settings that count, and where each comes from",
+    load: async () => (await import("./config/show.ts")).show,
+  },
+  {
+    name: "config set",
+    summary: "write a setting into this home's file",
+    load: async () => (await import("./config/set.ts")).set,
+  },
+  {
+    name: "config unset",
+    summary: "take a setting out of it",
+    load: async () => (await import("./config/set.ts")).unset,
+  },
+  {
+    name: "config check",
+    summary: "everything that is wrong with the settings, line by line",
+    load: async () => (await import("./config/check.ts")).check,
   },
   {
     name: "import hermes",

@@ -1,5 +1,7 @@
+import { DEFAULT_RESET } from "../../sessions/routing.ts";
 import { systemZone } from "../../sessions/system-clock.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "./command.ts";
+import { configHere } from "./config/here.ts";
 import { gather } from "./explain/gathering.ts";
 import { explainedJson } from "./explain/json.ts";
 import { targetOf } from "./explain/target.ts";
@@ -24,7 +26,8 @@ it would start afresh, what keeps it, and what happened to it. WHAT is one of
   ],
   async run({ words: [what = ""], values }, io) {
     const who = asker(values.everyone);
-    const moment = { now: io.now(), zone: systemZone() };
+    const { zone, reset } = (await configHere(io))?.gateway ?? { zone: systemZone(), reset: DEFAULT_RESET };
+    const moment = { now: io.now(), zone, reset };
     const explained = await withStore(io, async ({ store }) =>
       gather(store, who, await targetOf(store, who, what), moment),
     );

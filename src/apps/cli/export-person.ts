@@ -104,7 +104,7 @@ async function* sessionsOf(store: Store, owner: string): AsyncGenerator<string> 
   } while (cursor !== undefined);
 }
 
-function headerOf({ person, name, createdAt, accounts, counts }: PersonData, now: number) {
+function headerOf({ person, name, createdAt, role, accounts, counts }: PersonData, now: number) {
   return {
     format: "postrider.person",
     version: 1,
@@ -112,6 +112,7 @@ function headerOf({ person, name, createdAt, accounts, counts }: PersonData, now
     person,
     name: name ?? null,
     created_at: createdAt,
+    role: role ?? null,
     accounts: accounts.map((account) => ({
       platform: account.platform,
       id: account.id ?? null,
@@ -158,11 +159,30 @@ function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
     const said = messageToJson({ role: "assistant", parts }).parts;
     yield {
       kind: "delivery",
-      session,
+      session: session ?? null,
       state,
       created_at: createdAt,
       target: sourceToJson(target),
       parts: said,
     };
   }
+  for (const { platform, asker, askedAt, expiresAt } of data.pairings) {
+    const from = asker === undefined ? null : sourceToJson(asker);
+    yield { kind: "pairing", platform, asker: from, asked_at: askedAt, expires_at: expiresAt };
+  }
+  for (const one of data.approvals) {
+    const { title, detail, pattern } = one.request;
+    yield {
+      kind: "approval",
+      session: one.session,
+      target: sourceToJson(one.target),
+      request: { title, detail: detail ?? null, pattern: pattern ?? null },
+      asked_at: one.askedAt,
+      deadline: one.deadline,
+      answer: one.answer ?? null,
+      answered_at: one.answeredAt ?? null,
+    };
+  }
+  for (const { pattern, session, at } of data.allowed)
+    yield { kind: "allowed", pattern, session: session ?? null, at };
 }

@@ -12,6 +12,8 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   session_busy: 5,
   file_exists: 5,
   in_use: 5,
+  expired: 5,
+  locked_out: 5,
 };
 
 /** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */

@@ -4,6 +4,7 @@ import { sessionKey } from "../../core/key.ts";
 import { onOneLine } from "../../core/printable.ts";
 import { sourceFromJson } from "../../core/source.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
+import { configHere } from "./config/here.ts";
 import { type Io, say, sayJson, widthOf } from "./io.ts";
 import { identityJson, keyPartRows, keyParts } from "./key-parts.ts";
 import { linesOf } from "./lines.ts";
@@ -19,7 +20,7 @@ and chat_id; also chat_type (dm), thread_id, user_id, user_id_alt. - reads it fr
   options: {
     "groups-shared": { type: "flag", help: "everyone in a group shares one conversation" },
     "threads-shared": { type: "flag", help: "everyone in a thread shares one conversation" },
-    profile: { type: "text", value: "NAME", help: "which agent is spoken to (main)" },
+    profile: { type: "text", value: "NAME", help: "which agent is spoken to (main, unless configured)" },
     json: JSON_OPTION,
   },
   examples: [
@@ -31,12 +32,13 @@ and chat_id; also chat_type (dm), thread_id, user_id, user_id_alt. - reads it fr
   ],
   async run({ words: [given = ""], values }, io) {
     const source = sourceFromJson(await read(io, given));
+    const settings = (await configHere(io))?.gateway;
     const scope = {
-      ...scopeFor({}, source.platform),
+      ...scopeFor(settings?.scope ?? {}, source.platform),
       ...(values["groups-shared"] && { groupsPerUser: false }),
       ...(values["threads-shared"] && { threadsPerUser: false }),
     };
-    const identity = identityOf(source, scope, values.profile);
+    const identity = identityOf(source, scope, values.profile ?? settings?.profile);
     if (values.json) return sayJson(io, { key: sessionKey(identity), identity: identityJson(identity) });
     const columns = [{ heading: "PART" }, { heading: "VALUE", least: 8 }, { heading: "WHY", least: 12 }];
     const rows = keyPartRows(keyParts(identity, scope)).map((row) => row.map(onOneLine));

@@ -3,7 +3,7 @@ import { echo } from "../../../agents/echo.ts";
 import { script } from "../../../agents/script.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Agent } from "../../../ports/agent.ts";
-import { HOW_TO_CONNECT, modelFrom } from "../../model-from-environment.ts";
+import { HOW_TO_CONNECT, type ModelSettings, modelFrom } from "../../model-from-environment.ts";
 import { wrongArguments } from "../command.ts";
 
 export interface ChosenAgent {
@@ -13,12 +13,13 @@ export interface ChosenAgent {
 }
 
 /**
- * Who answers: `model`, the one that the environment offers; `echo`; or `script:FILE` with answers from a file. Unless
+ * Who answers: `model`, the one that the environment or the configuration names; `echo`; or `script:FILE` with answers from a file. Unless
  * said, the model if there is one.
  */
 export async function agentNamed(
   name: string | undefined,
   environment: NodeJS.ProcessEnv,
+  configured?: ModelSettings,
 ): Promise<ChosenAgent> {
   if (name === "echo") return { agent: echo };
   const [, file] = /^script:(.+)$/s.exec(name ?? "") ?? [];
@@ -28,7 +29,7 @@ export async function agentNamed(
       `There is no agent "${name}": model asks a model, echo repeats, script:FILE answers from a file`,
     );
   }
-  const choice = modelFrom(environment);
+  const choice = modelFrom(environment, configured);
   if (choice !== undefined) {
     const { model } = await import("../../../agents/model/model.ts");
     return { agent: model(choice) };

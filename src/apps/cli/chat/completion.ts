@@ -1,12 +1,12 @@
 import { type AutocompleteProvider, CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
 import { onOneLine } from "../../../core/printable.ts";
 import type { ChatCommand, Place } from "../../../gateway/commands/command.ts";
-import { CHAT_COMMANDS } from "../../../gateway/commands/table.ts";
+import { commandsIn } from "../../../gateway/commands/table.ts";
 
 /** Completes commands, and after them titles and handles. What is not a command is left alone. */
 export function completion(place: Place): AutocompleteProvider {
   const commands = new CombinedAutocompleteProvider(
-    CHAT_COMMANDS.map((command) => ({
+    commandsIn(place).map((command) => ({
       name: command.name,
       description: command.summary,
       ...(command.takes !== undefined && { argumentHint: command.takes }),

@@ -5,15 +5,16 @@ import type { Fresh } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
+import { around } from "../../../gateway/commands/around.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
+import type { Config } from "../../config/config.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { type AnswerPrinter, answerPrinter, printed } from "./answer-printer.ts";
-import { around } from "./excerpt.ts";
 import { saveDocument } from "./save-document.ts";
-import { type Beginning, begin, startChat } from "./start.ts";
+import { type Beginning, begin, type Chat, startChat } from "./start.ts";
 
 /** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */
 const MOST_LINES = 1000;
@@ -22,16 +23,22 @@ const MOST_LINES = 1000;
  * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
  * is what it is for.
  */
-export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<number> {
+export async function pipe(
+  io: Io,
+  beginning: Beginning,
+  agent: Agent,
+  config: Config | undefined,
+): Promise<number> {
   const printing = answerPrinter(io);
   const chat = await startChat({
     home: readyHome(io),
     agent,
     kind: "pipe",
+    config,
     heard: printing.heard,
     notice: (text) => note(io, `postrider: ${text}`),
   });
-  const { place } = chat;
+  const { place, talk } = chat;
   let code = 0;
   let interrupted = false;
   const lines: string[] = [];
@@ -39,7 +46,7 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
   let isOver = false;
   const input = createInterface({ input: io.input });
   input.on("line", (line) => {
-    if (parseCommand(line)?.name === "stop" && place.talk.isAnswering()) void place.talk.stop();
+    if (parseCommand(line)?.name === "stop" && talk.isAnswering()) void talk.stop();
     else lines.push(line);
     if (lines.length >= MOST_LINES) input.pause();
     wake();
@@ -52,13 +59,13 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
     interrupted = true;
     isOver = true;
     lines.length = 0;
-    void place.talk.close();
+    void talk.close();
     wake();
   };
   process.once("SIGINT", interrupt);
   try {
     // What a killed process had accepted is answered first. Its reader is gone: ours expects answers to its own lines.
-    for (const { text, reason } of await place.talk.recover()) {
+    for (const { text, reason } of await talk.recover()) {
       if (text !== "") note(io, `An earlier start had left this to be answered: ${printable(text)}`);
       if (reason !== undefined) note(io, `postrider: ${reason}`);
     }
@@ -75,7 +82,7 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
       if (lines.length < MOST_LINES && !isOver) input.resume();
       if (line.trim() === "") continue;
       try {
-        if (await take(io, place, line, printing)) break;
+        if (await take(io, chat, line, printing)) break;
       } catch (error) {
         if (!(error instanceof PostriderError)) throw error;
         if (interrupted) continue;
@@ -92,10 +99,11 @@ export async function pipe(io: Io, beginning: Beginning, agent: Agent): Promise<
 }
 
 /** One line. True when it was the last. */
-async function take(io: Io, place: Place, line: string, printing: AnswerPrinter): Promise<boolean> {
+async function take(io: Io, chat: Chat, line: string, printing: AnswerPrinter): Promise<boolean> {
+  const { place } = chat;
   const command = parseCommand(line);
   if (command === undefined) {
-    await answer(io, place, spokenText(line), printing);
+    await answer(io, chat, spokenText(line), printing);
     return false;
   }
   if ((await place.talk.look()) === undefined) await place.talk.open();
@@ -103,12 +111,12 @@ async function take(io: Io, place: Place, line: string, printing: AnswerPrinter)
   const excerpt = reply.around === undefined ? "" : await around(place, reply.around);
   for (const text of [reply.text, excerpt]) if (text !== "") io.output.write(`${printed(io, text)}\n`);
   if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
-  if (reply.say !== undefined) await answer(io, place, reply.say, printing);
+  if (reply.say !== undefined) await answer(io, chat, reply.say, printing);
   return reply.leave === true;
 }
 
-async function answer(io: Io, place: Place, text: string, printing: AnswerPrinter): Promise<void> {
-  const said = await place.talk.say(text);
+async function answer(io: Io, { place, talk }: Chat, text: string, printing: AnswerPrinter): Promise<void> {
+  const said = await talk.say(text);
   if (said.fresh?.noticeDue) note(io, noticeOf(place, said.fresh));
   printing.expect(said.messageId);
   const stored = await said.answer;

@@ -3,6 +3,7 @@ import { PostriderError } from "../../../core/errors.ts";
 import { usageToJson } from "../../../core/json.ts";
 import { textOf } from "../../../core/message.ts";
 import type { Agent } from "../../../ports/agent.ts";
+import type { Config } from "../../config/config.ts";
 import { wrongArguments } from "../command.ts";
 import { type Io, say, sayJson } from "../io.ts";
 import { readyHome } from "../opening.ts";
@@ -14,28 +15,31 @@ export interface Query {
   readonly question: string;
   readonly beginning: Beginning;
   readonly agent: Agent;
+  readonly config: Config | undefined;
   readonly json: boolean;
 }
 
 /** Asks once, in a session of its own unless one is named. What is stopped by Ctrl-C is kept. */
-export async function query(io: Io, { question, beginning, agent, json }: Query): Promise<number> {
+export async function query(io: Io, { question, beginning, agent, config, json }: Query): Promise<number> {
   const asked = question === "-" ? (await readAll(io.input)).trimEnd() : question;
   if (asked.trim() === "") throw wrongArguments("There is no question: write postrider -q TEXT");
   const chat = await startChat({
     home: readyHome(io),
     agent,
     kind: "query",
+    config,
     heard: () => {},
     notice: (text) => io.notices.write(`postrider: ${text}\n`),
   });
   const interrupted = new AbortController();
   const interrupt = (): void => {
     interrupted.abort();
-    void chat.place.talk.close();
+    void chat.talk.close();
   };
   process.once("SIGINT", interrupt);
   try {
-    const { sessions, who, talk } = chat.place;
+    const { talk } = chat;
+    const { sessions, who } = chat.place;
     await begin(chat.place, beginning === "here" ? "new" : beginning);
     if (interrupted.signal.aborted) return 130;
     const said = await talk.say(asked);

@@ -1,15 +1,16 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
+import { around } from "../../../gateway/commands/around.ts";
 import type { Choice, Reply } from "../../../gateway/commands/command.ts";
-import { chatCommand } from "../../../gateway/commands/table.ts";
+import { commandFor, runChatCommand } from "../../../gateway/commands/table.ts";
 import { proposeTitle } from "../../../gateway/propose-title.ts";
 import type { Agent } from "../../../ports/agent.ts";
+import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { hasColor, type Io } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { completion } from "./completion.ts";
 import { conversationView } from "./conversation-view.ts";
-import { around } from "./excerpt.ts";
 import { leaveKeys } from "./leave-keys.ts";
 import { picker } from "./picker.ts";
 import { noticeOf } from "./pipe.ts";
@@ -21,7 +22,13 @@ import { themeOf } from "./theme.ts";
 import { waitingView } from "./waiting-view.ts";
 
 /** The chat on a terminal: what was said above, an editor and a status line below. Resolves with the exit code. */
-export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: string): Promise<number> {
+export async function screen(
+  io: Io,
+  beginning: Beginning,
+  agent: Agent,
+  config: Config | undefined,
+  hint?: string,
+): Promise<number> {
   const welcome: string[] = [];
   const home = readyHome(io, (line) => welcome.push(line));
   const theme = themeOf(hasColor(io));
@@ -43,6 +50,7 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: 
     home,
     agent,
     kind: "terminal",
+    config,
     heard: (event) => {
       shown.heard(event);
       if (event.type === "ended" && event.end.outcome === "done") {
@@ -52,8 +60,8 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: 
     },
     notice: (text) => tell(text),
   });
-  const { place } = chat;
-  const { talk, sessions } = place;
+  const { place, talk } = chat;
+  const { sessions } = place;
   const shown = sessionScreen({
     place,
     view,
@@ -77,11 +85,11 @@ export async function screen(io: Io, beginning: Beginning, agent: Agent, hint?: 
   }
 
   async function command(name: string, args: string): Promise<void> {
-    const found = chatCommand(name);
+    const found = commandFor(place, name);
     const choices = (await found.choose?.(place, args)) ?? [];
     if (choices.length === 0) return heed(await found.run(place, args));
     const picked = parseCommand((await pick(`/${found.name} ${args}`.trim(), choices))?.line ?? "");
-    if (picked !== undefined) await heed(await chatCommand(picked.name).run(place, picked.args));
+    if (picked !== undefined) await heed(await runChatCommand(place, picked.name, picked.args));
   }
 
   async function heed(reply: Reply): Promise<void> {

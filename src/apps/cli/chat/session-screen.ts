@@ -68,7 +68,13 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     if (now === undefined || session.id !== id) return;
     session = now;
     const isAnswering = talk.isAnswering();
-    status.set({ session, length: length ?? 0, agent: place.agent, isAnswering, waiting: waiting.count() });
+    status.set({
+      session,
+      length: length ?? 0,
+      agent: place.agent.name,
+      isAnswering,
+      waiting: waiting.count(),
+    });
     render();
   }
 

@@ -8,7 +8,8 @@ import { localSource } from "../../../core/source.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { goTo } from "../../../gateway/commands/go-to.ts";
 import { isEmpty, newestSessions } from "../../../gateway/commands/newest-sessions.ts";
-import { openTalk, type TalkEvent } from "../../../gateway/talk.ts";
+import { promptFor } from "../../../gateway/prompt.ts";
+import { openTalk, type Talk, type TalkEvent } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
 import { DEFAULT_RESET } from "../../../sessions/routing.ts";
@@ -16,29 +17,36 @@ import { createSessions } from "../../../sessions/sessions.ts";
 import { systemClock, systemZone } from "../../../sessions/system-clock.ts";
 import { localRunner } from "../../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
+import type { Config } from "../../config/config.ts";
 import type { Home } from "../../home.ts";
 import { sessionArgument } from "../session-argument.ts";
 import { type HeldPlace, holdPlace, type PlaceKind } from "./place.ts";
 
 export interface Chat {
   readonly place: Place;
+  readonly talk: Talk;
   readonly store: Store;
   readonly runner: string;
   /** Stops what is being answered, lets go of everything. */
   close(): Promise<void>;
 }
 
+/** The share of the model's window at which a conversation is summed up, where nothing is configured. */
+const COMPRESS_AT = 0.85;
+
 export interface ChatOptions {
   readonly home: Home;
   readonly agent: Agent;
   /** A pipe shares the first terminal's conversation; the others have their own. */
   readonly kind: PlaceKind | "pipe";
+  /** Absent: nothing is configured. */
+  readonly config?: Config | undefined;
   heard(event: TalkEvent): void;
   notice(text: string): void;
 }
 
 /** Everything that talking takes: the store, a runner that is known to be alive, and a place to talk in. */
-export async function startChat({ home, agent, kind, heard, notice }: ChatOptions): Promise<Chat> {
+export async function startChat({ home, agent, kind, config, heard, notice }: ChatOptions): Promise<Chat> {
   const mode = kind === "query" ? "in-process" : "workers";
   const store = await sqliteStore({ file: home.database, mode });
   const runner = localRunner();
@@ -52,22 +60,48 @@ export async function startChat({ home, agent, kind, heard, notice }: ChatOption
     );
   }, HEARTBEAT_MS);
   const source = held?.source ?? localSource();
-  const zone = systemZone();
-  const settings = { zone, profile: "main", reset: DEFAULT_RESET, scope: {}, clock: systemClock };
+  const zone = config?.gateway.zone ?? systemZone();
+  const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
+  const settings = { zone, profile, reset, scope, clock: systemClock };
   const takesNext = kind === "terminal"; // a pipe or a question may be at its end with its own answer
-  const talk = openTalk({ store, agent, runner: runner.id, source, settings, takesNext, heard });
+  const told = {
+    store,
+    settings: config?.gateway ?? { personalities: {}, privacy: {}, scope, homes: [] },
+    platforms: [],
+  };
+  const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
+  const talk = openTalk({
+    store,
+    agent,
+    runner: runner.id,
+    source,
+    settings,
+    takesNext,
+    around: {
+      prepare: async () => ({ prompt: await promptFor(source, {}, told) }),
+      ...(at !== undefined && { compression: { at, tell: async (words) => notice(words) } }),
+    },
+    heard,
+  });
   return {
     store,
+    talk,
     runner: runner.id,
     place: {
-      sessions: createSessions({ store, zone }),
+      sessions: createSessions({ store, zone, profile, reset, scope }),
       store,
       talk,
       who: { person: OWNER },
-      agent: agent.name,
+      role: "owner",
+      source,
+      agent,
       policy: policyFor(settings.reset, source.platform, source.chatType),
       zone,
-      now: () => Date.now(),
+      // What is said in a terminal while an answer is written always waits for its turn.
+      busy: "queue",
+      personalities: config?.gateway.personalities ?? {},
+      now: systemClock.now,
+      random: systemClock.random,
     },
     async close() {
       clearInterval(heart);

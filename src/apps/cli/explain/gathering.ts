@@ -8,13 +8,13 @@ import {
   type ResetInstants,
   type ResetPolicy,
   type ResetReason,
+  type ResetSettings,
   resetInstants,
   resetReason,
 } from "../../../core/reset-policy.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Arrival, PlacedConversation, Surroundings } from "../../../core/surroundings.ts";
 import type { Store } from "../../../ports/store.ts";
-import { DEFAULT_RESET } from "../../../sessions/routing.ts";
 import { type KeyPart, keyParts } from "../key-parts.ts";
 import { noMessage } from "../sessions/reading.ts";
 import type { Target } from "./target.ts";
@@ -46,12 +46,14 @@ export interface Explained {
   readonly versions: readonly Versions[];
 }
 
-export async function gather(
-  store: Store,
-  asker: Asker,
-  target: Target,
-  { now, zone }: { readonly now: number; readonly zone: string },
-): Promise<Explained> {
+/** When it is, and by which rules. */
+export interface Moment {
+  readonly now: number;
+  readonly zone: string;
+  readonly reset: ResetSettings;
+}
+
+export async function gather(store: Store, asker: Asker, target: Target, moment: Moment): Promise<Explained> {
   const session = target.what === "key" ? undefined : target.session;
   const ask = session && { asker, session: session.id };
   const around = ask && (await store.surroundings(ask));
@@ -60,14 +62,14 @@ export async function gather(
   for (const conversation of placed) {
     const own = around ?? (await store.surroundings({ asker, session: conversation.session }));
     const decisions = await store.decisions({ asker, conversation: conversation.number });
-    conversations.push(explained(conversation, own, decisions, now, zone));
+    conversations.push(explained(conversation, own, decisions, moment));
   }
   const seq = target.what === "message" ? target.seq : undefined;
   const message = session && seq !== undefined ? await messageAt(store, asker, session, seq) : undefined;
   return {
     what: target.what,
-    now,
-    zone,
+    now: moment.now,
+    zone: moment.zone,
     ...(target.what === "key" && { key: target.key }),
     ...(session !== undefined && { session }),
     ...(message !== undefined && { message }),
@@ -82,11 +84,10 @@ function explained(
   conversation: PlacedConversation,
   around: Surroundings | undefined,
   decisions: readonly PolicyDecision[],
-  now: number,
-  zone: string,
+  { now, zone, reset }: Moment,
 ): ExplainedConversation {
   const { identity, activeAt, scope } = conversation;
-  const policy = policyFor(DEFAULT_RESET, identity.platform, identity.chatType);
+  const policy = policyFor(reset, identity.platform, identity.chatType);
   const instants = resetInstants(policy, now, zone);
   const due = resetReason(activeAt, instants);
   const next = nextReset(activeAt, policy, zone);

@@ -1,6 +1,8 @@
 import type { PolicyDecision } from "../../../core/conversation.ts";
+import { DECISION_WORDS, policyWords, RESET_REASON_WORDS } from "../../../core/decision-words.ts";
 import { onOneLine } from "../../../core/printable.ts";
-import type { ResetPolicy } from "../../../core/reset-policy.ts";
+import type { ArrivalState } from "../../../core/surroundings.ts";
+import { systemZone } from "../../../sessions/system-clock.ts";
 import type { Io } from "../io.ts";
 import { widthOf } from "../io.ts";
 import { keyPartRows } from "../key-parts.ts";
@@ -56,12 +58,14 @@ function arrivalLines({ arrivals, message }: Explained): string[] {
   ]);
 }
 
-const ARRIVED = {
+const ARRIVED: Readonly<Record<ArrivalState, string>> = {
   waiting: "it waits for its turn",
   running: "its turn is running",
   done: "it was answered",
   cancelled: "it was cancelled before its turn",
-} as const;
+  unanswered: "it is being acted on",
+  refused: "it was not taken, because too much waited already",
+};
 
 function aboutConversation(
   conversation: ExplainedConversation,
@@ -86,17 +90,18 @@ function aboutConversation(
         "rules",
         `${rule("groups", conversation.scope.groupsPerUser)}, ${rule("threads", conversation.scope.threadsPerUser)} (as they were when it began)`,
       ],
-      ["policy", policyWords(policy)],
+      ["policy", policyWords(policy, zone === systemZone() ? undefined : zone)],
       ["last active", instant(activeAt)],
       ["idle before", instant(instants.idleBefore)],
       ["daily before", instant(instants.dailyBefore)],
-      ["now", `${dateAndTime(now)} (${zone})`],
+      // Times are shown on this machine's clock, whichever zone the daily hour is meant in.
+      ["now", `${dateAndTime(now)} (${systemZone()})`],
       [
         "starts afresh",
         due === undefined
           ? next &&
-            `${dateAndTime(next.at)}, ${REASON[next.reason]}${next.reason === "idle" ? ", unless something is said before" : ""}`
-          : `at the next message: ${REASON[due]}`,
+            `${dateAndTime(next.at)}, ${RESET_REASON_WORDS[next.reason]}${next.reason === "idle" ? ", unless something is said before" : ""}`
+          : `at the next message: ${RESET_REASON_WORDS[due]}`,
       ],
       ["kept by", keptBy.length === 0 ? "nothing" : onOneLine(keptBy.join(", "))],
       ["waiting", waiting === 0 ? undefined : String(waiting)],
@@ -112,27 +117,10 @@ function rule(what: string, perUser: boolean): string {
   return perUser ? `${what} per person` : `${what} shared`;
 }
 
-const REASON = { idle: "after a silence", daily: "at the daily hour" } as const;
-
-function policyWords({ mode, idleMinutes, atHour }: ResetPolicy): string {
-  const idle = `after ${idleMinutes} minutes of silence`;
-  const daily = `daily at ${String(atHour).padStart(2, "0")}:00`;
-  return { none: "never starts afresh", idle, daily, both: `${idle}, and ${daily}` }[mode];
-}
-
-const DECIDED: Readonly<Record<PolicyDecision["decision"], string>> = {
-  created: "began",
-  reset: "started afresh",
-  kept_busy: "should have started afresh, but was kept",
-  new: "a new session was asked for",
-  switched: "went to another session",
-  merged: "was merged with another",
-};
-
 function decisionLine({ at, decision, reason, from, to }: PolicyDecision): string {
   const because = reason === undefined ? "" : ` (${onOneLine(reason)})`;
   const way = [from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(" ");
-  return `  ${dateAndTime(at)}  ${DECIDED[decision]}${because}${way === "" ? "" : `: ${way}`}`;
+  return `  ${dateAndTime(at)}  ${DECISION_WORDS[decision]}${because}${way === "" ? "" : `: ${way}`}`;
 }
 
 function nobodyThere({ session }: Explained): string[] {

@@ -1,0 +1,120 @@
+import type { AccountName } from "../../../core/access.ts";
+import { text } from "../../../core/message.ts";
+import { OWNER } from "../../../core/owner.ts";
+import { linkCode } from "../../../gateway/pairing.ts";
+import type { Store } from "../../../ports/store.ts";
+import { systemClock } from "../../../sessions/system-clock.ts";
+import { seenGateway } from "../../gateway-lease.ts";
+
+const PLATFORM = "telegram";
+
+/** A code by which an account becomes the owner's. */
+export interface OpenLink {
+  readonly code: string;
+  readonly expiresAt: number;
+  readonly number: number | undefined;
+  /** The owner's accounts before it. */
+  readonly before: readonly AccountName[];
+}
+
+export async function ownAccounts(store: Store): Promise<readonly AccountName[]> {
+  const owner = (await store.grants()).find(({ person }) => person === OWNER);
+  return owner?.accounts.filter(({ platform }) => platform === PLATFORM) ?? [];
+}
+
+export async function openLink(store: Store): Promise<OpenLink> {
+  const open = async () =>
+    (await store.pairings({ platform: PLATFORM, now: Date.now() })).filter(({ person }) => person === OWNER);
+  const earlier = new Set((await open()).map(({ number }) => number));
+  const before = await ownAccounts(store);
+  const { code, expiresAt } = await linkCode({
+    store,
+    clock: systemClock,
+    platform: PLATFORM,
+    person: OWNER,
+  });
+  const number = (await open()).findLast((pairing) => !earlier.has(pairing.number))?.number;
+  return { code, expiresAt, number, before };
+}
+
+export interface WaitOptions {
+  readonly until: number;
+  readonly signal: AbortSignal;
+  /** Told when the connection's state changes. */
+  state(words: string): void;
+}
+
+/** The account that has given the code; `undefined` when none did in time. */
+export async function linkedAccount(
+  store: Store,
+  link: OpenLink,
+  { until, signal, state }: WaitOptions,
+): Promise<AccountName | undefined> {
+  let told = "";
+  const isUsed = async (): Promise<boolean> => {
+    const [connection] = (await seenGateway(store, Date.now()))?.connections ?? [];
+    if (connection !== undefined && connection.state !== told) {
+      told = connection.state;
+      state(told);
+    }
+    const open = await store.pairings({ platform: PLATFORM, now: Date.now() });
+    return !open.some(({ number }) => number === link.number);
+  };
+  if (!(await untilTrue(store, isUsed, Math.min(until, link.expiresAt), signal))) return undefined;
+  const known = new Set(link.before.map(({ userId }) => userId));
+  const accounts = await ownAccounts(store);
+  return accounts.find(({ userId }) => !known.has(userId)) ?? accounts.at(-1);
+}
+
+/** Says something to the account, through whichever gateway is connected. Resolves when it is on its way. */
+export async function greet(store: Store, { userId = "" }: AccountName, words: string): Promise<void> {
+  const target = { platform: PLATFORM, chatType: "dm", chatId: userId, userId };
+  const { deliveries } = await store.enqueue({
+    deliveries: [{ target, parts: [text(words)] }],
+    runner: "",
+    now: Date.now(),
+  });
+  const isTaken = async (): Promise<boolean> => {
+    const waiting = await store.deliveries({
+      dueAt: Number.MAX_SAFE_INTEGER,
+      limit: 1000,
+      platform: PLATFORM,
+    });
+    return !waiting.some(({ number }) => deliveries.some((delivery) => delivery.number === number));
+  };
+  await untilTrue(store, isTaken, Date.now() + GREET_MS, new AbortController().signal);
+}
+
+const GREET_MS = 10_000;
+const LOOK_EVERY_MS = 1000;
+
+/** Asks at every change, and now and then: time alone changes things too. False when it did not come true in time. */
+async function untilTrue(
+  store: Store,
+  ask: () => Promise<boolean>,
+  until: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let wake = (): void => {};
+  const stop = store.onChange(() => wake());
+  const ended = (): void => wake();
+  signal.addEventListener("abort", ended);
+  try {
+    for (;;) {
+      // Before asking: what changes while we ask wakes us.
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      if (signal.aborted) return false;
+      if (await ask()) return true;
+      const left = until - Date.now();
+      if (left <= 0) return false;
+      const timer = setTimeout(wake, Math.min(left, LOOK_EVERY_MS));
+      await changed;
+      clearTimeout(timer);
+    }
+  } finally {
+    stop();
+    signal.removeEventListener("abort", ended);
+  }
+}

@@ -1,0 +1,75 @@
+import { type Command, defineCommand } from "../command.ts";
+import { type Io, note } from "../io.ts";
+import { readyHome } from "../opening.ts";
+
+export const run: Command = defineCommand({
+  name: "gateway run",
+  about: `Connects the agent to the messengers that are set up, and stays: what is said there is answered there. The log is
+shown, and kept in logs/gateway.log of the home; in a pipe it is one JSON object a line. One gateway runs in a home at a
+time; terminals work beside it. Ctrl-C or SIGTERM ends it: answers that are being written may come to their end, and
+what could not be sent yet is sent by the next one.`,
+  options: {
+    verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
+    agent: {
+      type: "text",
+      value: "NAME",
+      help: "who answers: model, echo or script:FILE (default: the model, if there is one)",
+    },
+  },
+  examples: [
+    ["postrider gateway run", "until Ctrl-C; postrider gateway install makes it a service"],
+    ["postrider gateway run --agent echo", "without a model, to see that messages arrive"],
+  ],
+  async run({ values }, io) {
+    readyHome(io);
+    const { openGateway } = await import("./open-gateway.ts");
+    const { gateway, log, close } = await openGateway(io, {
+      isShown: true,
+      ...(values.verbose && { level: "debug" }),
+      ...(values.agent !== undefined && { agent: values.agent }),
+    });
+    if (gateway.hint !== undefined) log.warn({}, gateway.hint);
+    greet(io, gateway);
+    const deaf = onSignals((signal) => {
+      log.info({ signal }, "ending; what is being answered may come to its end");
+      gateway.stop().catch(() => {}); // `ended` tells
+    });
+    const crash = (error: unknown): void => {
+      log.error({ error }, "something that must not happen has happened, so the gateway ends");
+      process.exit(1);
+    };
+    // Through the log, which masks secrets; what is stored is whole, and the next start goes on with it.
+    process.on("uncaughtException", crash);
+    try {
+      await gateway.ended;
+    } finally {
+      process.off("uncaughtException", crash);
+      deaf();
+      close();
+    }
+  },
+});
+
+function greet(
+  io: Io,
+  gateway: { readonly platforms: readonly { readonly name: string }[]; readonly agent: string },
+): void {
+  if (io.notices.isTTY !== true) return;
+  const names = gateway.platforms.map(({ name }) => name).join(", ");
+  note(io, `The gateway runs: ${names}, answered by ${gateway.agent}. Ctrl-C ends it.`);
+}
+
+/** The first asks for an orderly end. Whoever presses Ctrl-C again does not want to wait for it. */
+function onSignals(end: (signal: string) => void): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  let isEnding = false;
+  const hear = (signal: NodeJS.Signals): void => {
+    if (isEnding && signal === "SIGINT") process.exit(130);
+    if (!isEnding) end(signal);
+    isEnding = true;
+  };
+  for (const signal of signals) process.on(signal, hear);
+  return () => {
+    for (const signal of signals) process.off(signal, hear);
+  };
+}

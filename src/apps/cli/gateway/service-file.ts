@@ -1,0 +1,137 @@
+import { homedir, userInfo } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PostriderError } from "../../../core/errors.ts";
+
+/** What the system's own keeper of services is told, and where. */
+export interface ServiceFile {
+  readonly file: string;
+  readonly text: string;
+  readonly mode: number;
+  /** What enables it, in order, each a program with its arguments. */
+  readonly enable: readonly (readonly string[])[];
+  readonly disable: readonly (readonly string[])[];
+  /** What shows how it is. */
+  readonly look: readonly string[];
+}
+
+export interface ServiceOptions {
+  readonly platform: NodeJS.Platform;
+  readonly environment: NodeJS.ProcessEnv;
+  /** The home's folder. */
+  readonly home: string;
+  /** For the whole machine, started without anybody logging in. */
+  readonly system: boolean;
+}
+
+const NAME = "postrider-gateway";
+const LABEL = "dev.postrider.gateway";
+/** An end takes 30 seconds at most: 20 for answers, 10 for what is being sent. */
+const STOP_SECONDS = 60;
+
+export function serviceFile(options: ServiceOptions): ServiceFile {
+  if (options.platform === "linux") return systemd(options);
+  if (options.platform === "darwin") return launchd(options);
+  throw new PostriderError(
+    "not_allowed",
+    "Only systemd (Linux) and launchd (macOS) are known here. Have your system run: postrider gateway run",
+  );
+}
+
+/** The same distance from the package's root in a clone (src) and in the package (dist). */
+const ENTRY = fileURLToPath(new URL("../../../../bin/postrider.mjs", import.meta.url));
+const COMMAND: readonly string[] = [process.execPath, ENTRY, "gateway", "run"];
+
+function systemd({ environment, home, system }: ServiceOptions): ServiceFile {
+  const folder = system
+    ? "/etc/systemd/system"
+    : join(environment.XDG_CONFIG_HOME || join(homedir(), ".config"), "systemd", "user");
+  const control = system ? ["systemctl"] : ["systemctl", "--user"];
+  const unit = `${NAME}.service`;
+  return {
+    file: join(folder, unit),
+    mode: 0o644,
+    text: `[Unit]
+Description=Postrider gateway
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=${COMMAND.map((word) => quoted(word).replaceAll("$", "$$$$")).join(" ")}
+Environment=${quoted(`POSTRIDER_HOME=${home}`)}
+# Keys of models and other variables, one NAME=value a line. Make it yours alone: chmod 600
+EnvironmentFile=-${home.replaceAll("%", "%%")}/gateway.env
+${system ? `User=${userInfo().username}\n` : ""}Restart=on-failure
+RestartSec=5
+TimeoutStopSec=${STOP_SECONDS}
+UMask=0077
+
+[Install]
+WantedBy=${system ? "multi-user.target" : "default.target"}
+`,
+    enable: [
+      [...control, "daemon-reload"],
+      [...control, "enable", "--now", unit],
+      // Else it ends when the person logs out.
+      ...(system ? [] : [["loginctl", "enable-linger", userInfo().username]]),
+    ],
+    disable: [[...control, "disable", "--now", unit]],
+    look: [...control, "status", unit],
+  };
+}
+
+/** Between quotes, with what means something there written so that it does not. */
+function quoted(word: string): string {
+  if (/[\n\r\0]/.test(word))
+    throw new PostriderError("invalid_input", `A service cannot have a path with a line break: ${word}`);
+  return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+function launchd({ home, system }: ServiceOptions): ServiceFile {
+  const folder = system ? "/Library/LaunchDaemons" : join(homedir(), "Library", "LaunchAgents");
+  const domain = system ? "system" : `gui/${userInfo().uid}`;
+  const file = join(folder, `${LABEL}.plist`);
+  const words = COMMAND.map((word) => `    <string>${xml(word)}</string>`).join("\n");
+  const user = system ? `  <key>UserName</key>\n  <string>${xml(userInfo().username)}</string>\n` : "";
+  return {
+    file,
+    mode: 0o644,
+    text: `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  <string>${LABEL}</string>
+  <key>ProgramArguments</key>
+  <array>
+${words}
+  </array>
+  <key>EnvironmentVariables</key>
+  <dict>
+    <key>POSTRIDER_HOME</key>
+    <string>${xml(home)}</string>
+  </dict>
+${user}  <key>RunAtLoad</key>
+  <true/>
+  <key>KeepAlive</key>
+  <dict>
+    <key>SuccessfulExit</key>
+    <false/>
+  </dict>
+  <key>ExitTimeOut</key>
+  <integer>${STOP_SECONDS}</integer>
+  <key>Umask</key>
+  <integer>63</integer>
+</dict>
+</plist>
+`,
+    enable: [["launchctl", "bootstrap", domain, file]],
+    disable: [["launchctl", "bootout", `${domain}/${LABEL}`]],
+    look: ["launchctl", "print", `${domain}/${LABEL}`],
+  };
+}
+
+function xml(text: string): string {
+  const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return text.replaceAll(/[&<>"]/g, (character) => names[character] ?? character);
+}

@@ -1,0 +1,81 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { PostriderError } from "../../../core/errors.ts";
+import type { Runner } from "../../../core/runner.ts";
+import type { Store } from "../../../ports/store.ts";
+import { localRunner, startOf } from "../../../stores/sqlite/runners.ts";
+import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
+import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
+import { say, sayJson } from "../io.ts";
+import { withStore } from "../opening.ts";
+
+/** An answer that is being written may take 20 seconds to its end, and what is being sent 10 more. */
+const DEFAULT_SECONDS = 60;
+const LOOK_EVERY_MS = 100;
+
+export const stop: Command = defineCommand({
+  name: "gateway stop",
+  about: `Tells the gateway of this home to end, and waits until it has: answers that are being written may come to their
+end, nothing is lost. Only a process that is still the gateway is told so, and only on this machine.`,
+  options: {
+    timeout: {
+      type: "count",
+      value: "SECONDS",
+      help: `how long to wait for its end (default ${DEFAULT_SECONDS})`,
+    },
+    json: JSON_OPTION,
+  },
+  examples: [["postrider gateway stop", "returns when it has ended"]],
+  async run({ values }, io) {
+    const seconds = values.timeout ?? DEFAULT_SECONDS;
+    if (seconds > 86_400) throw wrongArguments("--timeout can be a day at most", "gateway stop");
+    const gateway = await withStore(io, async ({ store }) => {
+      const seen = await seenGateway(store, Date.now());
+      if (seen === undefined) throw new PostriderError("not_found", "No gateway runs in this home.");
+      mustBeHere(seen.runner);
+      // Whoever has got its pid since is not it.
+      if (isThere(seen.runner)) process.kill(seen.runner.pid, "SIGTERM");
+      if (!(await gone(store, seen, seconds * 1000))) throw stillThere(seen.runner, seconds);
+      return seen;
+    });
+    if (values.json) sayJson(io, { stopped: true, pid: gateway.runner.pid });
+    else say(io, `The gateway has stopped (process ${gateway.runner.pid}).`);
+  },
+});
+
+function mustBeHere({ host, boot, pid }: Runner): void {
+  const here = localRunner();
+  if (here.host === host && here.boot === boot) return;
+  throw new PostriderError(
+    "not_allowed",
+    `The gateway runs on ${host} (process ${pid}), not here. Stop it there: postrider gateway stop.`,
+  );
+}
+
+/** Whether the process has ended in time. */
+async function gone(store: Store, { runner }: SeenGateway, ms: number): Promise<boolean> {
+  const until = Date.now() + ms;
+  for (;;) {
+    const seen = await seenGateway(store, Date.now());
+    if (seen?.runner.id !== runner.id && !isThere(runner)) return true;
+    if (Date.now() >= until) return false;
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+/** Whether this very process runs: not one that has ended and waits to be asked how, nor another with its pid. */
+function isThere({ pid, started }: Runner): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return started === "" || startOf(pid) === started;
+}
+
+function stillThere({ pid }: Runner, seconds: number): PostriderError {
+  return new PostriderError(
+    "busy",
+    `The gateway (process ${pid}) was told to end and has not done so within ${seconds} seconds. It may still finish an answer: postrider gateway status tells.`,
+    { details: { pid } },
+  );
+}

@@ -1,0 +1,41 @@
+import { OWNER } from "../../../core/owner.ts";
+import { onOneLine } from "../../../core/printable.ts";
+import { source } from "../../../core/source.ts";
+import { linkCode } from "../../../gateway/pairing.ts";
+import { systemClock } from "../../../sessions/system-clock.ts";
+import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
+import { note, say, sayJson } from "../io.ts";
+import { withStore } from "../opening.ts";
+import { noPerson, personNamed } from "../person-argument.ts";
+
+export const link: Command = defineCommand({
+  name: "pair link",
+  takes: "PLATFORM",
+  words: [1, 1],
+  about:
+    "Gives a code for an account of yours. Said to the bot in a direct chat, as /pair CODE, it makes that account yours:\nyou are the owner there, too, and reach the same sessions. It is good for an hour and works once. Whoever has it can\nbecome you, so tell it to nobody.",
+  options: {
+    person: { type: "text", value: "PERSON", help: "for an account of theirs instead: p_…, or telegram:42" },
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider pair link telegram", "a code for your own account there"],
+    ["postrider pair link signal --person telegram:42", "a second account of somebody else"],
+  ],
+  async run({ words: [platform = ""], values }, io) {
+    source({ platform, chatId: "any" }); // a name that could not be one is refused
+    const clock = { ...systemClock, now: () => io.now() };
+    const { person, code, expiresAt } = await withStore(io, async ({ store }) => {
+      const known = values.person === undefined ? OWNER : (await personNamed(store, values.person))?.person;
+      if (known === undefined) throw noPerson(values.person ?? "");
+      return { person: known, ...(await linkCode({ store, clock, platform, person: known })) };
+    });
+    if (values.json) return sayJson(io, { platform, person, code, expires_at: expiresAt });
+    say(io, code);
+    const whose = person === OWNER ? "yours" : `${onOneLine(person)}'s`;
+    note(
+      io,
+      `Within an hour, write /pair ${code} to the bot, in a direct chat on ${platform}: that account is ${whose} then.`,
+    );
+  },
+});

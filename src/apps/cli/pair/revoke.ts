@@ -1,0 +1,47 @@
+import { PostriderError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/owner.ts";
+import type { Store } from "../../../ports/store.ts";
+import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
+import { note, say, sayJson } from "../io.ts";
+import { withStore } from "../opening.ts";
+import { noPerson, personNamed } from "../person-argument.ts";
+
+export const revoke: Command = defineCommand({
+  name: "pair revoke",
+  takes: "PERSON | PLATFORM ID",
+  words: [1, 2],
+  about:
+    "Takes back what pairing gave: the person may not speak any more, on any of their accounts. What they said is kept;\npostrider erase removes it. Lists in the configuration are not touched.",
+  options: { json: JSON_OPTION },
+  examples: [
+    ["postrider pair revoke p_3f9a2c44b1d0", "by the id that pair list shows"],
+    ["postrider pair revoke telegram 42", "by an account of theirs"],
+  ],
+  async run({ words, values }, io) {
+    const name = words.join(":");
+    const person = await withStore(io, async ({ store }) => {
+      const known = await personOf(store, words);
+      if (known === undefined) throw noPerson(name);
+      if (known === OWNER)
+        throw new PostriderError("not_allowed", `${name} is the owner, whose role cannot be taken.`);
+      const isMember = (await store.grants()).some((one) => one.person === known);
+      if (!isMember)
+        throw new PostriderError(
+          "not_found",
+          `${name} was not let in by pairing. If they may speak, a list in the configuration says so.`,
+        );
+      await store.grant({ person: known, role: undefined, now: io.now() });
+      return known;
+    });
+    if (values.json) return sayJson(io, { person });
+    say(io, `${person} may not speak any more.`);
+    note(io, "If a list in the configuration names them, they still may: take them out there.");
+  },
+});
+
+async function personOf(store: Store, words: readonly string[]): Promise<string | undefined> {
+  const [first = "", id] = words;
+  if (id === undefined) return (await personNamed(store, first))?.person;
+  const byId = await store.account({ platform: first, userId: id });
+  return (byId ?? (await store.account({ platform: first, altId: id })))?.person;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { PostriderError } from "../../core/errors.ts";
+import { homeOf } from "../home.ts";
+import { lineReader } from "../log/line-reader.ts";
+import { LOGS_KEPT, logFile } from "../log/open-log.ts";
+import { prettyLine } from "../log/pretty-line.ts";
+import { type Command, defineCommand, wrongArguments } from "./command.ts";
+import { hasColor, type Io } from "./io.ts";
+import { withStore } from "./opening.ts";
+import { sessionArgument } from "./session-argument.ts";
+
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"];
+const LOOK_EVERY_MS = 200;
+const DEFAULT_LINES = 50;
+
+export const tail: Command = defineCommand({
+  name: "tail",
+  about: `The newest lines of the gateway's log, as people read them. -f goes on with what comes, also when a new file is
+begun. With --session only what concerns one session and its turns.`,
+  options: {
+    follow: { type: "flag", short: "f", help: "go on until Ctrl-C" },
+    lines: {
+      type: "count",
+      short: "n",
+      help: `how many of the newest (default ${DEFAULT_LINES}); 0 for none`,
+    },
+    session: { type: "text", value: "SESSION", help: "only of this session: handle, id or title" },
+    level: { type: "text", value: "LEVEL", help: `this one and graver: ${LEVELS.join(", ")}` },
+    json: { type: "flag", help: "the lines as they are stored: one JSON object each" },
+  },
+  examples: [
+    ["postrider tail -f", "what the gateway does"],
+    ["postrider tail --session k7f -n 200", "what became of one conversation"],
+    ["postrider tail --level warn --json", "what went wrong, for a script"],
+  ],
+  async run({ values }, io) {
+    if (values.level !== undefined && !LEVELS.includes(values.level))
+      throw wrongArguments(`--level must be one of ${LEVELS.join(", ")}, not "${values.level}"`, "tail");
+    const isWanted = await filterOf(io, values.session, values.level);
+    const file = logFile(homeOf(io.environment));
+    const reader = lineReader(file, LOGS_KEPT);
+    const first = reader.read();
+    if (first.length === 0 && !values.follow)
+      throw new PostriderError("not_found", `There is no log yet: postrider gateway run writes ${file}.`);
+    const pretty = prettyLine({ color: hasColor(io) });
+    const show = (line: string): void =>
+      void io.output.write(values.json ? `${line}\n` : pretty(`${line}\n`));
+    newest(first.filter(isWanted), values.lines ?? DEFAULT_LINES).forEach(show);
+    while (values.follow) {
+      await pause(LOOK_EVERY_MS);
+      reader.read().filter(isWanted).forEach(show);
+    }
+  },
+});
+
+function newest(lines: readonly string[], count: number): readonly string[] {
+  return count === 0 ? [] : lines.slice(-count);
+}
+
+/** A line that is no JSON was torn, and is shown only to whoever wants everything. */
+async function filterOf(
+  io: Io,
+  name: string | undefined,
+  level: string | undefined,
+): Promise<(line: string) => boolean> {
+  if (name === undefined && level === undefined) return () => true;
+  const session =
+    name === undefined
+      ? undefined
+      : (await withStore(io, ({ store }) => sessionArgument(store, { everyone: true }, name))).id;
+  const turns = new Set<unknown>();
+  return (line) => {
+    const fields = parsed(line);
+    if (fields === undefined) return false;
+    // Some lines name only the turn: which session's it is, an earlier one has told.
+    if (session !== undefined && fields.session === session && fields.turn !== undefined)
+      turns.add(fields.turn);
+    const isOfSession = session === undefined || fields.session === session || turns.has(fields.turn);
+    return (
+      isOfSession && (level === undefined || LEVELS.indexOf(String(fields.level)) >= LEVELS.indexOf(level))
+    );
+  };
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from "node:util";
+import { PostriderError } from "../core/errors.ts";
+import { HEARTBEAT_MS, type Runner } from "../core/runner.ts";
+import { type Gateway, startGateway } from "../gateway/gateway.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Platform } from "../ports/platform.ts";
+import type { Store } from "../ports/store.ts";
+import { systemClock } from "../sessions/system-clock.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { sqliteStore } from "../stores/sqlite/store.ts";
+import { agentNamed } from "./cli/chat/agent-named.ts";
+import type { LogLevel } from "./config/config.ts";
+import type { OpenConfig } from "./config/open-config.ts";
+import { startDailyCopies } from "./daily-copies.ts";
+import { type HeldGateway, holdGateway, takenOver } from "./gateway-lease.ts";
+import type { Home } from "./home.ts";
+import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
+import type { OpenLog } from "./log/open-log.ts";
+import { secretsOf } from "./log/secrets.ts";
+import { platformsFrom } from "./platforms-from-config.ts";
+
+export interface ComposeOptions {
+  readonly home: Home;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly config: OpenConfig;
+  readonly log: OpenLog;
+  /** Who answers: `model`, `echo` or `script:FILE`. */
+  readonly agent?: string;
+  /** Whatever the configuration says. */
+  readonly level?: LogLevel;
+}
+
+export interface ComposedGateway {
+  readonly store: Store;
+  readonly platforms: readonly Pick<Platform, "name" | "account">[];
+  readonly agent: string;
+  /** What the person should know about who answers. */
+  readonly hint?: string;
+  /** Resolves when everything has come to its end. */
+  stop(): Promise<void>;
+  /** The same; rejects when another gateway has taken over. */
+  readonly ended: Promise<void>;
+}
+
+/** A whole gateway for one home: store, platforms, agent, hooks and daily copies. */
+export async function composeGateway(options: ComposeOptions): Promise<ComposedGateway> {
+  const { home, environment, config, log } = options;
+  const platforms = await platformsFrom(config.current(), environment, log);
+  if (platforms.length === 0) throw nothingToConnect();
+  const answering = await answeringAgent(options);
+  const hooks = await loadHooks(home, environment);
+  for (const problem of hooks.problems) log.warn({}, problem);
+  const store = await sqliteStore({ file: home.database, mode: "workers" });
+  const runner = localRunner();
+  try {
+    const held = await holdGateway({ store, clock: systemClock, runner, agent: answering.current().name });
+    const gateway = await startGateway({
+      store,
+      runner,
+      clock: systemClock,
+      platforms,
+      settings: () => config.current().gateway,
+      agent: answering.current,
+      log,
+      hooks: hooks.hooks,
+    });
+    const { hint } = answering;
+    return {
+      store,
+      platforms,
+      agent: answering.current().name,
+      ...(hint !== undefined && { hint }),
+      ...running(options, { gateway, held, store, runner, hooks, answering }),
+    };
+  } catch (error) {
+    await store.retire({ runner: runner.id });
+    await store.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly gateway: Gateway;
+  readonly held: HeldGateway;
+  readonly store: Store;
+  readonly runner: Runner;
+  readonly hooks: LoadedHooks;
+  readonly answering: Answering;
+}
+
+/** Keeps the gateway's place and follows the configuration, until the end. */
+function running(
+  { home, log, ...options }: ComposeOptions,
+  parts: Parts,
+): Pick<ComposedGateway, "stop" | "ended"> {
+  const { gateway, held, store, runner, hooks, answering } = parts;
+  const copies = startDailyCopies({ home, store, runner: runner.id, notice: (text) => log.warn({}, text) });
+  const lost = Promise.withResolvers<never>();
+  const heart = setInterval(() => {
+    held.keep().then(
+      (isOurs) => isOurs || lost.reject(takenOver()),
+      (error: unknown) => log.error({ error }, "the gateway could not say that it lives"),
+    );
+  }, HEARTBEAT_MS);
+  let before = options.config.current();
+  const unlisten = options.config.onChange((next) => {
+    log.learn(secretsOf(options.environment, next));
+    log.level(options.level ?? next.log.level);
+    log.info({}, "the configuration has changed");
+    if (!isDeepStrictEqual(next.platforms, before.platforms))
+      log.warn({}, "how platforms are connected has changed, which counts after a restart of the gateway");
+    if (!isDeepStrictEqual(next.model, before.model)) answering.choose();
+    before = next;
+  });
+
+  async function untilEnd(): Promise<void> {
+    try {
+      await Promise.race([gateway.ended, lost.promise]);
+    } finally {
+      unlisten();
+      await copies.stop();
+      await gateway.stop();
+      clearInterval(heart);
+      await hooks.close();
+      await store.close();
+    }
+  }
+  const ended = untilEnd();
+  ended.catch(() => {}); // whoever waits for the end meets it
+  return {
+    ended,
+    async stop() {
+      await copies.stop();
+      await gateway.stop();
+      await ended;
+    },
+  };
+}
+
+interface Answering {
+  current(): Agent;
+  readonly hint?: string;
+  /** Chooses anew, as configured now. What cannot be used changes nothing. */
+  choose(): void;
+}
+
+/** Who answers. A chat may choose another model of the same provider, which it tells with each turn. */
+async function answeringAgent({ agent: name, environment, config, log }: ComposeOptions): Promise<Answering> {
+  const chosen = () => agentNamed(name ?? environment.POSTRIDER_AGENT, environment, config.current().model);
+  const first = await chosen();
+  let { agent } = first;
+  return {
+    current: () => agent,
+    ...(first.hint !== undefined && { hint: first.hint }),
+    choose() {
+      chosen().then(
+        (next) => {
+          agent = next.agent;
+          log.info({ agent: agent.name }, "answers from now on");
+        },
+        (error: unknown) => log.error({ error }, "the model stays as it was"),
+      );
+    },
+  };
+}
+
+function nothingToConnect(): PostriderError {
+  return new PostriderError(
+    "invalid_config",
+    "No messenger is set up yet, so there is nothing to do. postrider connect telegram sets one up in a minute.",
+  );
+}

@@ -1,0 +1,161 @@
+import type { AccessRule, AccessRules } from "../../core/access.ts";
+import type { BusyMode } from "../../core/conversation.ts";
+import { knownPlatforms } from "../../core/platforms.ts";
+import type { Privacy } from "../../core/redaction.ts";
+import { type ResetPolicy, type ResetSettings, resetPolicyFromJson } from "../../core/reset-policy.ts";
+import type { HomeChannel } from "../../core/session-context.ts";
+import type { GatewaySettings } from "../../gateway/settings.ts";
+import { systemZone } from "../../sessions/system-clock.ts";
+import type { ModelSettings } from "../model-from-environment.ts";
+import { SETTINGS, type Value } from "./keys.ts";
+import type { Layers, Values } from "./layers.ts";
+
+/** The configuration as programs use it. */
+export interface Config {
+  readonly gateway: GatewaySettings;
+  readonly platforms: { readonly telegram: TelegramConfig };
+  /** What is said about the model; `modelFrom` makes a choice of it and the environment's keys. */
+  readonly model: ModelSettings;
+  readonly log: { readonly level: LogLevel };
+}
+
+export interface TelegramConfig {
+  /** Whether it is to be connected: said so, or there is a token. */
+  readonly enabled: boolean;
+  readonly token?: string;
+  /** In groups, answer only when addressed. */
+  readonly requireMention: boolean;
+  /** Which parts of an answer quote the message that they answer. */
+  readonly replyTo: "off" | "first" | "all";
+  readonly homeChannel?: HomeChannel;
+}
+
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+
+/** From checked values to settings. `homeKey` is asked for only where names are to be hidden with it. */
+export function configOf(
+  { values, fromFiles }: Pick<Layers, "values" | "fromFiles">,
+  homeKey: () => string,
+): Config {
+  const given = (key: string): Value | undefined => values.get(key)?.value;
+  const value = <T extends Value>(key: string): T => (given(key) ?? DEFAULTS.get(key)) as T;
+  const compression = value<boolean>("compression.enabled");
+  const instructions = given("instructions");
+  const homes = homeChannels(given);
+  return {
+    gateway: {
+      zone: (given("timezone") as string | undefined) ?? systemZone(),
+      profile: value("profile"),
+      reset: resetOf(values),
+      scope: {
+        groupsPerUser: value("group_sessions_per_user"),
+        threadsPerUser: value("thread_sessions_per_user"),
+      },
+      privacy: privacyOf(value("privacy.redact_pii"), homeKey),
+      access: accessOf(given),
+      busy: value<BusyMode>("gateway.busy"),
+      mostWaiting: value("gateway.most_waiting"),
+      turnMinutes: value("gateway.turn_minutes"),
+      streaming: value("gateway.streaming"),
+      ...(instructions !== undefined && { instructions: String(instructions) }),
+      personalities: Object.fromEntries(
+        below(values, "personalities").map(([name, text]) => [name, String(text)]),
+      ),
+      ...(compression && { compressAt: value<number>("compression.at") }),
+      homes,
+    },
+    platforms: { telegram: telegramOf(given, value, homes) },
+    model: modelOf((key) => fromFiles.get(key)?.value),
+    log: { level: value<LogLevel>("log.level") },
+  };
+}
+
+const DEFAULTS: ReadonlyMap<string, Value> = new Map(
+  SETTINGS.flatMap(({ key, default: value }) => (value === undefined ? [] : [[key, value] as const])),
+);
+
+type Given = (key: string) => Value | undefined;
+
+/** What is set below a section, with the rest of each key. */
+function below(values: Values, section: string): [string, Value][] {
+  return [...values].flatMap(([key, { value }]) =>
+    key.startsWith(`${section}.`) ? [[key.slice(section.length + 1), value] as [string, Value]] : [],
+  );
+}
+
+/** An override counts as a whole: what it leaves out is the built-in default, not the general setting. */
+function resetOf(values: Values): ResetSettings {
+  const policy = (section: string): ResetPolicy =>
+    resetPolicyFromJson(Object.fromEntries(below(values, section)), section);
+  const policies = (section: string): Readonly<Record<string, ResetPolicy>> => {
+    const names = new Set(below(values, section).map(([key]) => key.split(".")[0] ?? ""));
+    return Object.fromEntries([...names].map((name) => [name, policy(`${section}.${name}`)]));
+  };
+  return {
+    default: policy("session_reset"),
+    byPlatform: policies("reset_by_platform"),
+    byType: policies("reset_by_type"),
+  };
+}
+
+function privacyOf(redact: string, homeKey: () => string): Privacy {
+  if (redact === "strict") return { redactPii: "strict", homeKey: homeKey() };
+  return { redactPii: redact === "true" };
+}
+
+function accessOf(given: Given): AccessRules {
+  const rule = (section: string): AccessRule => {
+    const [allowAll, allow, strangers] = ["allow_all", "allow", "strangers"].map((name) =>
+      given(`${section}.${name}`),
+    );
+    return {
+      ...(allowAll !== undefined && { allowAll: allowAll === true }),
+      ...(allow !== undefined && { allow: allow as readonly string[] }),
+      ...(strangers !== undefined && { strangers: strangers as "pair" | "ignore" }),
+    };
+  };
+  const rules = knownPlatforms().map((platform) => [platform, rule(`platforms.${platform}`)] as const);
+  return {
+    everywhere: { strangers: "pair", ...rule("access") },
+    platforms: Object.fromEntries(rules.filter(([, one]) => Object.keys(one).length > 0)),
+  };
+}
+
+function homeChannels(given: Given): readonly HomeChannel[] {
+  return knownPlatforms().flatMap((platform) => {
+    const chatId = given(`platforms.${platform}.home_channel`);
+    const name = given(`platforms.${platform}.home_channel_name`) ?? "Home";
+    return chatId === undefined ? [] : [{ platform, chatId: String(chatId), name: String(name) }];
+  });
+}
+
+function telegramOf(
+  given: Given,
+  value: <T extends Value>(key: string) => T,
+  homes: readonly HomeChannel[],
+): TelegramConfig {
+  const token = given("platforms.telegram.token");
+  const enabled = given("platforms.telegram.enabled") ?? token !== undefined;
+  const homeChannel = homes.find(({ platform }) => platform === "telegram");
+  return {
+    enabled: enabled === true,
+    ...(token !== undefined && { token: String(token) }),
+    requireMention: value("platforms.telegram.require_mention"),
+    replyTo: value("platforms.telegram.reply_to"),
+    ...(homeChannel !== undefined && { homeChannel }),
+  };
+}
+
+/** Of the files alone: which of the environment's variables goes with which of these is `modelFrom`'s to say. */
+function modelOf(given: Given): ModelSettings {
+  const [provider, name, baseUrl, apiKey, window] = ["provider", "name", "base_url", "api_key", "window"].map(
+    (key) => given(`model.${key}`),
+  );
+  return {
+    ...(provider !== undefined && { provider: provider as NonNullable<ModelSettings["provider"]> }),
+    ...(name !== undefined && { name: String(name) }),
+    ...(baseUrl !== undefined && { baseUrl: String(baseUrl) }),
+    ...(apiKey !== undefined && { apiKey: String(apiKey) }),
+    ...(window !== undefined && { window: Number(window) }),
+  };
+}

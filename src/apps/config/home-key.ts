@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PostriderError } from "../../core/errors.ts";
+import type { Home } from "../home.ts";
+import { writeDurably } from "./write-file.ts";
+
+/** The home's own key, by which strict redaction hides names and ids; made when it is first needed. */
+export function homeKey({ folder }: Home): string {
+  const file = join(folder, "privacy.key");
+  const key = read(file) ?? make(file);
+  if (/^[0-9a-f]{64}$/.test(key)) return key;
+  throw new PostriderError(
+    "invalid_config",
+    `${file} is not a key: 64 hex digits. Bring it back from a copy; or remove it, and people get new pseudonyms.`,
+    { details: { file } },
+  );
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Of several processes that make it at once, one does. */
+function make(file: string): string {
+  const key = randomBytes(32).toString("hex");
+  const draft = writeDurably(file, `${key}\n`);
+  try {
+    linkSync(draft, file);
+    return key;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return read(file) ?? key;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

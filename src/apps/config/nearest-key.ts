@@ -1,0 +1,47 @@
+import { nearestName } from "../../core/command-grammar.ts";
+import { namesBelow, SETTINGS } from "./keys.ts";
+
+/** "is not a setting", and which one was probably meant. */
+export function unknownKey(path: readonly string[]): string {
+  const near = nearestKey(path);
+  if (near !== undefined) return `is not a setting; did you mean ${near}?`;
+  const names = (namesBelow(path.slice(0, -1)) ?? []).filter((name) => name !== "*");
+  return names.length === 0 ? "is not a setting" : `is not a setting; valid here are ${names.join(", ")}`;
+}
+
+/** Among its neighbours, else the setting or section of that name elsewhere: `at_hour` is in `session_reset`. */
+export function nearestKey(path: readonly string[]): string | undefined {
+  const above = path.slice(0, -1);
+  const typed = path.at(-1) ?? "";
+  const beside = near(
+    (namesBelow(above) ?? []).filter((name) => name !== "*"),
+    typed,
+  );
+  if (beside !== undefined) return [...above, beside].join(".");
+  const elsewhere = SETTINGS.filter(({ key }) => !key.startsWith("reset_by_")).flatMap(({ key }) =>
+    upTo(key.split(".")),
+  );
+  return elsewhere.find(
+    (place) => plain(typed) !== "" && plain(place.split(".").at(-1) ?? "") === plain(typed),
+  );
+}
+
+/** `a.b.c` is in `a.b`, which is in `a`. */
+function upTo(parts: readonly string[]): string[] {
+  return parts.map((_, at) => parts.slice(0, at + 1).join("."));
+}
+
+function near(names: readonly string[], typed: string): string | undefined {
+  if (plain(typed) === "") return undefined;
+  const found = nearestName(names.map(plain), plain(typed));
+  if (found !== undefined) return names.find((name) => plain(name) === found);
+  const within = names.filter(
+    (name) => plain(name).includes(plain(typed)) || plain(typed).includes(plain(name)),
+  );
+  return within.length === 1 ? within[0] : undefined;
+}
+
+/** `atHour` and `at-hour` are meant as `at_hour`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}

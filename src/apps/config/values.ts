@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { PostriderError } from "../../core/errors.ts";
+import { knownPlatforms } from "../../core/platforms.ts";
+import { assertZone } from "../../core/zone.ts";
+import type { Kind, Setting, Value } from "./keys.ts";
+
+const ON = ["true", "1", "yes", "on"];
+const OFF = ["false", "0", "no", "off"];
+
+const words = z.string().trim().min(1);
+const list = z
+  .union([z.array(words), z.string().transform((text) => text.split(/[,\n]/))])
+  .transform((items) => items.map((item) => item.trim()).filter((item) => item !== ""));
+
+/** From the text that stands there to the value that is meant. */
+export function valueSchema(kind: Kind): z.ZodType<Value> {
+  switch (kind.type) {
+    case "switch":
+      return z.stringbool({ truthy: ON, falsy: OFF });
+    case "redaction":
+      return z.union([z.literal("strict"), z.stringbool({ truthy: ON, falsy: OFF }).transform(String)]);
+    case "whole":
+      return z
+        .string()
+        .trim()
+        .regex(/^\+?\d{1,15}$/)
+        .transform(Number)
+        .pipe(
+          z
+            .int()
+            .min(kind.least)
+            .max(kind.most ?? Number.MAX_SAFE_INTEGER),
+        );
+    case "share":
+      return z
+        .string()
+        .trim()
+        .regex(/^\d*\.?\d+$/)
+        .transform(Number)
+        .pipe(z.number().min(0.1).max(1));
+    case "choice":
+      return z.string().trim().toLowerCase().pipe(z.enum(kind.of));
+    case "zone":
+      return words.transform((name, context) => zoneOr(name, () => context.addIssue("zone")));
+    case "address":
+      return words.refine(isAddress);
+    case "name":
+      return words.regex(NAME);
+    case "ids":
+      return list.refine((ids) => !ids.includes("*"));
+    case "platforms":
+      return list.refine((names) => names.every((name) => knownPlatforms().includes(name)));
+    case "word":
+      return words.regex(/^\S+$/);
+    case "id":
+      return words;
+    case "text":
+      return z.string().refine((text) => text.trim() !== "");
+  }
+}
+
+/** A name that people give: to a profile, a personality, a kind of chat. */
+export const NAME: RegExp = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+/** What the setting takes, as the end of "must be …". */
+export function expected({ kind }: Setting): string {
+  switch (kind.type) {
+    case "switch":
+      return "true or false (or yes, on, 1, no, off, 0)";
+    case "redaction":
+      return "false, true or strict";
+    case "whole":
+      return kind.most === undefined
+        ? `a whole number of at least ${kind.least}`
+        : `a whole number from ${kind.least} to ${kind.most}`;
+    case "share":
+      return "a number from 0.1 to 1, such as 0.85";
+    case "choice":
+      return `one of ${kind.of.join(", ")}`;
+    case "zone":
+      return 'the name of a time zone, such as "Europe/Berlin" or "UTC"';
+    case "address":
+      return "an address that begins with http:// or https://";
+    case "name":
+      return "a name of lower-case letters, digits, - and _";
+    case "ids":
+      return "a list of ids ([1, 2], or 1,2); for everyone there is allow_all";
+    case "platforms":
+      return `a list of platforms (${knownPlatforms().join(", ")})`;
+    case "word":
+      return "one word";
+    case "id":
+      return "a name or an id";
+    case "text":
+      return "a text";
+  }
+}
+
+function zoneOr(name: string, otherwise: () => void): string {
+  try {
+    return assertZone(name);
+  } catch (error) {
+    if (!(error instanceof PostriderError)) throw error;
+    otherwise();
+    return name;
+  }
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
+}

@@ -1,0 +1,162 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from "yaml";
+import type { Problem } from "./problem.ts";
+
+/**
+ * What a file says, before anyone asks what it means: every scalar is the text that stands there, so that an id such as
+ * +15551234567 or 0049 is not mistaken for a number. An unquoted ~, null or nothing is null.
+ */
+export type Raw = string | null | readonly Raw[] | RawMapping;
+export interface RawMapping {
+  readonly [name: string]: Raw;
+}
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface YamlText {
+  readonly document: Document.Parsed;
+  readonly root: RawMapping;
+  readonly problems: readonly Problem[];
+  /** Where a path stands, or the nearest part of it that does. */
+  at(path: readonly PropertyKey[]): Position;
+}
+
+/** Reads any text. Never throws: what is wrong with it is among the problems, each with its line. */
+export function readYaml(text: string): YamlText {
+  const lines = new LineCounter();
+  const parsed = parse(text, lines);
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(Math.min(offset, text.length));
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  if (parsed === undefined) {
+    const document = parse("", new LineCounter()) ?? unreachable();
+    const problems = [{ line: 1, column: 1, text: "is nested too deeply" }];
+    return { document, root: {}, problems, at: () => ({ line: 1, column: 1 }) };
+  }
+  const document = parsed;
+  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
+    ...position(error.pos[0]),
+    text: sentence(error),
+  }));
+  const read = rawOf(document, position);
+  if (problems.length === 0) problems.push(...read.problems);
+  return { document, root: read.root, problems, at: (path) => position(offsetOf(document, path)) };
+}
+
+function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefined {
+  try {
+    return parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
+  } catch {
+    return undefined; // deeper than the stack; every other mistake is in the document's list
+  }
+}
+
+function unreachable(): never {
+  throw new Error("an empty text is YAML");
+}
+
+/** In our own words, because the library's may quote the text, and with it a secret. */
+function sentence({ code }: YAMLError): string {
+  return `is not YAML here: ${WRONG[code] ?? "something stands where it cannot"}`;
+}
+
+const WRONG: Readonly<Partial<Record<YAMLError["code"], string>>> = {
+  BAD_ALIAS: "this alias names nothing",
+  BAD_DQ_ESCAPE: "a backslash inside double quotes begins something unknown",
+  BAD_INDENT: "the line is not indented as those around it",
+  BAD_SCALAR_START: "this character cannot begin a value; put the value in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "two colons in one line; put the value in quotes",
+  BLOCK_IN_FLOW: "a block cannot stand inside brackets",
+  DUPLICATE_KEY: "the same key stands here twice",
+  MISSING_CHAR: "a quote, bracket, comma or colon is missing",
+  MULTILINE_IMPLICIT_KEY: "a key must stand on one line, with a colon behind it",
+  MULTIPLE_DOCS: "a second document begins",
+  TAB_AS_INDENT: "tabs cannot indent; use spaces",
+  TAG_RESOLVE_FAILED: "tags such as !name have no meaning here",
+};
+
+/** More than any configuration has, less than aliases of aliases could make. */
+const MOST_NODES = 10_000;
+const DEEPEST = 20;
+
+function rawOf(
+  document: Document.Parsed,
+  position: (offset: number) => Position,
+): { readonly root: RawMapping; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [];
+  let nodes = 0;
+  const problem = (node: Node | null | undefined, text: string): null => {
+    problems.push({ ...position(node?.range?.[0] ?? 0), text });
+    return null;
+  };
+  const read = (given: unknown, depth: number): Raw => {
+    nodes += 1;
+    if (nodes > MOST_NODES || depth > DEEPEST) {
+      if (problems.length === 0) problem(given as Node, "holds more than a configuration can");
+      return null;
+    }
+    const node = resolved(document, given);
+    if (isScalar(node)) return isNothing(node) ? null : String(node.value);
+    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (!isMap(node)) return null;
+    const entries = node.items.flatMap(({ key, value }): [string, Raw][] => {
+      const name = resolved(document, key);
+      // A plain object cannot hold that name as others.
+      if (isScalar(name) && name.value !== "__proto__") return [[String(name.value), read(value, depth + 1)]];
+      problem(key as Node, "has a key that is no name");
+      return [];
+    });
+    return Object.fromEntries(entries);
+  };
+  const root = read(document.contents, 0);
+  if (root === null) return { root: {}, problems };
+  if (typeof root !== "string" && !isList(root)) return { root, problems };
+  problem(document.contents, "must be settings, each as `name: value`");
+  return { root: {}, problems };
+}
+
+export function isList(raw: Raw): raw is readonly Raw[] {
+  return Array.isArray(raw);
+}
+
+function resolved(document: Document.Parsed, node: unknown): unknown {
+  return isAlias(node) ? node.resolve(document) : node;
+}
+
+function isNothing(node: { readonly type?: unknown; readonly value: unknown }): boolean {
+  return node.type === "PLAIN" && /^(?:~|null|Null|NULL|)$/.test(String(node.value ?? ""));
+}
+
+function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const part of path) {
+    const here = resolved(document, node);
+    if (isMap(here)) {
+      const pair = here.items.find(({ key }) => {
+        const name = resolved(document, key);
+        return isScalar(name) && String(name.value) === String(part);
+      });
+      if (pair === undefined) return offset;
+      offset = (pair.key as Node).range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(here)) {
+      node = here.items[Number(part)];
+      offset = (node as Node | undefined)?.range?.[0] ?? offset;
+    } else return offset;
+  }
+  return offset;
+}

@@ -1,0 +1,93 @@
+import { PostriderError } from "../core/errors.ts";
+import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+
+/** One gateway a home: whoever holds this is it. What the holder says of it is since when, and who answers. */
+const GATEWAY_LEASE = "gateway";
+
+/** A gateway that runs, as everybody who opens the home can see it. */
+export interface SeenGateway {
+  readonly runner: Runner;
+  readonly since?: number;
+  readonly agent?: string;
+  readonly connections: readonly {
+    readonly platform: string;
+    readonly account: string;
+    /** In its holder's words: `connecting`, `connected`, or what is wrong. */
+    readonly state: string;
+  }[];
+}
+
+export interface HeldGateway {
+  /** Renews it. False when another has it by now. */
+  keep(): Promise<boolean>;
+}
+
+/** Throws `in_use`, with who it is, while another lives. */
+export async function holdGateway(options: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly runner: Runner;
+  readonly agent: string;
+}): Promise<HeldGateway> {
+  const { store, clock, runner } = options;
+  const about = JSON.stringify({ since: clock.now(), agent: options.agent });
+  const keep = async (): Promise<boolean> => {
+    const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
+    return (await store.lease(lease)) !== undefined;
+  };
+  await store.beat({ runner, now: clock.now() });
+  if (await keep()) return { keep };
+  const other = await seenGateway(store, clock.now());
+  await store.retire({ runner: runner.id });
+  throw runsAlready(other);
+}
+
+/** The gateway that runs now on this home's database, on this machine or another. */
+export async function seenGateway(store: Store, now: number): Promise<SeenGateway | undefined> {
+  const leases = await store.leases({ now });
+  const own = leases.find(({ name }) => name === GATEWAY_LEASE);
+  if (own === undefined) return undefined;
+  return {
+    runner: own.runner,
+    ...saidOf(own),
+    connections: leases.flatMap(({ name, runner, about = "connecting" }) => {
+      const [, platform, account] = /^platform:([^:]+):(.*)$/s.exec(name) ?? [];
+      if (platform === undefined || account === undefined || runner.id !== own.runner.id) return [];
+      return [{ platform, account, state: about }];
+    }),
+  };
+}
+
+function saidOf({ about = "{}" }: HeldLease): Pick<SeenGateway, "since" | "agent"> {
+  try {
+    const { since, agent } = JSON.parse(about) as Record<string, unknown>;
+    return {
+      ...(typeof since === "number" && { since }),
+      ...(typeof agent === "string" && { agent }),
+    };
+  } catch {
+    return {};
+  }
+}
+
+function runsAlready(other: SeenGateway | undefined): PostriderError {
+  const leases = other?.connections.map(({ platform, account }) => `platform:${platform}:${account}`) ?? [];
+  const who = other === undefined ? "" : `, process ${other.runner.pid} on ${other.runner.host}`;
+  const what = leases.length === 0 ? "" : `, and holds ${leases.join(", ")}`;
+  return new PostriderError(
+    "in_use",
+    `A gateway runs already${who}${what}. postrider gateway status tells more, postrider gateway stop ends it.`,
+    {
+      details: {
+        leases: [GATEWAY_LEASE, ...leases],
+        ...(other && { pid: other.runner.pid, host: other.runner.host }),
+      },
+    },
+  );
+}
+
+export function takenOver(): PostriderError {
+  return new PostriderError("in_use", "Another gateway has taken over in this home, so this one ends.");
+}

@@ -1,0 +1,59 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { rotatedNames } from "./rotating-file.ts";
+
+export interface LineReader {
+  /** The whole lines that have come since the last call; the first time, all that there are. */
+  read(): readonly string[];
+}
+
+/** Reads a rotating file, the oldest first. Nothing is kept open, and files are known by more than their names: they move. */
+export function lineReader(file: string, kept: number): LineReader {
+  let last: { readonly inode: number; readonly position: number } | undefined;
+  return {
+    read() {
+      const found = rotatedNames(file, kept).flatMap((name) => {
+        const inode = statSync(name, { throwIfNoEntry: false })?.ino;
+        return inode === undefined ? [] : [{ name, inode }];
+      });
+      // If ours is gone, all that is there is newer.
+      const from = Math.max(
+        0,
+        found.findIndex(({ inode }) => inode === last?.inode),
+      );
+      const lines: string[] = [];
+      for (const { name, inode } of found.slice(from)) {
+        const read = linesFrom(name, inode, last?.inode === inode ? last.position : 0);
+        if (read === undefined) break; // they have moved in between: the next time they are looked for anew
+        last = { inode, position: read.position };
+        lines.push(...read.lines);
+      }
+      return lines;
+    },
+  };
+}
+
+function linesFrom(
+  name: string,
+  inode: number,
+  position: number,
+): { readonly lines: readonly string[]; readonly position: number } | undefined {
+  let handle: number;
+  try {
+    handle = openSync(name, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const { ino, size } = fstatSync(handle);
+    if (ino !== inode) return undefined;
+    const start = position > size ? 0 : position;
+    const bytes = Buffer.alloc(size - start);
+    const whole = bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, start));
+    const end = whole.lastIndexOf("\n") + 1;
+    const text = whole.subarray(0, end).toString("utf8");
+    return { lines: text.split("\n").filter((line) => line !== ""), position: start + end };
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { pino, stdSerializers } from "pino";
+import type { Log } from "../../ports/log.ts";
+import type { LogLevel } from "../config/config.ts";
+import type { Home } from "../home.ts";
+import { prettyLine } from "./pretty-line.ts";
+import { rotatingFile } from "./rotating-file.ts";
+import { type Masking, masking } from "./secrets.ts";
+
+const MOST_BYTES = 5_000_000;
+export const LOGS_KEPT = 3;
+
+export interface OpenLogOptions {
+  readonly home: Pick<Home, "folder">;
+  readonly level: LogLevel;
+  /** Where lines go besides the file: to people as they read them, to programs as JSON. */
+  readonly show?: { write(text: string): unknown };
+  /** Whether people look there, and whether they see colours. */
+  readonly pretty?: { readonly color: boolean };
+  /** For tests. */
+  readonly mostBytes?: number;
+}
+
+export interface OpenLog extends Log, Pick<Masking, "learn"> {
+  level(level: LogLevel): void;
+  close(): void;
+}
+
+export function logFile({ folder }: Pick<Home, "folder">): string {
+  return join(folder, "logs", "gateway.log");
+}
+
+/**
+ * The log of a program that runs for long: one JSON object a line in the home's file, and the same shown. Whatever is
+ * logged, known secrets are taken out of the whole line, so that no field, message or error can carry one.
+ */
+export function openLog(options: OpenLogOptions): OpenLog {
+  const { show } = options;
+  const secrets = masking();
+  const shown = options.pretty === undefined ? (line: string) => line : prettyLine(options.pretty);
+  const file = rotatingFile({
+    file: logFile(options.home),
+    mostBytes: options.mostBytes ?? MOST_BYTES,
+    kept: LOGS_KEPT,
+    failed: ({ message }) => show?.write(`The log cannot be written: ${message}\n`),
+  });
+  const logger = pino(
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      formatters: { level: (level) => ({ level }) },
+      serializers: { error: stdSerializers.err },
+    },
+    {
+      write(line: string) {
+        const masked = secrets.masked(line);
+        file.write(masked);
+        show?.write(shown(masked));
+      },
+    },
+  );
+  return {
+    debug: (fields, words) => logger.debug(fields, words),
+    info: (fields, words) => logger.info(fields, words),
+    warn: (fields, words) => logger.warn(fields, words),
+    error: (fields, words) => logger.error(fields, words),
+    learn: secrets.learn,
+    level(level) {
+      logger.level = level;
+    },
+    close: file.close,
+  };
+}

@@ -1,0 +1,22 @@
+import { prettyFactory } from "pino-pretty";
+import { printable } from "../../core/printable.ts";
+
+/** A line of the log as people read it. */
+export function prettyLine(options: { readonly color: boolean }): (line: string) => string {
+  const pretty = prettyFactory({
+    colorize: options.color,
+    translateTime: "SYS:yyyy-mm-dd HH:MM:ss",
+    ignore: "pid",
+    singleLine: true,
+    errorLikeObjectKeys: ["error"],
+  });
+  return (line) => pretty(harmless(line.trimEnd()));
+}
+
+/** What strangers have written may be in it, and must not steer the terminal. */
+function harmless(line: string): string {
+  const control = /\\(?:u(00(?:[01][0-9a-f]|7f))|.)/gi;
+  const spelled = (found: string, code: string | undefined): string =>
+    code === undefined ? found : String.fromCharCode(Number.parseInt(code, 16));
+  return printable(line.replaceAll(control, spelled));
+}

@@ -1,0 +1,107 @@
+import { chmodSync, existsSync, readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../test/support/folder.ts";
+import { type RotatingFile, rotatedNames, rotatingFile } from "./rotating-file.ts";
+
+const KEPT = 3;
+
+function place(): string {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  return join(folder.path, "logs", "some.log");
+}
+
+function opened(file: string, mostBytes: number): RotatingFile {
+  const failed = (error: Error): void => {
+    throw error;
+  };
+  return rotatingFile({ file, mostBytes, kept: KEPT, failed });
+}
+
+function texts(file: string): readonly string[] {
+  return rotatedNames(file, KEPT).map((name) => (existsSync(name) ? readFileSync(name, "utf8") : ""));
+}
+
+describe("a rotating file", () => {
+  it("loses nothing at rotation, keeps the newest, and no file outgrows its limit", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ text: fc.string({ maxLength: 40 }), reopen: fc.boolean() }), { maxLength: 60 }),
+        fc.integer({ min: 50, max: 400 }),
+        (writes, mostBytes) => {
+          const folder = temporaryFolder();
+          try {
+            const file = join(folder.path, "a.log");
+            let log = opened(file, mostBytes);
+            const lines = writes.map(({ text }, index) => `${index} ${JSON.stringify(text)}\n`);
+            for (const [index, { reopen }] of writes.entries()) {
+              if (reopen) {
+                log.close();
+                log = opened(file, mostBytes);
+              }
+              log.write(lines[index] ?? "");
+            }
+            log.close();
+            const files = texts(file);
+            const all = lines.join("");
+            // What is there is the end of what was written, from the beginning of a line.
+            expect(all.endsWith(files.join(""))).toBe(true);
+            const dropped = Buffer.byteLength(all) - Buffer.byteLength(files.join(""));
+            if (dropped > 0) expect(files.every((text) => text !== "")).toBe(true);
+            const longest = Math.max(0, ...lines.map((line) => Buffer.byteLength(line)));
+            for (const text of files)
+              expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(mostBytes, longest));
+            if (dropped > 0) {
+              // A file is put aside only when the next line did not fit any more.
+              for (const text of files.slice(0, -1))
+                expect(Buffer.byteLength(text) + longest).toBeGreaterThan(mostBytes);
+            }
+          } finally {
+            folder.remove();
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is its owner's alone, also where others could read it before", () => {
+    const file = place();
+    opened(file, 100).close();
+    const log = opened(file, 100);
+    log.write("one\n");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(file, "..")).mode & 0o777).toBe(0o700);
+    log.close();
+    chmodSync(file, 0o644);
+    const again = opened(file, 100);
+    again.write("two\n");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toBe("one\ntwo\n");
+  });
+
+  it("goes on in a new file when somebody has moved the old one away", () => {
+    const file = place();
+    const log = opened(file, 1000);
+    log.write("one\n");
+    renameSync(file, `${file}.mine`);
+    log.write("two\n");
+    log.close();
+    expect([readFileSync(`${file}.mine`, "utf8"), readFileSync(file, "utf8")]).toEqual(["one\n", "two\n"]);
+  });
+
+  it("never throws where nothing can be written, and tells it once", () => {
+    const told: string[] = [];
+    const log = rotatingFile({
+      file: join("/dev/null", "no", "folder.log"),
+      mostBytes: 100,
+      kept: KEPT,
+      failed: ({ message }) => told.push(message),
+    });
+    log.write("one\n");
+    log.write("two\n");
+    expect(told).toHaveLength(1);
+  });
+});

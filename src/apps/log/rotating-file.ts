@@ -1,0 +1,99 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+export interface RotatingFile {
+  /** Writes whole lines. They are the system's when this returns, whatever becomes of the process. */
+  write(lines: string): void;
+  close(): void;
+}
+
+export interface RotatingFileOptions {
+  readonly file: string;
+  /** A file that would become larger is put aside first. */
+  readonly mostBytes: number;
+  /** How many of those that were put aside are kept: `.1` is the newest. */
+  readonly kept: number;
+  /** Told once when nothing can be written, and once more when that comes again. Writing never throws. */
+  readonly failed: (error: Error) => void;
+}
+
+/** A log that does not grow for ever. It is its owner's alone. */
+export function rotatingFile({ file, mostBytes, kept, failed }: RotatingFileOptions): RotatingFile {
+  let handle: number | undefined;
+  let hasFailed = false;
+  /** A disk that was full has taken a part of a line. */
+  let isTorn = false;
+
+  function open(): number {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
+    const opened = openSync(file, flags, 0o600);
+    fchmodSync(opened, 0o600); // it may have been there, for everybody to read
+    return opened;
+  }
+
+  /** The file that is there under its name: somebody may have moved or removed it. */
+  function current(): number {
+    if (handle !== undefined && statSync(file, { throwIfNoEntry: false })?.ino !== fstatSync(handle).ino)
+      close();
+    handle ??= open();
+    return handle;
+  }
+
+  function close(): void {
+    if (handle !== undefined) closeSync(handle);
+    handle = undefined;
+  }
+
+  function rotate(): void {
+    close();
+    for (let number = kept; number > 0; number -= 1) {
+      moveIfThere(number === 1 ? file : `${file}.${number - 1}`, `${file}.${number}`);
+    }
+  }
+
+  function append(bytes: Buffer): void {
+    const size = fstatSync(current()).size;
+    if (size > 0 && size + bytes.length > mostBytes) rotate();
+    for (let at = 0; at < bytes.length; ) {
+      at += writeSync(current(), bytes, at);
+      isTorn = at < bytes.length;
+    }
+  }
+
+  return {
+    write(lines) {
+      try {
+        append(Buffer.from(isTorn ? `\n${lines}` : lines));
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed) failed(error as Error);
+        hasFailed = true;
+      }
+    },
+    close,
+  };
+}
+
+function moveIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+/** The file and those put aside, the oldest first. */
+export function rotatedNames(file: string, kept: number): readonly string[] {
+  return [...Array.from({ length: kept }, (_, index) => `${file}.${kept - index}`), file];
+}

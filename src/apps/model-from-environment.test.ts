@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { modelFrom } from "./model-from-environment.ts";
+
+const OWN = "http://localhost:11434/v1";
+
+describe("which model is asked", () => {
+  it("is none where nothing is said", () => {
+    expect(modelFrom({})).toBeUndefined();
+    expect(modelFrom({}, { name: "m", window: 9000 })).toBeUndefined();
+  });
+
+  it("is the first provider's whose key the environment has", () => {
+    expect(modelFrom({ OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" })).toMatchObject({
+      provider: "anthropic",
+      apiKey: "a",
+    });
+    expect(modelFrom({ OPENAI_API_KEY: "o", OPENAI_BASE_URL: OWN, POSTRIDER_MODEL: "m" })).toEqual({
+      provider: "openai",
+      model: "m",
+      apiKey: "o",
+      baseUrl: OWN,
+    });
+  });
+
+  it("is the environment's own address before everything", () => {
+    const environment = { POSTRIDER_BASE_URL: OWN, OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" };
+    expect(modelFrom(environment)).toEqual({
+      provider: "compatible",
+      model: "default",
+      baseUrl: OWN,
+      apiKey: "o",
+    });
+  });
+
+  it("is the configured provider's, with the environment's key for it before the configured one", () => {
+    const configured = { provider: "openai", name: "m", apiKey: "k", window: 9000 } as const;
+    expect(modelFrom({ ANTHROPIC_API_KEY: "a" }, configured)).toEqual({
+      provider: "openai",
+      model: "m",
+      apiKey: "k",
+      window: 9000,
+    });
+    expect(modelFrom({ OPENAI_API_KEY: "o" }, configured)?.apiKey).toBe("o");
+    expect(modelFrom({ POSTRIDER_MODEL: "other" }, configured)).toEqual({
+      provider: "openai",
+      model: "other",
+      apiKey: "k",
+    });
+  });
+
+  it("is at the configured address, to which OpenAI's own key does not go", () => {
+    expect(modelFrom({ OPENAI_API_KEY: "o" }, { baseUrl: OWN })).toEqual({
+      provider: "compatible",
+      model: "default",
+      baseUrl: OWN,
+    });
+    expect(modelFrom({ POSTRIDER_API_KEY: "p" }, { baseUrl: OWN, apiKey: "k" })?.apiKey).toBe("p");
+  });
+
+  it("never gets a key that was given for another provider or another address", () => {
+    const elsewhere = { POSTRIDER_BASE_URL: "http://elsewhere" };
+    expect(modelFrom(elsewhere, { provider: "anthropic", apiKey: "k", name: "m" })).toEqual({
+      provider: "compatible",
+      model: "default",
+      baseUrl: "http://elsewhere",
+    });
+    expect(modelFrom(elsewhere, { baseUrl: OWN, apiKey: "k" })?.apiKey).toBeUndefined();
+    expect(modelFrom({ POSTRIDER_BASE_URL: OWN }, { baseUrl: OWN, apiKey: "k" })?.apiKey).toBe("k");
+    const chosen = { POSTRIDER_PROVIDER: "openai", OPENAI_API_KEY: "o" };
+    expect(modelFrom(chosen, { provider: "anthropic", apiKey: "k" })?.apiKey).toBe("o");
+  });
+
+  it.each([
+    [{}, { provider: "anthropic" }, "ANTHROPIC_API_KEY"],
+    [{}, { provider: "compatible" }, "model.base_url"],
+    [{}, { apiKey: "k" }, "model.provider"],
+    [{ POSTRIDER_PROVIDER: "closedai" }, {}, "POSTRIDER_PROVIDER"],
+    [{ POSTRIDER_MODEL_WINDOW: "big", OPENAI_API_KEY: "o" }, {}, "POSTRIDER_MODEL_WINDOW"],
+  ] as const)("says what is missing or wrong: %j %j", (environment, configured, named) => {
+    expect(() => modelFrom(environment, configured)).toThrow(
+      expect.objectContaining({ code: "invalid_config", message: expect.stringContaining(named) }),
+    );
+  });
+});

@@ -1,0 +1,264 @@
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { localRunner, sqliteStore } from "../src/index.ts";
+import { cli } from "./support/cli.ts";
+import { testHome } from "./support/command.ts";
+import { type GatewayProgram, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
+
+async function stopped(program: GatewayProgram) {
+  program.signal("SIGTERM");
+  return program.ended;
+}
+
+function scriptFile(folder: string, answers: unknown): string {
+  const file = join(folder, "script.json");
+  writeFileSync(file, JSON.stringify({ answers }));
+  return `script:${file}`;
+}
+
+/** Everything that is written in a folder, as one text. */
+function everythingIn(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    .join("\n");
+}
+
+describe("postrider gateway run", () => {
+  it("answers in Telegram, logs it as JSON, and keeps the log in the home without the token", async () => {
+    const { gateway, ask, home } = await gatewayScene();
+    const program = await gateway(["--verbose"]);
+    expect(await ask("hello")).toBe("You said: hello");
+    await program.logged(({ msg }) => msg === "delivered");
+    const { code, out, err } = await stopped(program);
+    expect({ code, out }).toEqual({ code: 0, out: "" });
+    const log = join(home, "logs", "gateway.log");
+    expect(readFileSync(log, "utf8")).toBe(err);
+    expect(statSync(log).mode & 0o777).toBe(0o600);
+    const lines = err
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const turn = lines.find(({ msg }) => msg === "a turn begins")?.turn;
+    // One number goes through everything that concerns the turn.
+    expect(lines.filter((line) => line.turn === turn).map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(["a turn begins", "a turn has ended", "delivered"]),
+    );
+    expect(everythingIn(home)).not.toContain(SECRET);
+  });
+
+  it("lets one gateway run in a home: a second says who has it, and the first goes on", async () => {
+    const { gateway, ask, run } = await gatewayScene();
+    const program = await gateway();
+    const second = await run(["gateway", "run"]);
+    expect(second).toMatchObject({ code: 5, out: "" });
+    expect(second.err).toMatch(
+      new RegExp(
+        `A gateway runs already, process ${program.pid} on \\S+, and holds platform:telegram:4242\\.`,
+      ),
+    );
+    expect(await ask("still there?")).toBe("You said: still there?");
+  });
+
+  it("starts at once after one that was killed, and answers what had come meanwhile", async () => {
+    const { gateway, ask, fake, chat, answers } = await gatewayScene();
+    const first = await gateway(["--verbose"]);
+    expect(await ask("one")).toBe("You said: one");
+    await first.logged(({ msg }) => msg === "delivered");
+    first.signal("SIGKILL");
+    await first.ended;
+    await fake.say(chat, 7, "two");
+    await gateway();
+    await fake.untilAnswered(chat, 2);
+    expect(await answers()).toEqual(["You said: one", "You said: two (before that: one)"]);
+  });
+
+  it("lets an answer that is being written come to its end when it is told to end", async () => {
+    const { gateway, fake, chat, home, answers } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    const slow = scriptFile(home, [{ to: "slow", say: ["one ", { wait_ms: 1500 }, "two"] }]);
+    const program = await gateway(["--agent", slow], { POSTRIDER_STREAMING: "false" });
+    await fake.say(chat, 7, "slow please");
+    await program.logged(({ msg }) => msg === "a turn begins");
+    expect(await stopped(program)).toMatchObject({ code: 0 });
+    expect(await answers()).toEqual(["one two"]);
+  });
+
+  it("ends at once when Ctrl-C is pressed again", async () => {
+    const { gateway, fake, chat, home } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    const program = await gateway(["--agent", scriptFile(home, [{ to: "", say: [{ wait_ms: 600_000 }] }])]);
+    await fake.say(chat, 7, "hello");
+    await program.logged(({ msg }) => msg === "a turn begins");
+    program.signal("SIGINT");
+    await program.logged(({ signal }) => signal === "SIGINT");
+    program.signal("SIGINT");
+    expect(await program.ended).toMatchObject({ code: 130 });
+  });
+
+  it("says how to set up a messenger where there is none", async () => {
+    const { run } = await gatewayScene();
+    const { code, err } = await run(["gateway", "run"], { TELEGRAM_BOT_TOKEN: "" });
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("postrider connect telegram") });
+  });
+
+  it("refuses a broken configuration at the start, with its line", async () => {
+    const { run, home } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(join(home, "config.yaml"), "timezone: Nowhere/Atlantis\n");
+    const { code, err } = await run(["gateway", "run"]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/config\.yaml:1.*timezone/s);
+  });
+
+  it("goes on as before while config.yaml is broken, tells it, and follows it when it is mended", async () => {
+    const { gateway, ask, home } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    const file = join(home, "config.yaml");
+    writeFileSync(file, `platforms:\n  telegram:\n    token: "${TOKEN}"\n`, { mode: 0o600 });
+    const program = await gateway([], { TELEGRAM_BOT_TOKEN: "" });
+    writeFileSync(file, "platforms: [telegram\n");
+    const told = await program.logged(
+      ({ level, msg }) => level === "warn" && /config\.yaml/.test(String(msg)),
+    );
+    expect(told.msg).toContain("stays as it was");
+    expect(await ask("hello")).toBe("You said: hello");
+    writeFileSync(
+      file,
+      `platforms:\n  telegram:\n    token: "4243:another-secret-token"\nlog:\n  level: debug\n`,
+    );
+    await program.logged(({ msg }) => msg === "the configuration has changed");
+    await program.logged(({ msg }) => /restart/.test(String(msg)));
+    expect(await ask("and now?")).toMatch(/^You said: and now\?/);
+    await program.logged(({ level }) => level === "debug");
+    const { code, err } = await stopped(program);
+    expect(code).toBe(0);
+    expect(err).not.toContain("another-secret-token");
+    expect(err).not.toContain(SECRET);
+  });
+
+  it("works beside a terminal chat in the same home", async () => {
+    const { gateway, ask, home } = await gatewayScene();
+    const program = await gateway();
+    const asked = [ask("from the phone"), cli(home, "-q", "from the terminal")] as const;
+    expect(await asked[0]).toBe("You said: from the phone");
+    expect(await asked[1]).toMatchObject({ code: 0, out: "You said: from the terminal\n" });
+    expect(await stopped(program)).toMatchObject({ code: 0 });
+  });
+
+  it("tells the hooks of the home, which cannot hurt it", async () => {
+    const { gateway, ask, home } = await gatewayScene();
+    const hook = join(home, "hooks", "write");
+    mkdirSync(hook, { recursive: true, mode: 0o700 });
+    writeFileSync(join(hook, "hook.yaml"), "events: [gateway:startup, agent:end]\ncommand: ./write.sh\n", {
+      mode: 0o600,
+    });
+    writeFileSync(join(hook, "write.sh"), `#!/bin/sh\ncat >> "${home}/told"\nexit 4\n`);
+    chmodSync(join(hook, "write.sh"), 0o700);
+    writeFileSync(join(home, "hooks", "open.mjs"), "");
+    chmodSync(join(home, "hooks", "open.mjs"), 0o666);
+    const program = await gateway();
+    await program.logged(({ msg }) => /The hook open\.mjs is left out/.test(String(msg)));
+    expect(await ask("hello")).toBe("You said: hello");
+    await program.logged(({ hook: name, event }) => name === "write" && event === "agent:end");
+    const told = readFileSync(join(home, "told"), "utf8").trimEnd().split("\n");
+    expect(told.map((line) => JSON.parse(line))).toEqual([
+      { event: "gateway:startup", platforms: ["telegram"] },
+      expect.objectContaining({ event: "agent:end", platform: "telegram", chat: "7", outcome: "done" }),
+    ]);
+    expect(await stopped(program)).toMatchObject({ code: 0 });
+  });
+
+  it("stays, says what is wrong and lets nobody see the token when Telegram does not accept it", async () => {
+    const { start, run, home } = await gatewayScene();
+    const wrong = "4242:a-token-that-nobody-knows";
+    const program = start(["gateway", "run"], { TELEGRAM_BOT_TOKEN: wrong });
+    await program.logged(({ msg }) => msg === "refused");
+    const { code, out } = await run(["gateway", "status"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/telegram +refused: Telegram does not accept the token/);
+    const { err } = await stopped(program);
+    expect(`${err}${everythingIn(home)}`).not.toContain("a-token-that-nobody-knows");
+  });
+});
+
+describe("postrider gateway status and stop", () => {
+  it("tell that none runs, with exit code 3", async () => {
+    const home = testHome();
+    expect(await home.run(["gateway", "status"])).toMatchObject({ code: 3, out: "No gateway runs.\n" });
+    expect(await home.run(["gateway", "stop"])).toMatchObject({ code: 3, out: "" });
+  });
+
+  it("tell how it is, and end it in good order", async () => {
+    const { gateway, run, ask } = await gatewayScene();
+    const program = await gateway();
+    expect(await ask("hello")).toBe("You said: hello");
+    const status = await run(["gateway", "status", "--json"]);
+    expect(status.code).toBe(0);
+    expect(JSON.parse(status.out)).toEqual({
+      running: true,
+      since: expect.any(Number),
+      pid: program.pid,
+      host: localRunner().host,
+      agent: "echo",
+      platforms: [{ platform: "telegram", account: "4242", state: "connected" }],
+      sessions_waiting: 0,
+      deliveries_waiting: 0,
+    });
+    expect((await run(["gateway", "status"])).out).toMatch(/^running +since .*\nprocess +\d+ on /);
+    expect(await run(["gateway", "stop"])).toMatchObject({
+      code: 0,
+      out: `The gateway has stopped (process ${program.pid}).\n`,
+    });
+    expect(await program.ended).toMatchObject({ code: 0 });
+    expect(await run(["gateway", "status"])).toMatchObject({ code: 3 });
+  });
+
+  it("say so when it takes too long, and leave it to come to its end", async () => {
+    const { gateway, run, fake, chat, home, answers } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    const slow = scriptFile(home, [{ to: "", say: [{ wait_ms: 2500 }, "done"] }]);
+    const program = await gateway(["--agent", slow]);
+    await fake.say(chat, 7, "hello");
+    await program.logged(({ msg }) => msg === "a turn begins");
+    expect(await run(["gateway", "stop", "--timeout", "0"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("has not done so within 0 seconds"),
+    });
+    expect(await program.ended).toMatchObject({ code: 0 });
+    expect(await answers()).toEqual(["done"]);
+  });
+
+  /** A home whose gateway is this one, whoever that is. */
+  async function homeHeldBy(runner: Partial<ReturnType<typeof localRunner>>) {
+    const home = testHome();
+    await home.run(["sessions", "list"]);
+    const store = await sqliteStore({ file: home.database, mode: "in-process" });
+    const other = { ...localRunner(), ...runner };
+    const now = Date.now();
+    await store.beat({ runner: other, now });
+    await store.lease({ name: "gateway", runner: other.id, ttlMs: 600_000, now });
+    await store.close();
+    return home;
+  }
+
+  it("never signal a process that merely has the pid of a gateway that is gone", async () => {
+    const bystander = spawn("sleep", ["600"]);
+    onTestFinished(() => void bystander.kill("SIGKILL"));
+    const home = await homeHeldBy({ pid: bystander.pid ?? 0, started: "1" });
+    expect(await home.run(["gateway", "stop"], { now: Date.now() })).toMatchObject({ code: 3 });
+    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+    expect(bystander.kill(0)).toBe(true);
+  });
+
+  it("never signal anything for a gateway on another machine, and say where it runs", async () => {
+    const bystander = spawn("sleep", ["600"]);
+    onTestFinished(() => void bystander.kill("SIGKILL"));
+    const home = await homeHeldBy({ pid: bystander.pid ?? 0, host: "elsewhere", started: "1" });
+    const { code, err } = await home.run(["gateway", "stop"], { now: Date.now() });
+    expect({ code, err }).toEqual({ code: 5, err: expect.stringContaining("runs on elsewhere") });
+    expect(bystander.kill(0)).toBe(true);
+  });
+});

@@ -1,0 +1,56 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type Message, text, textOf } from "../../src/core/message.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Hit } from "./kill-switch.ts";
+
+export interface ErrandOptions {
+  /** Where an errand is run: something outside that can be counted. */
+  readonly effects: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  readonly hit: Hit;
+}
+
+/**
+ * An agent that does what it is told in so many words: `[n1]` is a mark that it repeats, so that an answer can be traced
+ * to what was said; `errand x` changes something outside; `pause 20` takes so many milliseconds over the answer; `long 2000`
+ * makes it so long.
+ */
+export function errandAgent({ effects, hit }: ErrandOptions): Agent {
+  return {
+    name: "errand",
+    async *run({ history }, signal) {
+      const said = unanswered(history);
+      const words = said.map(textOf).join("\n");
+      const marks = words.match(/\[[^\]]+\]/g) ?? [];
+      const pauseMs = Number(/\bpause (\d+)/.exec(words)?.[1] ?? 0);
+      for (const [, name = ""] of words.matchAll(/\berrand (\S+)/g)) {
+        const call = { id: `call-${name}`, name: "errand", arguments: { name }, effect: "external" as const };
+        yield { type: "tool_call", call };
+        hit("tool:before");
+        await run(effects, name);
+        hit("tool:acted");
+        yield { type: "tool_result", id: call.id, name: "errand", parts: [text(`ran ${name}`)] };
+        hit("tool:after");
+      }
+      const answer = `answer to ${marks.join(" ") || words}, in a few words`;
+      const length = Number(/\blong (\d+)/.exec(words)?.[1] ?? 0);
+      const pieces = answer.padEnd(length, "x").split(/(?<=, )/);
+      for (const piece of pieces) {
+        if (signal.aborted) return;
+        yield { type: "text", text: piece };
+        if (pauseMs > 0) await wait(pauseMs, undefined, { signal }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** What was said since the last answer that was given whole. */
+function unanswered(history: readonly Message[]): readonly Message[] {
+  const last = history.findLastIndex((message) => message.role === "assistant");
+  return history.slice(last + 1).filter((message) => message.role === "user");
+}
+
+async function run({ url, headers }: ErrandOptions["effects"], name: string): Promise<void> {
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ name }) });
+  if (!response.ok) throw new Error(`the errand failed with ${response.status}`);
+  await response.text();
+}

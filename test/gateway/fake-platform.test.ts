@@ -1,0 +1,243 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { beforeAll, describe, expect, it } from "vitest";
+import { PostriderError } from "../../src/core/errors.ts";
+import { textOf } from "../../src/core/message.ts";
+import { source } from "../../src/core/source.ts";
+import type { Platform, Receiver } from "../../src/ports/platform.ts";
+import { platformContract } from "../../src/testing/index.ts";
+import { always, listen, outbound } from "../../src/testing/platform-scene.ts";
+import { type Judge, startJudge } from "./drive.ts";
+import { fakePlatform } from "./fake-platform.ts";
+import { otherSide } from "./other-side.ts";
+import type { ChatPlace } from "./protocol.ts";
+
+let judge: Judge;
+/** Where nobody listens. */
+let nowhere: string;
+
+beforeAll(async () => {
+  judge = await startJudge();
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  nowhere = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`;
+  gone.close();
+  return () => judge.stop();
+});
+
+describe.each(["idempotent", "can_be_looked_up", "unknowable"] as const)(
+  "a messenger that is %s",
+  (trait) => {
+    platformContract(
+      { describe, it },
+      { open: () => otherSide(judge, trait, nowhere), destroy: () => judge.release() },
+    );
+  },
+);
+
+// A suite that no platform can fail proves nothing: each of these mistakes must be found.
+describe("the contract of platforms", () => {
+  type Mistake = (platform: Platform) => Partial<Platform>;
+  const receiving =
+    (change: (receiver: Receiver) => Partial<Receiver>): Mistake =>
+    ({ run }) => ({
+      run: (receiver, signal) => run({ ...receiver, ...change(receiver) }, signal),
+    });
+
+  it.each<[mistake: string, rule: string, Mistake]>([
+    [
+      "acknowledges what was not stored",
+      "brings again what was being stored when the process fell",
+      receiving((receiver) => ({
+        message: async (inbound) => void receiver.message(inbound).catch(() => {}),
+      })),
+    ],
+    [
+      "swallows a failure to store",
+      "brings again what could not be stored, and says that it could not",
+      receiving((receiver) => ({ message: (inbound) => receiver.message(inbound).catch(() => {}) })),
+    ],
+    [
+      "stores the cursor of the newest message first",
+      "never moves its cursor past something that is not stored",
+      receiving(({ message }) => {
+        let highest = 0;
+        return {
+          message(inbound) {
+            highest += 1;
+            return message({ ...inbound, cursor: { name: "fake:bot", value: String(highest + 1) } });
+          },
+        };
+      }),
+    ],
+    [
+      "takes one chat after the other",
+      "does not let one chat wait for what is stored of another",
+      receiving(({ message }) => {
+        let before: Promise<unknown> = Promise.resolve();
+        return {
+          message(inbound) {
+            const stored = before.then(() => message(inbound));
+            before = stored.catch(() => {});
+            return stored;
+          },
+        };
+      }),
+    ],
+    [
+      "invents ids",
+      "calls a message that comes twice by the same id",
+      receiving(({ message }) => ({
+        message: (inbound) => message({ ...inbound, messageId: randomUUID() }),
+      })),
+    ],
+    [
+      "forgets the thread",
+      "tells what was said, where, by whom and under which id, in every kind of chat",
+      receiving(({ message }) => ({
+        message({ source: { threadId: _, ...rest }, ...inbound }) {
+          return message({ ...inbound, source: rest });
+        },
+      })),
+    ],
+    [
+      "sends into the chat instead of the thread",
+      "puts the message where it belongs, once, under the id that it tells",
+      ({ send }) => ({
+        send({ target: { threadId: _, ...target }, ...out }, signal) {
+          return send({ ...out, target }, signal);
+        },
+      }),
+    ],
+    [
+      "tries again by itself",
+      "does not know after a broken connection, and repeats only what its traits allow",
+      ({ send }) => ({
+        async send(out, signal) {
+          const first = await send(out, signal);
+          return first.state === "unknown" ? send(out, signal) : first;
+        },
+      }),
+    ],
+    [
+      "calls a broken connection not sent",
+      "does not know after a broken connection, and repeats only what its traits allow",
+      ({ send }) => ({
+        async send(out, signal) {
+          const sent = await send(out, signal);
+          return sent.state === "unknown" ? { ...sent, state: "not_sent" } : sent;
+        },
+      }),
+    ],
+    [
+      "calls it unknown when nobody could be asked",
+      "says that it has not arrived when nobody could be asked",
+      ({ send }) => ({
+        async send(out, signal) {
+          const sent = await send(out, signal);
+          return sent.state === "not_sent" ? { state: "unknown", reason: sent.reason } : sent;
+        },
+      }),
+    ],
+    [
+      "takes any difficulty for a refusal",
+      "says that it has to wait, and for how long",
+      ({ send }) => ({
+        async send(out, signal) {
+          const sent = await send(out, signal);
+          return sent.state === "not_sent" ? { state: "refused", reason: sent.reason } : sent;
+        },
+      }),
+    ],
+    [
+      "tells the token in its errors",
+      "is given up when the credentials are wrong, without telling them",
+      ({ run }) => ({
+        run: (receiver, signal) =>
+          run(receiver, signal).catch((error: PostriderError) => {
+            throw new PostriderError(error.code, `${error.message} (wrong-token-1234)`);
+          }),
+      }),
+    ],
+    [
+      "cuts long texts",
+      "carries a text of the greatest length whole",
+      ({ send }) => ({
+        send: (out, signal) =>
+          send({ ...out, parts: [{ type: "text", text: textOf(out).slice(0, 1999) }] }, signal),
+      }),
+    ],
+    [
+      "makes a new message of an edit",
+      "replaces what stands there, however often it is repeated",
+      ({ send }) => ({ edit: (out, _, signal) => send(out, signal) }),
+    ],
+  ])("notices a platform that %s", async (_, rule, mistake) => {
+    const rules = new Map<string, () => Promise<void>>();
+    const api = {
+      describe: (_name: string, body: () => void) => body(),
+      it: (name: string, body: () => Promise<void>) => void rules.set(name, body),
+    };
+    const changed = (platform: Platform): Platform => ({ ...platform, ...mistake(platform) });
+    platformContract(api, {
+      open: () => otherSide(judge, "unknowable", nowhere, changed),
+      destroy: () => judge.release(),
+      patienceMs: 700,
+    });
+    const proof = rules.get(rule);
+    expect(proof).toBeDefined();
+    await expect(proof?.()).rejects.toThrow();
+  });
+});
+
+describe("the judge", () => {
+  const ann: ChatPlace = { chat: "dm-ann", type: "dm" };
+  const platform = (): ReturnType<typeof fakePlatform> =>
+    fakePlatform({ url: judge.url, token: judge.token });
+
+  it("shows two messages where a nonce came twice and it does not know nonces", async () => {
+    const there = await otherSide(judge, "unknowable", nowhere);
+    const [place] = there.places;
+    if (place === undefined) throw new Error("no place");
+    await judge.say(ann, "ann", "hello");
+    const out = outbound(place, "twice");
+    const ids = [await platform().send(out, always()), await platform().send(out, always())];
+    expect(ids.map(({ state }) => state)).toEqual(["sent", "sent"]);
+    expect((await judge.shown("dm-ann")).map(({ text }) => text)).toEqual(["twice", "twice"]);
+  });
+
+  it("takes no text that is too long, and no word to somebody who has not spoken", async () => {
+    await judge.reset({});
+    const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
+    expect((await platform().send(outbound(place, "hi"), always())).state).toBe("refused");
+    await judge.say(ann, "ann", "hello");
+    expect((await platform().send(outbound(place, "x".repeat(2001)), always())).state).toBe("refused");
+    expect(await judge.shown()).toEqual([]);
+  });
+
+  it("notices two that receive as one bot at once", async () => {
+    await judge.reset({});
+    const first = listen({}, platform(), new Map());
+    await first.connected;
+    const second = listen({}, platform(), new Map());
+    await judge.until("the conflict", (all) => all.some(({ kind }) => kind === "conflict"));
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  it("brings nothing else for the same seed", async () => {
+    const faultsFor = async (seed: number): Promise<string[]> => {
+      await judge.reset({ chances: { seed, send: { fail: 0.3, drop: 0.2, cut: 0.2 } } });
+      await judge.say(ann, "ann", "hello");
+      const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
+      const states: string[] = [];
+      for (let n = 0; n < 12; n += 1)
+        states.push((await platform().send(outbound(place, "x"), always())).state);
+      return states;
+    };
+    const [once, again, other] = [await faultsFor(7), await faultsFor(7), await faultsFor(8)];
+    expect(again).toEqual(once);
+    expect(other).not.toEqual(once);
+    expect(new Set(once)).toEqual(new Set(["sent", "not_sent", "unknown"]));
+  });
+});

@@ -1,0 +1,115 @@
+import { script } from "../../src/agents/script.ts";
+import type { PlatformTraits } from "../../src/core/platforms.ts";
+import { startGateway } from "../../src/gateway/gateway.ts";
+import type { GatewaySettings } from "../../src/gateway/settings.ts";
+import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Log } from "../../src/ports/log.ts";
+import { endWithParent, say } from "../support/child.ts";
+import { errandAgent } from "./errand-agent.ts";
+import { fakePlatform } from "./fake-platform.ts";
+import { type Hit, killSwitch, watchedAgent, watchedPlatform, watchedStore } from "./kill-switch.ts";
+import { tellingAgent } from "./telling-agent.ts";
+
+export interface ChildOptions {
+  /** The database. */
+  readonly file: string;
+  readonly judge: {
+    readonly url: string;
+    readonly token: string;
+    readonly effects: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  };
+  readonly outbound?: PlatformTraits["outbound"];
+  /** Where to fall; see `killSwitch`. */
+  readonly killAt?: string;
+  readonly streaming?: boolean;
+  readonly busy?: GatewaySettings["busy"];
+  /** Other settings than these. */
+  readonly settings?: Partial<GatewaySettings>;
+  /** Who answers: the errand agent unless said; one that tells the judge what it was given; or from a script. */
+  readonly agent?: "telling" | { readonly script: unknown };
+  /** The database may not grow beyond this. */
+  readonly maxBytes?: number;
+}
+
+/** What it prints, a line each. */
+export type ChildLine =
+  | { readonly ready: true }
+  /** It could not begin, or had to end. */
+  | { readonly failed: string; readonly words: string }
+  | { readonly closed: true }
+  | { readonly level: "info" | "warn" | "error"; readonly words: string; readonly fields: unknown };
+
+export async function runGateway(options: ChildOptions): Promise<void> {
+  const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes } = options;
+  endWithParent();
+  const hit = killSwitch(killAt);
+  const store = watchedStore(
+    await sqliteStore({ file, mode: "workers", ...(maxBytes !== undefined && { maxBytes }) }),
+    hit,
+  );
+  const platform = fakePlatform({
+    url: judge.url,
+    token: judge.token,
+    ...(outbound !== undefined && { outbound }),
+    ...(streaming && { draftEveryMs: 30 }),
+  });
+  const agent = watchedAgent(agentOf(options, hit), hit);
+  const settings: GatewaySettings = {
+    zone: "UTC",
+    profile: "main",
+    reset: { default: NO_RESET, byType: {}, byPlatform: {} },
+    scope: {},
+    privacy: {},
+    access: { everywhere: { allowAll: true }, platforms: {} },
+    busy,
+    mostWaiting: 1000,
+    turnMinutes: 5,
+    streaming,
+    personalities: {},
+    homes: [],
+    ...options.settings,
+  };
+  const gateway = await startGateway({
+    store,
+    runner: localRunner(),
+    clock: systemClock,
+    platforms: [watchedPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
+    settings: () => settings,
+    agent: () => agent,
+    log: printed(),
+  }).catch(ended);
+  gateway.ended.catch(ended);
+  // By force, under the gateway's feet.
+  process.once("SIGUSR2", () => void store.close().then(() => say({ closed: true } satisfies ChildLine)));
+  process.once("SIGTERM", () => {
+    void gateway
+      .stop()
+      .then(() => store.close())
+      .then(() => process.exit(0));
+  });
+}
+
+function ended(error: unknown): never {
+  const { code = "", message } = error as Error & { readonly code?: string };
+  say({ failed: code, words: message } satisfies ChildLine);
+  process.exit(1);
+}
+
+function agentOf({ agent, judge: { effects } }: ChildOptions, hit: Hit): Agent {
+  if (agent === "telling") return tellingAgent(effects);
+  return agent === undefined ? errandAgent({ effects, hit }) : script(agent.script);
+}
+
+function printed(): Log {
+  const tell = (level: "info" | "warn" | "error") => (fields: object, words: string) =>
+    say({ level, words, fields: readable(fields) } satisfies ChildLine);
+  return { debug: () => {}, info: tell("info"), warn: tell("warn"), error: tell("error") };
+}
+
+/** An error has no fields of its own that JSON would show. */
+function readable(fields: object): unknown {
+  return JSON.parse(
+    JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? (value.stack ?? "") : value)),
+  );
+}

@@ -1,0 +1,77 @@
+import type { Agent, AgentEvent } from "../../src/ports/agent.ts";
+import type { Platform } from "../../src/ports/platform.ts";
+import type { Store } from "../../src/ports/store.ts";
+
+/** Called at every point of the flow that has a name. */
+export type Hit = (point: string) => void;
+
+/**
+ * Kills this process, without any farewell, the n-th time that a point is reached: `finish:before`, `send:after:2`. A
+ * point is a method of the store, `send` or `edit` of the platform, with what came before or after it; or `agent:before`,
+ * `agent:during` (after the first words), `agent:after`, `tool:before`, `tool:acted`, `tool:after`.
+ */
+export function killSwitch(at: string | undefined): Hit {
+  const [name = "", moment = "", count = "1"] = at?.split(":") ?? [];
+  let left = Number(count);
+  return (point) => {
+    if (point !== `${name}:${moment}`) return;
+    left -= 1;
+    if (left === 0) process.kill(process.pid, "SIGKILL");
+  };
+}
+
+/** The same store, with a point before and after every one of its steps. */
+export function watchedStore(store: Store, hit: Hit): Store {
+  return watched(store, hit, (name) => name !== "onChange" && name !== "close");
+}
+
+/** The same platform, with points around what leaves; `ready` is called when it is connected. */
+export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void): Platform {
+  const calls = watched(platform, hit, (name) => name === "send" || name === "edit" || name === "lookUp");
+  return {
+    ...calls,
+    run: (receiver, signal) =>
+      platform.run(
+        {
+          ...receiver,
+          connected() {
+            receiver.connected();
+            ready();
+          },
+        },
+        signal,
+      ),
+  };
+}
+
+/** The same agent, with points in its stream. Those of tools are its own to hit. */
+export function watchedAgent(agent: Agent, hit: Hit): Agent {
+  return {
+    ...agent,
+    async *run(turn, signal): AsyncGenerator<AgentEvent> {
+      hit("agent:before");
+      let hasSpoken = false;
+      for await (const event of agent.run(turn, signal)) {
+        yield event;
+        if (event.type === "text" && !hasSpoken) hit("agent:during");
+        hasSpoken ||= event.type === "text";
+      }
+      hit("agent:after");
+    },
+  };
+}
+
+function watched<T extends object>(port: T, hit: Hit, isWatched: (name: string) => boolean): T {
+  const entries = Object.entries(port).map(([name, value]: [string, unknown]) => {
+    if (typeof value !== "function" || !isWatched(name)) return [name, value];
+    const call = value.bind(port) as (...given: unknown[]) => Promise<unknown>;
+    const around = async (...given: unknown[]): Promise<unknown> => {
+      hit(`${name}:before`);
+      const result = await call(...given);
+      hit(`${name}:after`);
+      return result;
+    };
+    return [name, around];
+  });
+  return Object.fromEntries(entries) as T;
+}

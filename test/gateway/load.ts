@@ -1,0 +1,276 @@
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Child } from "../support/child.ts";
+import { look } from "../support/database.ts";
+import { type Random, seeded } from "../support/random.ts";
+import { type Judge, startGatewayChild, startJudge } from "./drive.ts";
+import type { ChildLine, ChildOptions } from "./gateway-process.ts";
+import type { Chances, ChatPlace, Witnessed } from "./protocol.ts";
+import { marksIn, TOLD, type Verdict, verdictOn } from "./verdict.ts";
+
+export interface LoadPlan {
+  /** An empty folder. */
+  readonly folder: string;
+  readonly seed: number;
+  readonly kills: number;
+  readonly people: number;
+  readonly outbound: NonNullable<ChildOptions["outbound"]>;
+  readonly progress?: (text: string) => void;
+}
+
+export interface LoadReport extends Verdict {
+  readonly kills: number;
+  /** Kills after which a turn was left in the middle. */
+  readonly hitTurns: number;
+  /** Kills after which deliveries were left in the middle, */
+  readonly hitSends: number;
+  /** and how many in all. */
+  readonly leftSends: number;
+  /** Connections that the messenger has cut after it had taken a message. */
+  readonly cuts: number;
+  /** What it witnessed. */
+  readonly witnessed: readonly Witnessed[];
+  /** Processes that ended by themselves, and what was not judged because it took too long. */
+  readonly errors: readonly string[];
+}
+
+/** Where a process is made to fall; the others are killed from outside, at any instruction. */
+const POINTS = [
+  "accept:before",
+  "accept:after",
+  "agent:before",
+  "agent:during",
+  "agent:after",
+  "tool:before",
+  "tool:acted",
+  "finish:before",
+  "finish:after",
+  "beginDelivery:after",
+  "send:before",
+  "send:after",
+  "settle:before",
+  "settle:after",
+  "claim:after",
+  "append:after",
+];
+
+/** A process that has not met its point by then is killed anyway. */
+const LONGEST_LIFE_MS = 900;
+const START_MS = 15_000;
+const LAST_ANSWERS_MS = 90_000;
+
+/**
+ * Many people talk to a gateway that is killed and started again, over a messenger that makes difficulties. The seed fixes
+ * who says what, where the processes fall and what the messenger does; what meets what is the machine's.
+ */
+export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
+  const { folder, seed, kills, outbound } = plan;
+  const random = seeded(seed);
+  const file = join(folder, "postrider.db");
+  const judge = await startJudge({ idempotent: outbound === "idempotent", chances: chances(seed) });
+  const { url, token, effects } = judge;
+  const options: ChildOptions = { file, judge: { url, token, effects }, outbound, busy: "queue" };
+  const report = { kills: 0, hitTurns: 0, hitSends: 0, leftSends: 0, errors: [] as string[] };
+  const over = new AbortController();
+  let child: Child | undefined;
+  try {
+    const heard = hearing(over.signal);
+    const following = judge.follow(heard.take, over.signal);
+    const talks = people(plan.people).map((person, at) =>
+      talk(judge, person, heard, seeded(seed * 1000 + at), over.signal),
+    );
+    const talked = Promise.all([Promise.all(talks), following]).then(([texts]) => texts);
+    talked.catch(() => over.abort());
+    while (report.kills < kills && !over.signal.aborted) {
+      const killAt = random.next() < 0.6 ? `${random.pick(POINTS)}:${random.between(1, 12)}` : undefined;
+      child = startGatewayChild({ ...options, ...(killAt !== undefined && { killAt }) });
+      const fell = await fall(child, killAt === undefined ? random.between(0, 400) : LONGEST_LIFE_MS);
+      report.errors.push(...fell.errors);
+      report.kills += 1;
+      const { turns, sends } = leftIn(file);
+      if (turns > 0) report.hitTurns += 1;
+      if (sends > 0) report.hitSends += 1;
+      report.leftSends += sends;
+      plan.progress?.(`${report.kills} of ${kills} kills`);
+    }
+    over.abort();
+    await judge.chances();
+    const texts = await talked;
+    child = startGatewayChild(options);
+    await lastAnswers(judge, texts, report.errors);
+    report.errors.push(...complaintsOf(child));
+  } finally {
+    over.abort();
+    child?.process.kill("SIGKILL");
+    await child?.ended;
+    await judge.stop();
+  }
+  const cuts = judge.witnessed.filter((event) => event.kind === "fault" && event.fault === "cut").length;
+  return { ...report, ...verdictOn(judge.witnessed), cuts, witnessed: judge.witnessed };
+}
+
+interface Speaker {
+  readonly name: string;
+  readonly place: ChatPlace;
+}
+
+/** Most talk alone with the bot; every fifth in a group, and every tenth in a topic of one. */
+function people(count: number): Speaker[] {
+  return Array.from({ length: count }, (_, at): Speaker => {
+    const name = `p${at + 1}`;
+    if (at % 10 === 9) return { name, place: { chat: "group-topics", type: "group", thread: `${at % 3}` } };
+    if (at % 5 === 4) return { name, place: { chat: `group-${at % 2}`, type: "group" } };
+    return { name, place: { chat: `dm-${name}`, type: "dm" } };
+  });
+}
+
+/** One person until it is over. Resolves with the marks of what they have said. */
+async function talk(
+  judge: Judge,
+  { name, place }: Speaker,
+  heard: Hearing,
+  random: Random,
+  signal: AbortSignal,
+): Promise<Talked> {
+  const marks: string[] = [];
+  const say = async (): Promise<() => Promise<void>> => {
+    const mark = `[${name}-${marks.length + 1}]`;
+    marks.push(mark);
+    const chance = random.next();
+    const errand = chance < 0.15 ? ` errand ${name}-${marks.length}` : "";
+    const long = chance > 0.95 ? ` long ${random.between(1900, 4500)}` : "";
+    const text = `${mark} pause ${random.between(0, 30)}${errand}${long}`;
+    const { messageId } = await judge.say(place, name, text);
+    return () => heard.answer(place, mark, messageId);
+  };
+  while (!signal.aborted) {
+    const answered = await say();
+    // Some wait for the answer, some go on; nobody talks for ever without hearing anything.
+    if (random.next() < 0.3 && marks.length % 4 !== 0) continue;
+    await answered();
+    await wait(random.between(0, 300), undefined, { signal }).catch(() => {});
+  }
+  return { name, place, marks };
+}
+
+interface Talked extends Speaker {
+  readonly marks: readonly string[];
+}
+
+/** Everyone says one thing more; when that is answered, so is everything before it, or it never will be. */
+async function lastAnswers(judge: Judge, all: readonly Talked[], errors: string[]): Promise<void> {
+  const open = new Set<string>();
+  for (const { name, place, marks } of all) {
+    const mark = `[${name}-${marks.length + 1}]`;
+    open.add(mark);
+    await judge.say(place, name, mark);
+  }
+  let next = 0;
+  const isOver = (witnessed: readonly Witnessed[]): boolean => {
+    for (; next < witnessed.length; next += 1) {
+      const event = witnessed[next];
+      if (event?.kind === "sent") for (const mark of marksIn(event.text)) open.delete(mark);
+    }
+    return open.size === 0;
+  };
+  try {
+    await judge.until("the last answers", isOver, LAST_ANSWERS_MS);
+  } catch (error) {
+    errors.push(`${[...open].join(" ")}: ${(error as Error).message}`);
+  }
+}
+
+/** What everyone hears. */
+interface Hearing {
+  take(event: Witnessed): void;
+  /** Resolves when it is answered, or its person was told that it will not be; or when it is over. */
+  answer(place: ChatPlace, mark: string, messageId: string): Promise<void>;
+}
+
+function hearing(signal: AbortSignal): Hearing {
+  const answered = new Set<string>();
+  const waiting = new Map<string, () => void>();
+  const hear = (...names: readonly string[]): void => {
+    for (const name of names) {
+      answered.add(name);
+      waiting.get(name)?.();
+      waiting.delete(name);
+    }
+  };
+  signal.addEventListener("abort", () => hear(...waiting.keys()));
+  return {
+    take(event) {
+      if (event.kind !== "sent") return;
+      hear(...marksIn(event.text));
+      if (!TOLD.test(event.text)) return;
+      // Alone with the bot, whatever waits there; in a group it says which text it is about.
+      if (event.replyTo !== undefined) hear(`${event.chat}/${event.replyTo}`);
+      else hear(...[...waiting.keys()].filter((name) => name.startsWith(`${event.chat}/`)));
+    },
+    answer: ({ chat }, mark, messageId) =>
+      new Promise((resolve) => {
+        const told = `${chat}/${messageId}`;
+        if (signal.aborted || answered.has(mark) || answered.has(told)) return resolve();
+        for (const name of [mark, told]) waiting.set(name, resolve);
+      }),
+  };
+}
+
+/** Waits until the process has met its point, or its time is up; and for the end of it. */
+async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: readonly string[] }> {
+  const ready = child
+    .heard<{ ready?: true }>((line) => line.ready === true)
+    .then(
+      () => true,
+      () => false,
+    );
+  const isLate = new AbortController();
+  const late = wait(START_MS, "late" as const, { signal: isLate.signal }).catch(() => "late" as const);
+  const began = await Promise.race([ready, late]);
+  isLate.abort();
+  const life = new AbortController();
+  await Promise.race([child.ended, wait(lifeMs, undefined, { signal: life.signal }).catch(() => {})]);
+  life.abort();
+  child.process.kill("SIGKILL");
+  const { code, signal } = await child.ended;
+  const errors = complaintsOf(child);
+  if (began === "late") errors.push(`a process was not ready within ${START_MS} ms`);
+  if (signal !== "SIGKILL") errors.push(`a process ended by itself with ${code}`);
+  return { errors };
+}
+
+/** What it calls an error, but for the messenger's own difficulties. */
+function complaintsOf(child: Child): string[] {
+  const lines = child.lines as readonly ChildLine[];
+  return lines.flatMap((line) =>
+    "level" in line && line.level === "error" && line.words !== "not connected"
+      ? [`${line.words}: ${JSON.stringify(line.fields)}`]
+      : [],
+  );
+}
+
+/** What a process that was killed has left in the middle. Counts only: the verdict is the judge's. */
+function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+  try {
+    return look(file, (db) => {
+      const count = (sql: string): number => Number(db.prepare(sql).pluck().get());
+      return {
+        turns: count("select count(*) from turns where state = 'running'"),
+        sends: count("select count(*) from deliveries where state = 'sending'"),
+      };
+    });
+  } catch {
+    return { turns: 0, sends: 0 }; // killed before there was a file
+  }
+}
+
+/** Seldom enough that people are answered, often enough that each happens. */
+function chances(seed: number): Chances {
+  return {
+    seed,
+    send: { delay: 0.1, fail: 0.02, wait: 0.03, drop: 0.01, cut: 0.02 },
+    updates: { delay: 0.05, fail: 0.01, drop: 0.005 },
+    duplicate: 0.05,
+    late: 0.05,
+  };
+}

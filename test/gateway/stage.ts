@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import type { Child } from "../support/child.ts";
+import { temporaryFolder } from "../support/folder.ts";
+import { type Judge, type ShownMessage, shownIn, startGatewayChild } from "./drive.ts";
+import type { ChildLine, ChildOptions } from "./gateway-process.ts";
+import type { ChatPlace, FileJson, MessengerOptions, Witnessed } from "./protocol.ts";
+import { type Given, givenIn } from "./telling-agent.ts";
+
+/** A messenger of its own, a home, and gateways on it, each a process. */
+export interface Stage {
+  readonly judge: Judge;
+  readonly file: string;
+  /** Starts a gateway and waits until it receives. */
+  start(more?: Partial<ChildOptions>): Promise<Child>;
+  /** Says something and gives the bot's next message in the same place. Only where nobody else is being answered. */
+  ask(place: ChatPlace, person: string, words: string, files?: readonly FileJson[]): Promise<ShownMessage>;
+  /** The first message of the bot, there already or still to come, that fits. */
+  sees(what: string, fits: (message: ShownMessage) => boolean): Promise<ShownMessage>;
+  /** Everything that the agent was given, in order. */
+  given(): readonly Given[];
+  /** What the gateways have complained about. */
+  complaints(level?: "warn" | "error"): readonly string[];
+  end(): Promise<void>;
+}
+
+/** The options that every gateway of this stage has. */
+export async function openStage(
+  judges: Judge,
+  options: Partial<ChildOptions> = {},
+  messenger: MessengerOptions = {},
+): Promise<Stage> {
+  const folder = temporaryFolder();
+  const judge = await judges.another({ idempotent: true, ...messenger });
+  const file = join(folder.path, "postrider.db");
+  const children: Child[] = [];
+
+  const sees = (what: string, fits: (message: ShownMessage) => boolean): Promise<ShownMessage> =>
+    judge.until(what, (all) => shownIn(all).find(fits));
+
+  return {
+    judge,
+    file,
+    sees,
+    async start(more = {}) {
+      const { url, token, effects } = judge;
+      const own: ChildOptions = {
+        file,
+        judge: { url, token, effects },
+        outbound: "idempotent",
+        ...options,
+        ...more,
+      };
+      const child = startGatewayChild(own);
+      children.push(child);
+      await child.heard<ChildLine>((line) => "ready" in line);
+      return child;
+    },
+    async ask(place, person, words, files) {
+      const { messageId } = await judge.say(place, person, words, files);
+      const at = await judge.until(
+        "what was said",
+        (all) =>
+          all.find(
+            (event) => event.kind === "said" && event.chat === place.chat && event.messageId === messageId,
+          )?.seq,
+      );
+      return sees(
+        `an answer to ${words.slice(0, 60)}`,
+        (message) => message.chat === place.chat && message.thread === place.thread && message.seq > at,
+      );
+    },
+    given: () => givenTo(judge.witnessed),
+    complaints: (level = "error") =>
+      children
+        .flatMap(({ lines }) => lines as readonly ChildLine[])
+        .flatMap((line) => ("level" in line && line.level === level ? [JSON.stringify(line)] : [])),
+    async end() {
+      for (const child of children) child.process.kill("SIGKILL");
+      await Promise.all(children.map(({ ended }) => ended));
+      folder.remove();
+    },
+  };
+}
+
+export function givenTo(witnessed: readonly Witnessed[]): readonly Given[] {
+  return witnessed.flatMap((event) => (event.kind === "effect" ? (givenIn(event.name) ?? []) : []));
+}

@@ -1,0 +1,63 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type Message, textOf } from "../../src/core/message.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { ErrandOptions } from "./errand-agent.ts";
+
+/** What the agent was given once, as the judge hears of it. */
+export interface Given {
+  readonly session: string;
+  /** Everything that it could read. */
+  readonly history: readonly string[];
+  readonly prompt: string;
+  readonly note: string;
+  /** Whether it was asked for a title, not for an answer. */
+  readonly isForTitle: boolean;
+}
+
+/**
+ * An agent that hides nothing: it tells the judge all that it is given, and its answers and titles repeat the marks in it.
+ * `pause 20` takes so many milliseconds over each of three pieces.
+ */
+export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
+  return {
+    name: "telling",
+    titles: true,
+    async *run({ session, history, prompt = "", note = "" }, signal) {
+      const last = textOf(history.at(-1) ?? { parts: [] });
+      const isForTitle = last.startsWith("Write a title");
+      const texts = history.map(textOf);
+      await tell(effects, { session, history: texts, prompt, note, isForTitle });
+      if (isForTitle) {
+        yield { type: "text", text: `About ${marksIn(texts.join(" ")).slice(0, 2).join(" ")}` };
+        return;
+      }
+      const words = unanswered(history).map(textOf).join("\n");
+      const pauseMs = Number(/\bpause (\d+)/.exec(words)?.[1] ?? 0);
+      for (const piece of [`answer to ${marksIn(words).join(" ")}`, ", of", " course"]) {
+        if (signal.aborted) return;
+        yield { type: "text", text: piece };
+        if (pauseMs > 0) await wait(pauseMs, undefined, { signal }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** `zannx3`: the third text of ann. A word by itself, which no Markdown changes. */
+export function marksIn(text: string): string[] {
+  return text.match(/\bz[a-z]+x\d+\b/g) ?? [];
+}
+
+export function givenIn(name: string): Given | undefined {
+  return name.startsWith("{") ? (JSON.parse(name) as Given) : undefined;
+}
+
+function unanswered(history: readonly Message[]): readonly Message[] {
+  const last = history.findLastIndex((message) => message.role === "assistant");
+  return history.slice(last + 1).filter((message) => message.role === "user");
+}
+
+async function tell({ url, headers }: ErrandOptions["effects"], given: Given): Promise<void> {
+  const body = JSON.stringify({ name: JSON.stringify(given) });
+  const response = await fetch(url, { method: "POST", headers, body });
+  await response.text();
+}

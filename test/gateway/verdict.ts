@@ -1,0 +1,118 @@
+import { isMarkedAsRepeated } from "../../src/core/repetition.ts";
+import { type ShownMessage, shownIn } from "./drive.ts";
+import type { Witnessed } from "./protocol.ts";
+
+/** What the judge has seen go wrong, a sentence each; and what it has counted. */
+export interface Verdict {
+  /** Somebody has said something and was neither answered nor told why not. */
+  readonly lost: readonly string[];
+  /** Somebody could read what was meant for somebody else. */
+  readonly crossed: readonly string[];
+  /** An answer stands in a chat twice, and nothing says so. */
+  readonly repeated: readonly string[];
+  /** An answer stands in a chat twice, and the second says so. */
+  readonly repeatedWithMark: readonly string[];
+  /** Something outside was done twice. */
+  readonly doneTwice: readonly string[];
+  /** Texts that people said. */
+  readonly said: number;
+  readonly answered: number;
+  /** Texts whose turn fell too often, or in the middle of an errand: their people were told, and asked. */
+  readonly told: readonly string[];
+  /** Two processes were connected as one bot at once. */
+  readonly conflicts: number;
+  readonly errands: number;
+}
+
+/** How the gateway says that it has not tried again, or does not dare to. */
+export const TOLD: RegExp = /so it was not tried again|So nothing was done again/;
+
+/** The messenger may bring a text later than one that was said after it, but no later than this. */
+const LATEST_MS = 200;
+
+type Said = Extract<Witnessed, { kind: "said" }>;
+
+/**
+ * Judges by what stood in the chats alone. Every text holds a mark of its own, `[p7-3]`: the third text of p7. Answers
+ * repeat the marks of what they answer. Answers come in the order of the texts.
+ */
+export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
+  const said = witnessed.filter((event): event is Said => event.kind === "said");
+  const byMark = new Map(said.flatMap((text) => marksIn(text.text).map((mark) => [mark, text] as const)));
+  const shown = shownIn(witnessed);
+  const findings = { lost: [], crossed: [], repeated: [], repeatedWithMark: [] } as Record<string, string[]>;
+  const answers = new Map<string, ShownMessage[]>();
+
+  for (const message of shown) {
+    const marks = new Set(message.texts.flatMap(marksIn));
+    const people = new Set<string>();
+    for (const mark of marks) {
+      const text = byMark.get(mark);
+      people.add(text?.person ?? "nobody");
+      if (text === undefined || text.chat !== message.chat || text.thread !== message.thread)
+        findings.crossed?.push(`${mark} stands in ${where(message)}: ${message.text.slice(0, 80)}`);
+    }
+    if (people.size > 1) findings.crossed?.push(`one message answers ${[...people].join(" and ")}`);
+    for (const mark of new Set(marksIn(message.text)))
+      answers.set(mark, [...(answers.get(mark) ?? []), message]);
+  }
+
+  /** When the first text was answered that this person has said surely later: a notice after that is of another text. */
+  function firstAnswerAfter({ person, at }: Said): number {
+    const later = said.filter((text) => text.person === person && text.at > at + LATEST_MS);
+    const seqs = later
+      .flatMap(({ text }) => marksIn(text))
+      .flatMap((mark) => answers.get(mark)?.[0]?.seq ?? []);
+    return Math.min(Number.POSITIVE_INFINITY, ...seqs);
+  }
+
+  const told: string[] = [];
+  const notices = Map.groupBy(
+    shown.filter(({ text }) => TOLD.test(text)),
+    (notice) => personOf(notice, said),
+  );
+  for (const [mark, text] of byMark) {
+    if (answers.has(mark)) continue;
+    const own = notices.get(text.person) ?? [];
+    if (own.some((notice) => notice.seq > text.seq && notice.seq < firstAnswerAfter(text))) told.push(mark);
+    else findings.lost?.push(`${mark} of ${text.person} was never answered`);
+  }
+  for (const [mark, [first, ...more]] of answers)
+    for (const again of more) {
+      const kind = isMarkedAsRepeated(again.text) ? "repeatedWithMark" : "repeated";
+      const line = `the answer to ${mark} stands in ${where(again)} as ${first?.messageId} and ${again.messageId}`;
+      findings[kind]?.push(line);
+    }
+
+  const errands = witnessed.flatMap((event) => (event.kind === "effect" ? [event.name] : []));
+  const counts = Map.groupBy(errands, (name) => name);
+  return {
+    lost: findings.lost ?? [],
+    crossed: findings.crossed ?? [],
+    repeated: findings.repeated ?? [],
+    repeatedWithMark: findings.repeatedWithMark ?? [],
+    doneTwice: [...counts].flatMap(([name, all]) =>
+      all.length > 1 ? [`${name} ran ${all.length} times`] : [],
+    ),
+    said: byMark.size,
+    answered: [...byMark.keys()].filter((mark) => answers.has(mark)).length,
+    told,
+    conflicts: witnessed.filter(({ kind }) => kind === "conflict").length,
+    errands: errands.length,
+  };
+}
+
+/** Whose text a notice is about: in a group it says which text it answers. */
+function personOf({ chat, replyTo }: ShownMessage, said: readonly Said[]): string | undefined {
+  const there = said.filter((text) => text.chat === chat);
+  const answered = replyTo === undefined ? undefined : there.find(({ messageId }) => messageId === replyTo);
+  return (answered ?? there.find(({ type }) => type === "dm"))?.person;
+}
+
+export function marksIn(text: string): string[] {
+  return text.match(/\[[^\]\s]+\]/g) ?? [];
+}
+
+function where({ chat, thread }: Pick<ShownMessage, "chat" | "thread">): string {
+  return thread === undefined ? chat : `${chat}, thread ${thread}`;
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { askToBeLetIn, useLinkCode } from "../src/gateway/pairing.ts";
+import { OWNER, type Source, systemClock } from "../src/index.ts";
+import { NOW, type TestHome, testHome } from "./support/command.ts";
+
+const MINUTE = 60_000;
+const eve: Source = {
+  platform: "telegram",
+  chatType: "dm",
+  chatId: "77",
+  userId: "77",
+  userName: "Eve\u001b[31m",
+};
+const clock = { ...systemClock, now: () => NOW };
+
+function strangersCode(home: TestHome, source: Source = eve): Promise<string> {
+  return home.fill(async ({ store }) => {
+    const asked = await askToBeLetIn({ store, clock, source });
+    if (asked.state !== "asked") throw new Error(`there is no code: ${asked.state}`);
+    return asked.code;
+  });
+}
+
+const accountOf = (home: TestHome, userId: string, platform = "telegram") =>
+  home.fill(({ store }) => store.account({ platform, userId }));
+
+describe("postrider pair", () => {
+  it("lists who asks, without their codes, and who was let in", async () => {
+    const home = testHome();
+    expect(await home.run(["pair", "list"])).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("Nobody asks to be let in."),
+    });
+    const code = await strangersCode(home);
+    const { out } = await home.run(["pair", "list"], { now: NOW + 5 * MINUTE });
+    expect(out).toMatch(/Eve␛\[31m \(77 on telegram\) +5m ago +55m/);
+    expect(out).not.toContain(code);
+    await home.run(["pair", "approve", code]);
+    const after = await home.run(["pair", "list"]);
+    expect(after.out).toMatch(/p_\w+ +member +Eve␛\[31m \(77 on telegram\) +just now/);
+    expect(after.err).toContain("Nobody asks");
+  });
+
+  it("lets in whoever has the code, however it is typed, and leaves a word for them", async () => {
+    const home = testHome();
+    const code = await strangersCode(home);
+    const typed = code.toLowerCase().split("-");
+    const { code: exit, out } = await home.run(["pair", "approve", ...typed]);
+    expect({ exit, out }).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^Eve␛\[31m \(77 on telegram\) is let in, as p_\w+\.\n$/),
+    });
+    expect(await accountOf(home, "77")).toMatchObject({ role: "member" });
+    const waiting = await home.fill(({ store }) => store.deliveries({ dueAt: NOW, limit: 10 }));
+    expect(waiting.map(({ target }) => target.chatId)).toEqual(["77"]);
+    expect((await home.run(["pair", "approve", code])).code).toBe(3);
+  });
+
+  it("tells wrong codes, things that are none, and being locked out apart", async () => {
+    const home = testHome();
+    const code = await strangersCode(home);
+    expect(await home.run(["pair", "approve", "ABC"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("eight letters and digits"),
+    });
+    for (let time = 1; time <= 5; time += 1)
+      expect((await home.run(["pair", "approve", "ZZZZ-9999"])).code).toBe(3);
+    expect(await home.run(["pair", "approve", code])).toMatchObject({
+      code: 5,
+      err: expect.stringContaining("Try again in 1h."),
+    });
+    expect((await home.run(["pair", "approve", code], { now: NOW + 60 * MINUTE })).code).toBe(3);
+  });
+
+  it("takes it back, by person or by account", async () => {
+    const home = testHome();
+    const approved = async (): Promise<string> => {
+      const { person } = await home.json<{ person: string }>(["pair", "approve", await strangersCode(home)]);
+      return person;
+    };
+    const person = await approved();
+    expect((await home.run(["pair", "revoke", person])).out).toBe(`${person} may not speak any more.\n`);
+    expect((await accountOf(home, "77"))?.role).toBeUndefined();
+    expect(await approved()).toBe(person);
+    expect((await home.run(["pair", "revoke", "telegram", "77"])).code).toBe(0);
+    expect((await accountOf(home, "77"))?.role).toBeUndefined();
+    expect(await home.run(["pair", "revoke", "telegram", "77"])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("not let in by pairing"),
+    });
+    expect((await home.run(["pair", "revoke", "telegram", "78"])).code).toBe(3);
+  });
+
+  it("cannot take the owner's", async () => {
+    const home = testHome();
+    expect((await home.run(["pair", "revoke", "owner"])).code).toBeGreaterThan(0);
+    const { code } = await home.json<{ code: string }>(["pair", "link", "telegram"]);
+    await home.fill(({ store }) => useLinkCode({ store, clock, source: eve, code }));
+    expect(await home.run(["pair", "revoke", "telegram", "77"])).toMatchObject({
+      code: 5,
+      err: expect.stringContaining("cannot be taken"),
+    });
+  });
+
+  it("gives a code that makes an account elsewhere one's own, or somebody else's", async () => {
+    const home = testHome();
+    const { out, err } = await home.run(["pair", "link", "telegram"]);
+    expect(out).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}\n$/);
+    expect(err).toContain(`/pair ${out.trim()}`);
+    await home.fill(({ store }) => useLinkCode({ store, clock, source: eve, code: out }));
+    expect(await accountOf(home, "77")).toMatchObject({ person: OWNER, role: "owner" });
+    const bob = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
+    const { person } = await home.json<{ person: string }>([
+      "pair",
+      "approve",
+      await strangersCode(home, bob),
+    ]);
+    const second = await home.json<{ code: string }>(["pair", "link", "signal", "--person", "telegram:7"]);
+    const onSignal = { platform: "signal", chatType: "dm", chatId: "+1", userId: "+1" };
+    await home.fill(({ store }) => useLinkCode({ store, clock, source: onSignal, code: second.code }));
+    expect(await accountOf(home, "+1", "signal")).toMatchObject({ person, role: "member" });
+  });
+
+  it("refuses a platform that is none, and a person whom nobody knows", async () => {
+    const home = testHome();
+    expect((await home.run(["pair", "link", "Tele gram"])).err).toContain("lower-case name");
+    expect((await home.run(["pair", "link", "signal", "--person", "p_nobody"])).code).toBe(3);
+    expect(await home.run(["pair"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("list, approve, revoke, link"),
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import type { Part } from "../../src/core/message.ts";
+import type { Agent, AgentTurn } from "../../src/ports/agent.ts";
+
+/** An agent that tells which parts it was given, with the bytes it could read: what reached it can be seen in the chat. */
+export const describingAgent: Agent = {
+  name: "describing",
+  async *run(turn) {
+    const parts = turn.history.findLast((message) => message.role === "user")?.parts ?? [];
+    const lines: string[] = [];
+    for (const part of parts) lines.push(await described(part, turn));
+    yield { type: "text", text: lines.join("\n") };
+  },
+};
+
+async function described(part: Part, turn: AgentTurn): Promise<string> {
+  if (part.type === "text") return `text ${part.text}`;
+  const bytes = part.blob === undefined ? undefined : await turn.blob(part.blob);
+  const name = "name" in part && part.name !== undefined ? ` called ${part.name}` : "";
+  return `${part.type} ${part.mimeType}${name} ${bytes === undefined ? "nothing" : digest(bytes)}`;
+}
+
+/** Short enough to be read in a chat. */
+export function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,101 @@
+import { echo } from "../../src/agents/echo.ts";
+import { script } from "../../src/agents/script.ts";
+import { PostriderError } from "../../src/core/errors.ts";
+import { startGateway } from "../../src/gateway/gateway.ts";
+import type { GatewaySettings } from "../../src/gateway/settings.ts";
+import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
+import { telegram } from "../../src/platforms/telegram/platform.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Log } from "../../src/ports/log.ts";
+import { endWithParent, say } from "../support/child.ts";
+import { describingAgent } from "./describing-agent.ts";
+
+export interface TelegramChildOptions {
+  /** The database. */
+  readonly file: string;
+  readonly token: string;
+  readonly apiRoot: string;
+  /** A script's answers; `echo` repeats, `describing` tells which parts it was given. */
+  readonly agent?: "echo" | "describing" | { readonly answers: readonly unknown[] };
+  readonly settings?: Partial<GatewaySettings>;
+}
+
+/** What it prints, a line each. */
+export type TelegramChildLine =
+  | { readonly ready: true }
+  /** It could not start, or has ended by itself. */
+  | { readonly failed: { readonly code: string; readonly message: string } }
+  | {
+      readonly level: "debug" | "info" | "warn" | "error";
+      readonly words: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    };
+
+export async function runTelegramGateway(options: TelegramChildOptions): Promise<void> {
+  const { file, token, apiRoot } = options;
+  endWithParent();
+  const agent = agentOf(options.agent ?? "echo");
+  const log = printed();
+  const settings: GatewaySettings = {
+    zone: "UTC",
+    profile: "main",
+    reset: { default: NO_RESET, byType: {}, byPlatform: {} },
+    scope: {},
+    privacy: {},
+    access: { everywhere: { allowAll: true }, platforms: {} },
+    busy: "queue",
+    mostWaiting: 1000,
+    turnMinutes: 5,
+    streaming: true,
+    personalities: {},
+    homes: [],
+    ...options.settings,
+  };
+  const store = await sqliteStore({ file, mode: "workers" });
+  const tell = (error: unknown): void => {
+    const { message } = error as Error;
+    const code = error instanceof PostriderError ? error.code : "internal";
+    say({ failed: { code, message } } satisfies TelegramChildLine);
+    process.exit(1);
+  };
+  try {
+    const gateway = await startGateway({
+      store,
+      runner: localRunner(),
+      clock: systemClock,
+      platforms: [telegram({ token, apiRoot, log })],
+      settings: () => settings,
+      agent: () => agent,
+      log,
+    });
+    gateway.ended.catch(tell);
+    process.once("SIGTERM", () => {
+      void gateway
+        .stop()
+        .then(() => store.close())
+        .then(() => process.exit(0));
+    });
+  } catch (error) {
+    tell(error);
+  }
+}
+
+function agentOf(named: NonNullable<TelegramChildOptions["agent"]>): Agent {
+  if (named === "echo") return echo;
+  return named === "describing" ? describingAgent : script(named);
+}
+
+function printed(): Log {
+  const tell = (level: "debug" | "info" | "warn" | "error") => (fields: object, words: string) => {
+    say({ level, words, fields: readable(fields) } satisfies TelegramChildLine);
+    if (words === "connected") say({ ready: true } satisfies TelegramChildLine);
+  };
+  return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };
+}
+
+/** An error has no fields of its own that JSON would show. */
+function readable(fields: object): Record<string, unknown> {
+  return JSON.parse(
+    JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? (value.stack ?? "") : value)),
+  ) as Record<string, unknown>;
+}
