@@ -106,11 +106,32 @@ export async function filled(store: Store, messages: number): Promise<string> {
   return session.id;
 }
 
+/** What stands in the rows of a turn. */
+export interface Rows {
+  readonly platform: string;
+  sourceOf(conversation: number): { readonly chatId: string };
+  /** What is stored with a person's message besides the words. */
+  originOf?(conversation: number, messageId: string): object;
+  answerTo(index: number): string;
+  /** Whether the answer leaves as a delivery, which a third commit settles. */
+  readonly delivers: boolean;
+}
+
+const LOCAL_ROWS: Rows = {
+  platform: "local",
+  sourceOf: chat,
+  answerTo: (index) => text(index + 1),
+  delivers: false,
+};
+
 /**
  * The floor: the same rows, indexes and pragmas in a bare loop of prepared statements, two commits a turn, the
  * words indexed in the same chunks and as late. It routes nothing, checks nothing and knows its numbers beforehand.
  */
-export function bare(file: string): {
+export function bare(
+  file: string,
+  rows: Rows = LOCAL_ROWS,
+): {
   turn(conversation: number, index: number): void;
   /** The words of what was said since, in the same chunks as the store's, when nothing is timed. */
   index(): void;
@@ -137,7 +158,7 @@ export function bare(file: string): {
     "insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at) values (?, ?, 'r', ?, 1, 'running', ?, null, ?)",
   );
   const insertMessage = db.prepare(
-    "insert into messages (id, at, role, text, parts, meta) values (?, ?, ?, ?, null, null)",
+    "insert into messages (id, at, role, text, parts, meta) values (?, ?, ?, ?, null, ?)",
   );
   const claim = db.prepare(
     "update sessions set next_seq = next_seq + 1, last_at = ?, human_count = human_count + 1, lease_holder = 'r', fence = fence + 1, origin = ?, ended_at = null where n = ? returning next_seq, fence",
@@ -148,6 +169,12 @@ export function bare(file: string): {
   const touch = db.prepare("update conversations set active_at = max(active_at, ?) where n = ?");
   const doneInbox = db.prepare("update inbox set state = 2 where turn = ? and state = 1");
   const endTurn = db.prepare("update turns set state = 'done', ended_at = ? where n = ?");
+  const deliver = db.prepare(
+    "insert into deliveries (platform, session, turn, target, parts, state, attempts, next_at, runner, created_at) values (?, ?, ?, ?, ?, 'sending', 1, ?, 'r', ?)",
+  );
+  const settle = db.prepare(
+    "update deliveries set state = 'sent', platform_message_id = ?, settled_at = ? where n = ?",
+  );
   const words = db.prepare("insert into words (rowid, terms) values (?, ?)");
   const indexed = db.prepare("update sessions set indexed_seq = next_seq - 1 where n = ?");
   const scan = db.prepare(
@@ -155,8 +182,15 @@ export function bare(file: string): {
   );
   const textOf = db.prepare("select text from messages where id = ?").pluck();
   let waiting: [id: number, session: number][] = [];
-  const say = (session: number, seq: number, now: number, role: number, said: string): void => {
-    insertMessage.run(session * 16_777_216 + seq, now, role, said);
+  const say = (
+    [session, seq]: readonly [number, number],
+    now: number,
+    role: number,
+    said: string,
+    origin: object | undefined,
+  ): void => {
+    const meta = origin === undefined ? null : JSON.stringify({ origin });
+    insertMessage.run(session * 16_777_216 + seq, now, role, said, meta);
     waiting.push([session * 16_777_216 + seq, session]);
   };
   const index = (): void => {
@@ -174,22 +208,41 @@ export function bare(file: string): {
     turn(conversation, i) {
       // Sessions and conversations were opened in order, so both have the same number.
       const n = conversation + 1;
-      const source = JSON.stringify(chat(conversation));
+      const { chatId } = rows.sourceOf(conversation);
+      const source = JSON.stringify(rows.sourceOf(conversation));
+      const messageId = randomUUID();
       const now = Date.now();
       begin.run();
       const { next_seq, fence } = claim.get(now, source, n) as { next_seq: number; fence: number };
       const turn = insertTurn.run(n, n, fence, source, now).lastInsertRowid;
-      say(n, next_seq - 1, now, 0, text(i));
-      insertInbox.run("local", String(conversation), randomUUID(), n, now, source, turn, next_seq - 1);
+      say([n, next_seq - 1], now, 0, text(i), rows.originOf?.(conversation, messageId));
+      insertInbox.run(rows.platform, chatId, messageId, n, now, source, turn, next_seq - 1);
       touch.run(now, n);
       commit.run();
       begin.run();
       const end = release.get(now, n) as { next_seq: number };
-      say(n, end.next_seq - 1, now, 1, text(i + 1));
+      const answer = rows.answerTo(i);
+      say([n, end.next_seq - 1], now, 1, answer, undefined);
       doneInbox.run(turn);
       endTurn.run(now, turn);
       touch.run(now, n);
+      const delivery = rows.delivers
+        ? deliver.run(
+            rows.platform,
+            n,
+            turn,
+            source,
+            JSON.stringify([{ type: "text", text: answer }]),
+            now,
+            now,
+          ).lastInsertRowid
+        : undefined;
       commit.run();
+      if (delivery !== undefined) {
+        begin.run();
+        settle.run(messageId, now, delivery);
+        commit.run();
+      }
       if (waiting.length >= 8192) index();
     },
     index,

@@ -181,6 +181,18 @@ describe("postrider connect telegram", () => {
     });
   });
 
+  it("links also an account that the configuration lets in", async () => {
+    const scene = await gatewayScene();
+    const program = scene.start(["connect", "telegram", "--wait", "20"]);
+    const [, code] = await program.noted(LINK);
+    await scene.fake.say(scene.chat, ADA, `/start ${code}`);
+    expect(await program.ended).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("Linked: Ada (7) is you."),
+    });
+    expect(await ownerAccounts(scene)).toEqual([String(ADA)]);
+  });
+
   it("says what to do later when nobody uses the code in time", async () => {
     const { run } = await gatewayScene();
     const { code, err } = await run(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);

@@ -6,6 +6,7 @@ import { localRunner, sqliteStore } from "../src/index.ts";
 import { cli } from "./support/cli.ts";
 import { testHome } from "./support/command.ts";
 import { type GatewayProgram, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
+import { startPostrider } from "./support/terminal.ts";
 
 async function stopped(program: GatewayProgram) {
   program.signal("SIGTERM");
@@ -53,7 +54,7 @@ describe("postrider gateway run", () => {
     const { gateway, ask, run } = await gatewayScene();
     const program = await gateway();
     const second = await run(["gateway", "run"]);
-    expect(second).toMatchObject({ code: 5, out: "" });
+    expect(second).toMatchObject({ code: 3, out: "" });
     expect(second.err).toMatch(
       new RegExp(
         `A gateway runs already, process ${program.pid} on \\S+, and holds platform:telegram:4242\\.`,
@@ -96,6 +97,25 @@ describe("postrider gateway run", () => {
     await program.logged(({ signal }) => signal === "SIGINT");
     program.signal("SIGINT");
     expect(await program.ended).toMatchObject({ code: 130 });
+  });
+
+  it("is for people in a terminal, until Ctrl-C", async () => {
+    const { fake, home, ask } = await gatewayScene();
+    const terminal = startPostrider(["gateway", "run"], {
+      columns: 140,
+      environment: {
+        POSTRIDER_HOME: home,
+        TELEGRAM_API_ROOT: fake.url,
+        TELEGRAM_BOT_TOKEN: TOKEN,
+        TELEGRAM_ALLOWED_USERS: "7",
+      },
+    });
+    await terminal.waitFor("The gateway runs: telegram, answered by echo. Ctrl-C ends it.");
+    await terminal.waitFor(/INFO: connected \{"platform":"telegram"/);
+    expect(await ask("hello")).toBe("You said: hello");
+    terminal.press("ctrl-c");
+    expect(await terminal.ended).toEqual({ code: 0, signal: 0 });
+    expect(terminal.written()).not.toContain(SECRET);
   });
 
   it("says how to set up a messenger where there is none", async () => {

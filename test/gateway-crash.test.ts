@@ -266,6 +266,26 @@ describe.concurrent("a gateway whose messenger makes difficulties", () => {
     expect(await texts(bob.chat)).toEqual(["answer to [q2], in a few words"]);
   });
 
+  it("sends once when even looking up what was sent fails at first", async (test) => {
+    const { judge, run, settle, texts } = await stage(test, "can_be_looked_up");
+    await judge.plan({ on: "send", fault: { kind: "drop" } });
+    await judge.plan({ on: "sent", fault: { kind: "fail" } });
+    await judge.say(ann, "ann", "[q1]");
+    run();
+    await judge.until("the answer", (all) => isShown(all, "[q1]"));
+    await settle();
+    expect(await texts()).toEqual([ANSWER]);
+  });
+
+  it("sends the messages of one answer in order, however long it takes to hear that they are stored", async (test) => {
+    const { judge, run, settle, texts } = await stage(test, "idempotent", { slowAt: "finish:after:700" });
+    await judge.say(ann, "ann", "[q1] long 5000");
+    run();
+    await settle();
+    const whole = ANSWER.padEnd(5000, "x");
+    expect((await texts()).join("").replace(/\s/g, "")).toBe(whole.replace(/\s/g, ""));
+  });
+
   it("receives again when the messenger was gone for a while", async (test) => {
     const { judge, run, settle, texts } = await stage(test, "unknowable");
     const child = run();
@@ -278,23 +298,31 @@ describe.concurrent("a gateway whose messenger makes difficulties", () => {
   });
 });
 
-describe.concurrent.each(EVERY)("a gateway that shows drafts, where sending is %s,", (outbound) => {
-  const slow = "[q1] pause 1300";
+/** Long enough for a draft to be shown. */
+const slow = "[q1] pause 1300";
 
-  it("replaces the draft with the whole answer", async (test) => {
-    const { judge, run, settle, shown } = await stage(test, outbound, { streaming: true });
-    await judge.say(ann, "ann", slow);
-    run();
-    await settle();
-    const [answer, ...more] = await shown();
-    expect(more).toEqual([]);
-    expect(answer?.text).toBe(ANSWER);
-    expect(answer?.texts.length).toBeGreaterThan(1);
-  });
+describe.concurrent.each(["idempotent", "unknowable"] as const)(
+  "a gateway that shows drafts, where sending is %s,",
+  (outbound) => {
+    it("replaces the draft with the whole answer", async (test) => {
+      const { judge, run, settle, shown } = await stage(test, outbound, { streaming: true });
+      await judge.say(ann, "ann", slow);
+      run();
+      await settle();
+      const [answer, ...more] = await shown();
+      expect(more).toEqual([]);
+      expect(answer?.text).toBe(ANSWER);
+      expect(answer?.texts.length).toBeGreaterThan(1);
+    });
 
-  it.for(["noteDraft:after", "finish:before", "finish:after", "edit:before", "edit:after", "settle:before"])(
-    "and falls at %s never shows it twice",
-    async (killAt, test) => {
+    it.for([
+      "noteDraft:after",
+      "finish:before",
+      "finish:after",
+      "edit:before",
+      "edit:after",
+      "settle:before",
+    ])("and falls at %s never shows it twice", async (killAt, test) => {
       const { judge, fall, run, settle, shown } = await stage(test, outbound, { streaming: true });
       await judge.say(ann, "ann", slow);
       await fall(killAt);
@@ -302,9 +330,11 @@ describe.concurrent.each(EVERY)("a gateway that shows drafts, where sending is %
       await settle();
       const texts = (await shown()).map(({ text }) => text);
       expect(texts).toEqual([ANSWER]);
-    },
-  );
+    });
+  },
+);
 
+describe.concurrent.each(EVERY)("a gateway that shows drafts, where sending is %s,", (outbound) => {
   it.for(["beginDraft:after", "send:before", "send:after"])(
     "and falls at %s, when nobody knows whether it is shown, ends with the whole answer once",
     async (killAt, test) => {

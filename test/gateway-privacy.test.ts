@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OWNER, sqliteStore } from "../src/index.ts";
-import { type Judge, type ShownMessage, shownIn, startJudge } from "./gateway/drive.ts";
-import type { ChatPlace } from "./gateway/protocol.ts";
+import type { ScopeSettings } from "../src/core/identity.ts";
+import { type CrowdReport, driveCrowd, linkAnn } from "./gateway/crowd.ts";
+import { type Judge, shownIn, startJudge } from "./gateway/drive.ts";
+import { everythingIn, privacyVerdictOn, type World } from "./gateway/privacy-verdict.ts";
+import type { ChatPlace, Witnessed } from "./gateway/protocol.ts";
 import { openStage, type Stage } from "./gateway/stage.ts";
-import { marksIn } from "./gateway/telling-agent.ts";
+import { type Given, marksIn } from "./gateway/telling-agent.ts";
 
 let judges: Judge;
 
@@ -19,25 +21,8 @@ const group = (name: string, thread?: string): ChatPlace => ({
   ...(thread !== undefined && { thread }),
 });
 
-/** Everything that a message of the bot shows: its words, what can be pressed, and what is in its files. */
-function allOf({ texts, buttons = [], files = [] }: ShownMessage): string {
-  const labels = buttons.flat().flatMap(({ label, line }) => [label, line]);
-  const documents = files.flatMap(({ name, base64 }) => [name, Buffer.from(base64, "base64").toString()]);
-  return [...texts, ...labels, ...documents].join("\n");
-}
-
 const LOOKS = ["/sessions", "/search holiday", "/search answer", "/history", "/export", "/export jsonl"];
-const MORE_LOOKS = [
-  "/resume",
-  "/status",
-  "/why",
-  "/where",
-  "/insights",
-  "/usage",
-  "/title",
-  "/busy",
-  "/help",
-];
+const MORE_LOOKS = ["/resume", "/status", "/why", "/where", "/insights", "/usage", "/title", "/busy"];
 
 /** In each main group everybody has a conversation of their own; each topic is one for all who speak there. */
 describe.concurrent("who may see what", () => {
@@ -47,7 +32,7 @@ describe.concurrent("who may see what", () => {
     /** All that somebody gets to see by commands that only look. */
     async everything(place: ChatPlace, person: string): Promise<string> {
       const seen: string[] = [];
-      for (const line of [...LOOKS, ...MORE_LOOKS]) seen.push(allOf(await ask(place, person, line)));
+      for (const line of [...LOOKS, ...MORE_LOOKS]) seen.push(everythingIn(await ask(place, person, line)));
       return seen.join("\n");
     },
   };
@@ -66,10 +51,7 @@ describe.concurrent("who may see what", () => {
 
   beforeAll(async () => {
     stage = await openStage(judges, { agent: "telling", settings: { scope: { threadsPerUser: false } } });
-    const store = await sqliteStore({ file: stage.file, mode: "in-process" });
-    for (const userId of ["ann", "annb"])
-      await store.link({ account: { platform: "fake", userId }, person: OWNER, now: Date.now() });
-    await store.close();
+    await linkAnn(stage.file);
     await stage.start();
   });
   afterAll(() => stage.end());
@@ -161,5 +143,147 @@ describe.concurrent("who may see what", () => {
     expect(readFor("zgusx4")).toEqual(["zgusx4"]);
     expect(marksIn(await everything(here, "gus"))).not.toContain("zgusx3");
     expect((await ask(here, "gus", `/resume ${handle}`)).text).toMatch(/private/);
+  });
+});
+
+describe("what is brought late, twice, changed or taken back", () => {
+  it("changes what waits and nothing else, and is answered once", async ({ onTestFinished }) => {
+    const stage = await openStage(judges, { agent: "telling" });
+    onTestFinished(() => stage.end());
+    await stage.start();
+    const { judge } = stage;
+    const place = dm("hal");
+    const say = async (words: string) => (await judge.say(place, "hal", words)).messageId;
+    const running = await say("zhalx1 pause 20000");
+    await judge.until("the agent is asked", () => stage.given().length === 1);
+    const [edited, withdrawn, twice] = [await say("zhalx2"), await say("zhalx3"), await say("zhalx4")];
+    await judge.bringAgain(place.chat);
+    await judge.change(place.chat, edited, "zhalx5");
+    await judge.change(place.chat, edited, "zhalx6");
+    await judge.change(place.chat, withdrawn);
+    await judge.change(place.chat, running, "zhalx7");
+    // In order of arrival: when this is done, so is all that.
+    await judge.say(place, "hal", "/stop");
+    await stage.sees("the last answer", ({ text }) => text.includes("zhalx4"));
+    for (const answered of [edited, twice, running]) await judge.change(place.chat, answered, "zhalx8");
+    await judge.bringAgain(place.chat);
+    await judge.change(place.chat, twice);
+    expect((await stage.ask(place, "hal", "zhalx9")).text).toBe("answer to zhalx9, of course");
+    const words = (await judge.shown()).map(({ text }) => text);
+    expect(words.filter((text) => text.startsWith("answer"))).toEqual([
+      "answer to zhalx6, of course",
+      "answer to zhalx4, of course",
+      "answer to zhalx9, of course",
+    ]);
+    const asked = stage.given().filter(({ isForTitle }) => !isForTitle);
+    expect(asked.map(({ history }) => marksIn(history.at(-1) ?? ""))).toEqual(
+      ["zhalx1", "zhalx6", "zhalx4", "zhalx9"].map((mark) => [mark]),
+    );
+  });
+});
+
+const CROWDS: readonly (readonly [seed: number, where: string, ScopeSettings])[] = [
+  [20_260_401, "each has a conversation of their own", {}],
+  [20_260_402, "topics are shared", { threadsPerUser: false }],
+  [20_260_403, "everything in the group is shared", { groupsPerUser: false }],
+];
+
+describe("a crowd in direct chats, a group and its topics", () => {
+  const reports = new Map<number, CrowdReport>();
+
+  beforeAll(async () => {
+    await Promise.all(
+      CROWDS.map(async ([seed, , scope]) => {
+        const report = await driveCrowd(judges, seed, 12, scope);
+        const { texts, changed, vanished, asked, sent } = report;
+        console.log(
+          `seed ${seed}: texts ${texts}, changed in time ${changed}, vanished ${vanished}, agents asked ${asked}, sent ${sent}`,
+        );
+        reports.set(seed, report);
+      }),
+    );
+  }, 90_000);
+
+  describe.each(CROWDS)("seed %i, where %s", (seed) => {
+    it("shows nobody what they may not see", () => {
+      expect(reports.get(seed)?.crossed).toEqual([]);
+    });
+
+    it("gives an agent nothing but what belongs to its session", () => {
+      expect(reports.get(seed)?.asked).toBeGreaterThan(50);
+      expect(reports.get(seed)).toMatchObject({ mixed: [], strays: [] });
+    });
+
+    it("answers everything that was said, once", () => {
+      expect(reports.get(seed)?.texts).toBeGreaterThan(50);
+      expect(reports.get(seed)).toMatchObject({ lost: [], repeated: [], complaints: [] });
+    });
+  });
+});
+
+// A judge that cannot condemn proves nothing.
+describe("the verdict on privacy", () => {
+  const world: World = {
+    humanOf: (account) => account.replace("annb", "ann"),
+    isShared: ({ thread }) => thread !== undefined,
+  };
+  const said = (seq: number, person: string, text: string, place: ChatPlace = dm(person)): Witnessed => ({
+    ...{ seq, at: seq, kind: "said", person, messageId: String(seq), text },
+    ...place,
+  });
+  const sent = (seq: number, text: string, { chat, thread }: ChatPlace, more = {}): Witnessed => ({
+    ...{ seq, at: seq, kind: "sent", chat, messageId: String(seq), members: [], nonce: String(seq), text },
+    ...(thread !== undefined && { thread }),
+    ...more,
+  });
+  const changed = (seq: number, messageId: string, text?: string): Witnessed => ({
+    ...{ seq, at: seq, kind: "changed", chat: "dm-ann", messageId },
+    ...(text !== undefined && { text }),
+  });
+  const given = (seq: number, history: readonly string[], prompt = ""): Witnessed => {
+    const about: Given = { session: "s", history, prompt, note: "", isForTitle: false };
+    return { seq, at: seq, kind: "effect", name: JSON.stringify(about) };
+  };
+  const topic = group("g", "17");
+  const base = [
+    said(1, "ann", "zannx1"),
+    sent(2, "answer to zannx1", dm("ann")),
+    said(3, "bob", "zbobx1", topic),
+    sent(4, "answer to zbobx1", topic),
+    sent(5, "zannx1 is found", dm("annb")),
+    given(6, ["zannx1"], "with ann"),
+  ];
+
+  it("finds nothing where nothing is wrong", () => {
+    const waited = [
+      said(7, "ann", "zannx2"),
+      changed(8, "7", "zannx3"),
+      sent(9, "answer to zannx3", dm("ann")),
+    ];
+    const gone = [said(10, "ann", "zannx4"), changed(11, "10")];
+    const verdict = privacyVerdictOn([...base, ...waited, ...gone], world);
+    const { crossed, mixed, lost, repeated } = verdict;
+    expect([...crossed, ...mixed, ...lost, ...repeated]).toEqual([]);
+    expect(verdict).toMatchObject({ texts: 4, changed: 1, vanished: 1, asked: 1 });
+  });
+
+  const file = { name: "k7f.md", mimeType: "text/plain", base64: Buffer.from("zannx1").toString("base64") };
+  it.each<["crossed" | "mixed" | "lost" | "repeated", string, readonly Witnessed[]]>([
+    ["crossed", "a hit in a group", [sent(7, "zannx1 is found", topic)]],
+    ["crossed", "a shared text in a direct chat", [sent(7, "zbobx1 is found", dm("bob"))]],
+    ["crossed", "a button", [sent(7, "Pick", dm("bob"), { buttons: [[{ label: "zannx1", line: "/" }]] })]],
+    ["crossed", "a document", [sent(7, "", dm("bob"), { files: [file] })]],
+    ["crossed", "an answer in another topic", [sent(7, "answer to zbobx1", group("g", "18"))]],
+    ["mixed", "another's words", [given(7, ["zannx1", "zbobx1"])]],
+    [
+      "mixed",
+      "another's name",
+      [said(7, "bob", "zbobx2"), sent(8, "answer to zbobx2", dm("bob")), given(9, ["zannx1"], "with bob")],
+    ],
+    ["lost", "a text", [said(7, "ann", "zannx2")]],
+    ["repeated", "an answer", [sent(7, "answer to zannx1", dm("ann"))]],
+    ["repeated", "old words and new", [changed(7, "1", "zannx2"), sent(8, "answer to zannx2", dm("ann"))]],
+  ])("condemns as %s: %s", (kind, _, more) => {
+    expect(privacyVerdictOn([...base, ...more], world)[kind]).not.toEqual([]);
   });
 });

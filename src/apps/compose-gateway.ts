@@ -53,7 +53,12 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
   const store = await sqliteStore({ file: home.database, mode: "workers" });
   const runner = localRunner();
   try {
-    const held = await holdGateway({ store, clock: systemClock, runner, agent: answering.current().name });
+    const held = await holdGateway({
+      store,
+      clock: systemClock,
+      runner,
+      agent: () => answering.current().name,
+    });
     const gateway = await startGateway({
       store,
       runner,

@@ -29,11 +29,13 @@ export async function holdGateway(options: {
   readonly store: Store;
   readonly clock: Clock;
   readonly runner: Runner;
-  readonly agent: string;
+  /** Who answers now. */
+  agent(): string;
 }): Promise<HeldGateway> {
   const { store, clock, runner } = options;
-  const about = JSON.stringify({ since: clock.now(), agent: options.agent });
+  const since = clock.now();
   const keep = async (): Promise<boolean> => {
+    const about = JSON.stringify({ since, agent: options.agent() });
     const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
     return (await store.lease(lease)) !== undefined;
   };

@@ -89,17 +89,18 @@ export interface AccessRule {
 
 /**
  * The sender's role here. Every yes counts: being the owner or paired, a list, or a door that stands open, on the platform
- * or everywhere. Whoever has no id has no role.
+ * or everywhere. Whoever has no id has no role; but what is posted in a channel without a name is the channel's own word,
+ * since only those who run it can post there.
  */
 export function roleOf(
   rules: AccessRules,
-  sender: Pick<Source, "platform" | "userId" | "userIdAlt">,
+  sender: Pick<Source, "platform" | "userId" | "userIdAlt"> & Partial<Pick<Source, "chatType" | "chatId">>,
   known: KnownAccount | undefined,
 ): Role | undefined {
   if (known?.role !== undefined) return known.role;
-  const ids = [sender.userId, sender.userIdAlt].flatMap((id) =>
-    id === undefined ? [] : [id, localPart(id)],
-  );
+  const { userId, userIdAlt, chatType, chatId } = sender;
+  const speaker = userId === undefined && userIdAlt === undefined && chatType === "channel" ? chatId : userId;
+  const ids = [speaker, userIdAlt].flatMap((id) => (id === undefined ? [] : [id, localPart(id)]));
   if (ids.length === 0) return undefined;
   const here = rules.platforms[sender.platform] ?? {};
   const isListed = [...(here.allow ?? []), ...(rules.everywhere.allow ?? [])].some((id) => ids.includes(id));

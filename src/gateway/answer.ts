@@ -31,7 +31,7 @@ export interface Taking {
 }
 
 export function takeDown(): Taking {
-  const earlier: string[] = [];
+  let earlier = "";
   let length = 0;
   let said = "";
   let thought = "";
@@ -41,13 +41,14 @@ export function takeDown(): Taking {
   let reason: string | undefined;
   let tooLong = false;
 
-  const whole = (): string => [...earlier, said].filter((piece) => piece !== "").join("\n\n");
+  // Asked for with every piece: strings that are put together are copied only when somebody reads them.
+  const whole = (): string => (earlier === "" || said === "" ? earlier + said : `${earlier}\n\n${said}`);
 
   /** What was said so far becomes a message by itself, with the tools it calls. */
   function close(): void {
     if (said === "" && thought === "" && calls.length === 0) return;
     messages.push(messageOf(said, thought, { ...(calls.length > 0 && { toolCalls: calls }) }));
-    if (said !== "") earlier.push(said);
+    earlier = whole();
     said = "";
     thought = "";
     calls = [];

@@ -60,8 +60,11 @@ export interface Answering {
   /** Sessions with such a turn. */
   broken(): readonly string[];
   isRunning(session?: string): boolean;
-  /** Ends the answers, or those that are meant. False if there are none. */
-  stop(which?: Which): Promise<boolean>;
+  /**
+   * Ends the answers, or those that are meant, and resolves when their ends are stored; with `patienceMs`, no later than
+   * that. False if there are none.
+   */
+  stop(which?: Which, patienceMs?: number): Promise<boolean>;
   /** Aborts when nothing more is to begin. */
   readonly closing: AbortSignal;
   /**
@@ -151,13 +154,14 @@ export function answering(options: AnsweringOptions): Answering {
     return ends;
   }
 
-  async function stop(which?: Which): Promise<boolean> {
+  async function stop(which?: Which, patienceMs?: number): Promise<boolean> {
     const isMeant = ({ turn }: Running): boolean =>
       which === undefined ||
       ("turn" in which ? which.turn === turn.number : which.conversation === turn.conversation);
     const turns = [...running.values()].filter(isMeant);
     for (const { abort } of turns) abort.abort();
-    await Promise.all(turns.map(({ done }) => done));
+    const ends = turns.map(({ done }) => done);
+    await (patienceMs === undefined ? Promise.all(ends) : withinMs(patienceMs, ends));
     return turns.length > 0;
   }
 

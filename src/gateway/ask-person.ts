@@ -3,7 +3,6 @@ import type { NewDelivery } from "../core/delivery.ts";
 import { text } from "../core/message.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
-import { beginFirst } from "./deliver.ts";
 import { type Connected, type Flow, program } from "./flow.ts";
 import { nextChange } from "./next-change.ts";
 
@@ -16,8 +15,9 @@ export async function askPerson(
   { outbox }: Connected,
   turn: Turn,
   request: ApprovalRequest,
+  signal: AbortSignal,
 ): Promise<ApprovalAnswer> {
-  const { store, clock, runner } = flow;
+  const { store, clock } = flow;
   const now = clock.now();
   const asked = await store.askApproval({
     turn: turn.number,
@@ -35,27 +35,21 @@ export async function askPerson(
     await store.answerApproval({ person, approval: asked.number, answer: "once", now });
     return "once";
   }
-  const { deliveries } = await store.enqueue({
-    deliveries: beginFirst([question(turn, asked)], outbox.isFree(turn.target)),
-    runner,
-    session: turn.session,
-    now,
-  });
-  outbox.take(deliveries);
-  return answered(flow, asked);
+  await outbox.put(turn.target, [question(turn, asked)], { session: turn.session });
+  return answered(flow, asked, AbortSignal.any([flow.signal, signal]));
 }
 
-async function answered(flow: Flow, asked: Approval): Promise<ApprovalAnswer> {
+async function answered(flow: Flow, asked: Approval, signal: AbortSignal): Promise<ApprovalAnswer> {
   const { store, clock } = flow;
   for (;;) {
-    const change = nextChange(store, flow.signal);
+    const change = nextChange(store, signal);
     try {
       const { answer } = (await store.approval({ asker: program, approval: asked.number })) ?? {
         answer: "deny",
       };
       if (answer !== undefined) return answer === "expired" ? "deny" : answer;
-      if (flow.signal.aborted) return "deny";
-      if (clock.now() >= asked.deadline) {
+      // What nobody waits for any more must not be allowed later, as if that still did something.
+      if (signal.aborted || clock.now() >= asked.deadline) {
         const { person, number: approval } = asked;
         await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
         return "deny";

@@ -1,4 +1,4 @@
-import type { Delivery, NewDelivery, Settle, Shown } from "../core/delivery.ts";
+import type { Delivery, Enqueue, NewDelivery, Settle, Shown } from "../core/delivery.ts";
 import { type Part, text } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
 import { markedAsRepeated, REPEATED_MARK } from "../core/repetition.ts";
@@ -7,6 +7,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
+import { textDeliveries } from "./outgoing.ts";
 import { pause } from "./pause.ts";
 
 export interface DeliverOptions {
@@ -21,12 +22,32 @@ export interface DeliverOptions {
 
 /** What is on its way to one platform. Within a target, one after the other, in the order of their numbers. */
 export interface Outbox {
-  /** Whether nothing is on its way to the target: then the first attempt can be counted with the commit that stores it. */
+  /** Stores a text, in as many messages as it takes, and sends it. */
+  say(target: Source, words: string, more?: Besides): Promise<void>;
+  /** Stores these, all to one target, and sends them. */
+  put(target: Source, deliveries: readonly NewDelivery[], more?: Besides): Promise<void>;
+  /** For what is stored elsewhere: nothing new goes to the target until it has been taken or given up. */
+  hold(target: Source): Hold;
+  /** Whether nothing is on its way to the target. */
   isFree(target: Source): boolean;
   /** Sends these when their target's turn has come. What is here already is not taken twice. */
   take(deliveries: readonly Delivery[]): void;
   /** Begins nothing more, and resolves when nothing is being sent. What waits is kept for the next start. */
   close(): Promise<void>;
+}
+
+/** What is stored in the same commit. */
+export type Besides = Omit<Enqueue, "deliveries" | "runner" | "now">;
+
+/**
+ * Without it, a look at what waits would find the second message of an answer before the first, whose attempt is counted
+ * with the commit that stores it, has been taken.
+ */
+export interface Hold {
+  /** The deliveries with the first attempt of the first counted, if nothing is before it. */
+  begin(deliveries: readonly NewDelivery[]): readonly NewDelivery[];
+  /** They are stored: sends them. Called once, also with none. */
+  take(deliveries: readonly Delivery[]): void;
 }
 
 /** Doubling from here, */
@@ -40,6 +61,9 @@ const LAST_SEND_MS = 10_000;
 
 interface Lane {
   readonly queue: Delivery[];
+  /** How many are storing something for it. */
+  held: number;
+  isWorking: boolean;
   lastTurn?: number;
   lastAt: number;
 }
@@ -54,7 +78,7 @@ export function outbox(options: DeliverOptions): Outbox {
   const cutting = new AbortController();
 
   /** What is first in the lane, until nothing is left. */
-  async function work(name: string, lane: Lane): Promise<void> {
+  async function work(lane: Lane): Promise<void> {
     for (let first = lane.queue[0]; first !== undefined; first = lane.queue[0]) {
       const left = await forward(lane, first);
       if (closing.signal.aborted) return;
@@ -63,7 +87,6 @@ export function outbox(options: DeliverOptions): Outbox {
         known.delete(first.number);
       } else lane.queue[0] = left;
     }
-    lanes.delete(name);
   }
 
   /** One attempt. Gives back the delivery if it is to be tried again. */
@@ -84,10 +107,24 @@ export function outbox(options: DeliverOptions): Outbox {
     const outcome = await attempt(begun);
     lane.lastAt = clock.now();
     if (begun.turn !== undefined) lane.lastTurn = begun.turn;
-    const settled = unrefused(await store.settle({ delivery: begun.number, outcome, now: clock.now() }));
+    const settled = await settle(begun, outcome);
+    if (settled === undefined) return undefined;
     tell(settled, outcome);
     if (outcome.state === "dead") await tellPerson(settled, outcome.error);
     return outcome.state === "waiting" ? settled : undefined;
+  }
+
+  /** What was sent must not be sent again because it could not be noted: only the noting is. */
+  async function settle({ number }: Delivery, outcome: Settle["outcome"]): Promise<Delivery | undefined> {
+    for (;;) {
+      try {
+        return unrefused(await store.settle({ delivery: number, outcome, now: clock.now() }));
+      } catch (error) {
+        log.error({ error, delivery: number }, "what became of a delivery could not be stored yet");
+        if (closing.signal.aborted) return undefined;
+        await pause(FIRST_RETRY_MS, closing.signal);
+      }
+    }
   }
 
   /** The pieces of one answer keep the distance that the platform asks for; anything else need not wait. */
@@ -120,7 +157,13 @@ export function outbox(options: DeliverOptions): Outbox {
     if (shown === "nothing") return platform.send(out, signal);
     const { outbound: trait } = platform.traits;
     if (trait === "unknowable") return platform.send({ ...out, parts: marked(out.parts) }, signal);
-    const found = trait === "can_be_looked_up" ? await platform.lookUp?.(out, signal) : undefined;
+    let found: string | undefined;
+    try {
+      found = trait === "can_be_looked_up" ? await platform.lookUp?.(out, signal) : undefined;
+    } catch (error) {
+      // Nobody knows yet: it is looked up again with the next attempt, before anything is sent.
+      return { state: "not_sent", reason: `It could not be looked up: ${(error as Error).message}` };
+    }
     const sent =
       found === undefined ? await platform.send(out, signal) : ({ state: "sent", messageId: found } as const);
     // What was there may be a draft.
@@ -153,39 +196,93 @@ export function outbox(options: DeliverOptions): Outbox {
   /** Where the answer could not go, a short word perhaps can. It belongs to no session, so it is not told of in turn. */
   async function tellPerson({ session, target }: Delivery, error: string): Promise<void> {
     if (session === undefined) return;
-    const notice = `An answer could not be delivered here: ${error} Nothing is lost: /history shows it.`;
-    const { deliveries } = await store.enqueue({
-      deliveries: [{ target, parts: [text(notice)] }],
-      runner,
-      now: clock.now(),
-    });
-    take(deliveries);
+    await say(
+      target,
+      `An answer could not be delivered here: ${error} Nothing is lost: /history shows it.`,
+    ).catch((failure: unknown) => log.error({ error: failure }, "a notice could not be stored"));
+  }
+
+  function say(target: Source, words: string, more: Besides = {}): Promise<void> {
+    return put(target, textDeliveries(target, words, { traits: platform.traits }), more);
+  }
+
+  async function put(target: Source, deliveries: readonly NewDelivery[], more: Besides = {}): Promise<void> {
+    const held = hold(target);
+    let stored: readonly Delivery[] = [];
+    try {
+      const made = { ...more, deliveries: held.begin(deliveries), runner, now: clock.now() };
+      stored = (await store.enqueue(made)).deliveries;
+    } finally {
+      held.take(stored);
+    }
+  }
+
+  function hold(target: Source): Hold {
+    const name = laneOf(target);
+    const lane = laneNamed(name);
+    const isFree = lane.queue.length === 0 && lane.held === 0;
+    lane.held += 1;
+    let isHeld = true;
+    return {
+      begin: (deliveries) =>
+        deliveries.map((delivery, index) =>
+          index === 0 && isFree ? { ...delivery, begun: true } : delivery,
+        ),
+      take(deliveries) {
+        if (!isHeld) return;
+        isHeld = false;
+        lane.held -= 1;
+        for (const delivery of deliveries) enter(lane, delivery);
+        start(name, lane);
+      },
+    };
+  }
+
+  function laneNamed(name: string): Lane {
+    const lane = lanes.get(name) ?? { queue: [], held: 0, isWorking: false, lastAt: 0 };
+    lanes.set(name, lane);
+    return lane;
+  }
+
+  function enter(lane: Lane, delivery: Delivery): void {
+    if (known.has(delivery.number) || closing.signal.aborted) return;
+    known.add(delivery.number);
+    // What is being sent stays first; what another process has stored may be older than what was taken since.
+    const from = lane.isWorking ? 1 : 0;
+    const at = lane.queue.findIndex(({ number }, place) => place >= from && number > delivery.number);
+    lane.queue.splice(at === -1 ? lane.queue.length : at, 0, delivery);
   }
 
   function take(deliveries: readonly Delivery[]): void {
+    const named = new Set<string>();
     for (const delivery of deliveries) {
-      if (known.has(delivery.number) || closing.signal.aborted) continue;
-      known.add(delivery.number);
       const name = laneOf(delivery.target);
-      const lane = lanes.get(name);
-      if (lane !== undefined) {
-        // What another process has stored may be older than what was taken since.
-        const at = lane.queue.findIndex(({ number }, place) => place > 0 && number > delivery.number);
-        lane.queue.splice(at === -1 ? lane.queue.length : at, 0, delivery);
-        continue;
-      }
-      const begun: Lane = { queue: [delivery], lastAt: 0 };
-      lanes.set(name, begun);
-      const done = keepWorking(name, begun).finally(() => working.delete(done));
-      working.add(done);
+      enter(laneNamed(name), delivery);
+      named.add(name);
     }
+    for (const name of named) start(name, laneNamed(name));
+  }
+
+  function start(name: string, lane: Lane): void {
+    if (lane.isWorking || lane.held > 0) return;
+    if (lane.queue.length === 0 || closing.signal.aborted) {
+      lanes.delete(name);
+      return;
+    }
+    lane.isWorking = true;
+    const done = keepWorking(name, lane).finally(() => {
+      working.delete(done);
+      lane.isWorking = false;
+      start(name, lane);
+    });
+    working.add(done);
   }
 
   /** A store that fails for a while holds up the lane and loses nothing. */
   async function keepWorking(name: string, lane: Lane): Promise<void> {
     while (!closing.signal.aborted && lane.queue.length > 0) {
       try {
-        await work(name, lane);
+        await work(lane);
       } catch (error) {
         if (closing.signal.aborted) return;
         log.error({ error, lane: name }, "a delivery could not be stored; trying again");
@@ -195,6 +292,9 @@ export function outbox(options: DeliverOptions): Outbox {
   }
 
   return {
+    say,
+    put,
+    hold,
     isFree: (target) => !lanes.has(laneOf(target)),
     take,
     async close() {
@@ -204,13 +304,6 @@ export function outbox(options: DeliverOptions): Outbox {
       clearTimeout(timer);
     },
   };
-}
-
-/** The deliveries of an answer, with the first attempt of the first begun where nothing is before it. */
-export function beginFirst(deliveries: readonly NewDelivery[], isFree: boolean): readonly NewDelivery[] {
-  return deliveries.map((delivery, index) =>
-    index === 0 && isFree ? { ...delivery, begun: true } : delivery,
-  );
 }
 
 function laneOf({ chatId, threadId = "" }: Source): string {

@@ -4,7 +4,7 @@ import { openFence } from "../core/split-text.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { Outbound, Platform } from "../ports/platform.ts";
+import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { pause } from "./pause.ts";
 
@@ -18,6 +18,8 @@ export interface DraftOptions {
   readonly limit: number;
   /** What it answers; known when the turn has begun. */
   replyTo(): string | undefined;
+  /** Whether nothing is on its way to the chat: a draft is not shown above what was said before it. */
+  isFree(): boolean;
 }
 
 /** Shows an answer while it is written: one message, edited. Its first showing is a delivery attempt like any other. */
@@ -28,6 +30,9 @@ export interface Draft {
   end(): Promise<number | undefined>;
 }
 
+/** `later`: it is not shown, or nobody knows; trying again may help. */
+type Became = "shown" | "later" | "never";
+
 /** Answers that take no longer are not shown before they are whole. */
 const FIRST_AFTER_MS = 1000;
 const UNFINISHED = " …";
@@ -35,23 +40,29 @@ const UNFINISHED = " …";
 export function draft(options: DraftOptions): Draft {
   const { store, platform, clock, log, turn, limit } = options;
   const ending = new AbortController();
-  let wanted = "";
+  let said = "";
   let seen = "";
+  // A long answer goes on in further messages, which are sent at the end.
+  const wanted = (): string => said.slice(0, limit);
   let delivery = turn.draft?.delivery;
   let messageId = typeof turn.draft?.shown === "object" ? turn.draft.shown.messageId : undefined;
+  /** The platform has asked to wait until then. */
+  let notBefore = 0;
   let wake = (): void => {};
   let showing: Promise<void> | undefined;
 
   async function show(): Promise<void> {
     await pause(FIRST_AFTER_MS, ending.signal);
     while (!ending.signal.aborted) {
-      if (wanted !== seen) {
-        const now = wanted;
-        if (!(await showOnce(now))) return;
-        seen = now;
+      const now = wanted();
+      if (now !== seen) {
+        const became = await showOnce(now);
+        if (became === "never") return;
+        if (became === "shown") seen = now;
       }
-      await pause(platform.draftEveryMs?.(turn.target) ?? FIRST_AFTER_MS, ending.signal);
-      if (wanted === seen && !ending.signal.aborted) await grown();
+      const every = platform.draftEveryMs?.(turn.target) ?? FIRST_AFTER_MS;
+      await pause(Math.max(every, notBefore - clock.now()), ending.signal);
+      if (wanted() === seen && !ending.signal.aborted) await grown();
     }
   }
 
@@ -62,15 +73,17 @@ export function draft(options: DraftOptions): Draft {
     });
   }
 
-  /** False when there is no sense in showing more before the end. */
-  async function showOnce(said: string): Promise<boolean> {
+  async function showOnce(said: string): Promise<Became> {
     const never = new AbortController().signal; // what is under way is waited for: it must be known what is in the chat
     if (messageId !== undefined) {
       const edited = await platform.edit?.(out(said), messageId, never);
-      return edited?.state === "sent" || edited?.state === "not_sent";
+      if (edited === undefined || edited.state === "gone") return "never";
+      // Whether an edit has arrived need not be known: it can be repeated.
+      return edited.state === "unknown" ? "later" : becameOf(edited);
     }
     // Whether an earlier attempt's draft is there is unknown: a second one would not help.
-    if (delivery !== undefined) return false;
+    if (delivery !== undefined) return "never";
+    if (!options.isFree()) return "later";
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
     const begun = await store.beginDraft({
@@ -80,7 +93,7 @@ export function draft(options: DraftOptions): Draft {
       ...(replyTo !== undefined && { replyTo }),
       now: clock.now(),
     });
-    if (isRefused(begun)) return false;
+    if (isRefused(begun)) return "never";
     delivery = begun.number;
     // The delivery's own nonce: whoever sends it again finds this message.
     const sent = await platform.send({ ...out(said), nonce: begun.nonce }, never);
@@ -93,7 +106,13 @@ export function draft(options: DraftOptions): Draft {
           : "nothing";
     await store.noteDraft({ delivery, shown });
     if (shown === "nothing") delivery = undefined;
-    return sent.state === "sent";
+    return becameOf(sent);
+  }
+
+  function becameOf(sent: Sent): Became {
+    if (sent.state === "not_sent") notBefore = clock.now() + (sent.retryAfterMs ?? 0);
+    if (sent.state === "sent") return "shown";
+    return sent.state === "not_sent" ? "later" : "never";
   }
 
   function out(said: string): Outbound {
@@ -108,10 +127,11 @@ export function draft(options: DraftOptions): Draft {
   }
 
   return {
-    grow(said) {
-      if (said.trim() === "" || ending.signal.aborted) return;
-      // A long answer goes on in further messages, which are sent at the end.
-      wanted = said.slice(0, limit);
+    grow(longer) {
+      // Looked into only as long as nothing is to be shown: reading the whole answer with every piece would take longer
+      // and longer.
+      if (ending.signal.aborted || (showing === undefined && longer.trim() === "")) return;
+      said = longer;
       showing ??= show().catch((error: unknown) =>
         log.warn({ error, turn: turn.number }, "a draft was not shown"),
       );

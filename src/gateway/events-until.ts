@@ -13,10 +13,7 @@ export async function* eventsUntil<Event>(
   const patience = patienceAfter(signal);
   try {
     for (;;) {
-      const next = iterator.next();
-      // What comes of it once nobody waits any more is nobody's concern.
-      next.catch(() => {});
-      const step = await Promise.race([next, patience.over]);
+      const step = await patience.waitFor(iterator.next());
       if (step === undefined || step.done === true) return;
       yield step.value;
     }
@@ -27,19 +24,35 @@ export async function* eventsUntil<Event>(
   }
 }
 
-function patienceAfter(signal: AbortSignal): { readonly over: Promise<undefined>; forget(): void } {
+interface Patience {
+  /** What the promise resolves with, or `undefined` when it is over. What comes later is nobody's concern. */
+  waitFor<Value>(promise: Promise<Value>): Promise<Value | undefined>;
+  forget(): void;
+}
+
+function patienceAfter(signal: AbortSignal): Patience {
   let timer: NodeJS.Timeout | undefined;
-  let forget = (): void => {};
-  const over = new Promise<undefined>((resolve) => {
-    const begin = (): void => {
-      timer = setTimeout(resolve, LAST_WORDS_MS, undefined);
-    };
-    if (signal.aborted) begin();
-    else signal.addEventListener("abort", begin, { once: true });
-    forget = () => {
+  let isOver = false;
+  let giveUp = (): void => {};
+  const begin = (): void => {
+    timer = setTimeout(() => {
+      isOver = true;
+      giveUp();
+    }, LAST_WORDS_MS);
+  };
+  if (signal.aborted) begin();
+  else signal.addEventListener("abort", begin, { once: true });
+  return {
+    // Not a race: one promise that is in all of them would keep something of every event until the end of the answer.
+    waitFor: (promise) =>
+      new Promise((resolve, reject) => {
+        giveUp = () => resolve(undefined);
+        promise.then(resolve, reject);
+        if (isOver) giveUp();
+      }),
+    forget() {
       signal.removeEventListener("abort", begin);
       clearTimeout(timer);
-    };
-  });
-  return { over, forget };
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { policyFor, resetInstants } from "../core/reset-policy.ts";
 import { resetReason } from "../core/reset-reason.ts";
 import { type Flow, program } from "./flow.ts";
 import type { GatewaySettings } from "./settings.ts";
+import { tellMemory } from "./tell-left.ts";
 
 /** One process ends what has expired. */
 export const EXPIRY_LEASE = "expiry";
@@ -11,9 +12,13 @@ const DAY_MS = 86_400_000;
 /** How long what is settled is kept. */
 const KEPT_MS = 30 * DAY_MS;
 const ROWS_AT_ONCE = 500;
+/** So many are told of at once, so that a hook that takes its time over one does not hold up all others. */
+const TOLD_AT_ONCE = 16;
+
+export type Expiring = Pick<Flow, "store" | "clock" | "settings" | "hooks" | "log" | "signal">;
 
 /** Ends the sessions of conversations whose time has come, so that they can be searched, pruned and told of as ended. */
-export async function expire(flow: Flow): Promise<number> {
+export async function expire(flow: Expiring): Promise<number> {
   const { store, clock } = flow;
   let ended = 0;
   let after: number | undefined;
@@ -22,10 +27,15 @@ export async function expire(flow: Flow): Promise<number> {
     const before = lastDue(flow.settings(), now);
     if (before === undefined) return ended;
     const page = await store.silent({ before, limit: PAGE, ...(after !== undefined && { after }) });
-    for (const silent of page) {
-      if (flow.signal.aborted) return ended;
-      if (await endIfExpired(flow, silent, now)) ended += 1;
-    }
+    const left = page.values();
+    const takeUp = async (): Promise<void> => {
+      for (const silent of left) {
+        if (flow.signal.aborted) return;
+        if (await endIfExpired(flow, silent, now)) ended += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: TOLD_AT_ONCE }, takeUp));
+    if (flow.signal.aborted) return ended;
     after = page.at(-1)?.conversation.number;
     if (page.length < PAGE) return ended;
   }
@@ -41,7 +51,7 @@ function lastDue({ reset, zone }: GatewaySettings, now: number): number | undefi
   return instants.length === 0 ? undefined : Math.max(...instants);
 }
 
-async function endIfExpired(flow: Flow, silent: Silent, now: number): Promise<boolean> {
+async function endIfExpired(flow: Expiring, silent: Silent, now: number): Promise<boolean> {
   const { store, hooks } = flow;
   const { zone, reset: settings } = flow.settings();
   const { conversation, platform, chatType } = silent;
@@ -49,9 +59,7 @@ async function endIfExpired(flow: Flow, silent: Silent, now: number): Promise<bo
   const reset = resetInstants(policy, now, zone);
   if (resetReason(conversation.activeAt, reset) === undefined) return false;
   const about = { platform, session: conversation.session, key: conversation.key };
-  // Marked before it is told: what crashes in between is not told twice.
-  if (await store.claimFlush({ session: conversation.session, now }))
-    await hooks.emit("session:flush", about);
+  await tellMemory(flow, about);
   const done = await store.expire({ conversation: conversation.number, reset, now });
   if (!done.expired) return false;
   flow.log.info({ ...about, reason: done.reason }, "a conversation has expired");

@@ -34,6 +34,11 @@ export interface Flow {
   readonly platforms: readonly string[];
 }
 
+/** Something that arrived has been stored. What comes next in the chat waits for what is still to be done with it. */
+export interface Stored {
+  readonly after?: Promise<void>;
+}
+
 /** The work is the program's own, and asks for no person. */
 export const program = { everyone: true } as const;
 

@@ -1,44 +1,435 @@
 import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
-import { heldAgent, me } from "../../test/support/talking.ts";
+import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
 import { textOf } from "../core/message.ts";
+import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
 import { DAY } from "../sessions/test-home.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
-const topic = (threadId: string): Source => ({ ...ada, chatType: "group", chatId: "-100", threadId });
+const group: Source = { ...ada, chatType: "group", chatId: "-100" };
 
 /** A chat in which an answer is being written. */
-async function busy(settings: Partial<GatewaySettings> = {}) {
+async function busyChat(settings: Partial<GatewaySettings> = {}, source: Source = ada) {
   const agent = heldAgent();
   const room = await gatewayRoom({ agent, settings });
-  const chat = room.chat(ada);
+  const chat = room.chat(source);
   await chat.say("first");
   const first = await agent.asked();
   await first.say("Once ");
-  return { ...room, agent, chat, first };
+  return { room, agent, chat, first };
 }
 
-const said = ({ turn }: { readonly turn: { readonly history: readonly Parameters<typeof textOf>[0][] } }) =>
-  turn.history.map(textOf);
+const heard = ({ turn }: HeldAnswer): string[] => turn.history.map(textOf);
+
+async function answer(held: HeldAnswer, words: string): Promise<void> {
+  await held.say(words);
+  held.end();
+}
 
 describe("two chats at once", () => {
   it("each get their own answer, and what one says interrupts nobody else", async () => {
-    const { agent, chat, first, chat: _, ...room } = await busy();
+    const { room, agent, chat, first } = await busyChat();
     const other = room.chat(bob);
     await other.say("hello");
     const theirs = await agent.asked();
     await chat.say("wait");
     const second = await agent.asked();
     expect([first.signal.aborted, theirs.signal.aborted]).toEqual([true, false]);
-    expect([said(second).at(-1), said(theirs)]).toEqual(["wait", ["hello"]]);
-    await theirs.say("for Bob");
-    await second.say("for Ada");
-    second.end();
-    theirs.end();
+    expect([heard(second).at(-1), heard(theirs)]).toEqual(["wait", ["hello"]]);
+    await answer(theirs, "for Bob");
+    await answer(second, "for Ada");
     expect([await chat.texts(1), await other.texts(1)]).toEqual([["for Ada"], ["for Bob"]]);
+  });
+
+  it("are two also as topics of one group: each answer goes where it was asked, as a reply", async () => {
+    const { room, agent, chat, first } = await busyChat({}, { ...group, threadId: "17" });
+    const other = room.chat({ ...group, threadId: "18" });
+    await other.say("in the other topic");
+    const second = await agent.asked();
+    expect(first.signal.aborted).toBe(false);
+    await answer(first, "upon");
+    await answer(second, "there");
+    expect(await chat.sent(1)).toMatchObject([{ target: { chatId: "-100", threadId: "17" }, replyTo: "1" }]);
+    expect(await other.sent(1)).toMatchObject([{ target: { chatId: "-100", threadId: "18" }, replyTo: "2" }]);
+  });
+});
+
+describe("what is said while an answer is written", () => {
+  it("interrupts it: what there was of it is kept, and the answer is to what was said", async () => {
+    const { agent, chat, first, room } = await busyChat();
+    await chat.say("second");
+    const second = await agent.asked();
+    expect(first.signal.aborted).toBe(true);
+    expect(heard(second)).toEqual(["first", "Once ", "second"]);
+    await answer(second, "two");
+    expect(await chat.texts(1)).toEqual(["two"]);
+    const [, cut] = (await room.home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
+    expect(cut?.origin?.interrupted).toBe(true);
+  });
+
+  it("waits where messages are queued: every answer is sent, one after the other, in order", async () => {
+    const { agent, chat, first } = await busyChat({ busy: "queue" });
+    await Promise.all([chat.say("second"), chat.say("third")]);
+    expect(first.signal.aborted).toBe(false);
+    await answer(first, "upon a time");
+    const second = await agent.asked();
+    expect(heard(second)).toEqual(["first", "Once upon a time", "second"]);
+    await answer(second, "two");
+    await answer(await agent.asked(), "three");
+    expect(await chat.texts(3)).toEqual(["Once upon a time", "two", "three"]);
+  });
+
+  it("is collected into one turn where that is wanted, and none of it replaces another", async () => {
+    const { agent, chat, first } = await busyChat({ busy: "collect" });
+    for (const words of ["second", "third", "fourth"]) await chat.say(words);
+    await answer(first, "upon a time");
+    const next = await agent.asked();
+    expect(heard(next)).toEqual(["first", "Once upon a time", "second", "third", "fourth"]);
+    await answer(next, "all");
+    expect(await chat.texts(2)).toEqual(["Once upon a time", "all"]);
+  });
+
+  it("may be pictures: they interrupt nothing, and all of them are there when their turn has come", async () => {
+    const { agent, chat, first } = await busyChat();
+    await chat.show("one");
+    await chat.show("two");
+    expect(first.signal.aborted).toBe(false);
+    await answer(first, "upon a time");
+    const { turn } = await agent.asked();
+    const pictures = turn.history.flatMap(({ parts }) => parts.filter((part) => part.type === "image"));
+    const bytes = await Promise.all(pictures.map(({ blob }) => turn.blob(blob)));
+    expect(bytes.map((given) => new TextDecoder().decode(given))).toEqual(["one", "two"]);
+  });
+
+  it("begins no second turn, however soon it comes", async () => {
+    const agent = heldAgent();
+    const { chat, home } = await gatewayRoom({ agent, settings: { busy: "queue" } });
+    const words = ["one", "two", "three", "four"];
+    await Promise.all(words.map((each) => chat(ada).say(each)));
+    for (const [at, each] of words.entries()) {
+      const held = await agent.asked();
+      expect(heard(held).filter((_, index) => index % 2 === 0)).toEqual(words.slice(0, at + 1));
+      await answer(held, `to ${each}`);
+    }
+    expect(await chat(ada).texts(4)).toEqual(words.map((each) => `to ${each}`));
+    expect((await home.sessions.list({ everyone: true })).items).toHaveLength(1);
+  });
+});
+
+describe("a command while an answer is written", () => {
+  it("looks without disturbing it", async () => {
+    const { chat, first } = await busyChat();
+    await chat.say("/status");
+    expect((await chat.texts(1))[0]).toContain("agent held, answering");
+    for (const line of ["/usage", "/where", "/help", "/history"]) await chat.say(line);
+    await chat.texts(5);
+    expect(first.signal.aborted).toBe(false);
+    await answer(first, "upon a time");
+    expect((await chat.texts(6)).at(-1)).toBe("Once upon a time");
+  });
+
+  it("/queue lets it come to its end, whatever the busy mode", async () => {
+    const { agent, chat, first } = await busyChat({ busy: "interrupt" });
+    await chat.say("/queue and then?");
+    expect(await chat.texts(1)).toEqual(["Waits for its turn: “and then?”"]);
+    expect(first.signal.aborted).toBe(false);
+    await answer(first, "upon a time");
+    await answer(await agent.asked(), "The end.");
+    expect((await chat.texts(3)).slice(1)).toEqual(["Once upon a time", "The end."]);
+  });
+
+  it("/stop ends it, also before the agent has said a word, and is never what is asked next", async () => {
+    const agent = heldAgent();
+    const { chat: at } = await gatewayRoom({ agent });
+    const chat = at(ada);
+    await Promise.all([chat.say("long story"), chat.say("/stop")]);
+    expect(await chat.texts(1)).toEqual(["Stopped."]);
+    expect((await agent.asked()).signal.aborted).toBe(true);
+    await chat.say("hello");
+    const next = await agent.asked();
+    expect(heard(next)).toEqual(["long story", "hello"]);
+  });
+
+  it("/new ends it, and what is said right after belongs to the new session", async () => {
+    const { agent, chat, first } = await busyChat();
+    await Promise.all([chat.say("/new"), chat.say("afresh")]);
+    const next = await agent.asked();
+    expect(first.signal.aborted).toBe(true);
+    expect(heard(next)).toEqual(["afresh"]);
+    expect(next.turn.session).not.toBe(first.turn.session);
+    await answer(next, "hello");
+    const [told, ...more] = await chat.texts(2);
+    expect(told).toMatch(/^New session `\w+`.*The answer that was being written has been stopped/s);
+    expect(more).toEqual(["hello"]);
+  });
+});
+
+describe("after /resume", () => {
+  it("everything is said in that session, with its history, and nothing leads back", async () => {
+    const agent = heldAgent();
+    const { chat: at } = await gatewayRoom({ agent });
+    const chat = at(ada);
+    await chat.say("about horses");
+    const old = await agent.asked();
+    await answer(old, "neigh");
+    await chat.texts(1);
+    await chat.say("/title Horses");
+    await chat.say("/new");
+    await chat.say("about ships");
+    await agent.asked();
+    await chat.say("/resume Horses"); // while the other session's answer is being written
+    for (const [words, history] of [
+      ["and now?", ["about horses", "neigh", "and now?"]],
+      ["and then?", ["about horses", "neigh", "and now?", "still", "and then?"]],
+    ] as const) {
+      await chat.say(words);
+      const held = await agent.asked();
+      expect([held.turn.session, heard(held)]).toEqual([old.turn.session, history]);
+      await answer(held, "still");
+    }
+  });
+});
+
+describe("a policy that is due", () => {
+  it("is neither hurried nor put off by commands: they act on what was said last", async () => {
+    const { chat: at, home, pass } = await gatewayRoom({ agent: echo });
+    const chat = at(ada);
+    await chat.say("one");
+    await chat.texts(1);
+    await chat.say("two");
+    await chat.texts(2);
+    const before = await home.sessions.conversations({ everyone: true }, ada);
+    await pass(2 * DAY);
+    for (const line of ["/title Numbers", "/undo", "/redo", "/undo"]) await chat.say(line);
+    expect((await chat.texts(6)).slice(2)).toEqual([
+      expect.stringContaining("Numbers"),
+      expect.stringMatching(/^Took back 2 messages: “two”/),
+      expect.stringContaining("2 messages"),
+      expect.stringMatching(/^Took back 2 messages: “two”/),
+    ]);
+    expect(await home.sessions.conversations({ everyone: true }, ada)).toEqual(before);
+    await chat.say("three");
+    expect((await chat.texts(8))[6]).toContain("/resume");
+  });
+
+  it("does not send what is asked again into an empty session", async () => {
+    const agent = heldAgent();
+    const { chat: at, pass } = await gatewayRoom({ agent });
+    const chat = at(ada);
+    for (const words of ["one", "two"]) {
+      await chat.say(words);
+      await answer(await agent.asked(), `to ${words}`);
+    }
+    await chat.texts(2);
+    await pass(2 * DAY);
+    await chat.say("/retry");
+    expect(heard(await agent.asked())).toEqual(["one", "to one", "two"]);
+  });
+});
+
+describe("hooks", () => {
+  it("are told that a session begins with its first message: after contact, /new and a fresh start", async () => {
+    const { chat: at, pass, told, untilTold } = await gatewayRoom({ agent: echo });
+    const chat = at(ada);
+    for (const [said, line] of ["one", "/new", "two", "more", "late"].entries()) {
+      if (line === "late") await pass(2 * DAY);
+      await chat.say(line);
+      await chat.texts(said + 1);
+    }
+    const begun = await untilTold("session:start", 3);
+    expect(new Set(begun.map(({ session }) => session)).size).toBe(3);
+    expect(told.filter(([event]) => event === "session:start")).toHaveLength(3);
+  });
+
+  it("are told once that a session is left, with its memory first if much was said: by command or by silence", async () => {
+    const { chat: at, pass, told, untilTold } = await gatewayRoom({ agent: echo });
+    const chat = at(ada);
+    let count = 0;
+    const say = async (...lines: readonly string[]): Promise<void> => {
+      for (const line of lines) {
+        await chat.say(line);
+        count += 1;
+        await chat.texts(count);
+      }
+    };
+    await say("one", "two", "/title First", "/new");
+    await untilTold("session:end", 1);
+    await say("three", "/resume First");
+    await untilTold("session:end", 2);
+    await pass(2 * DAY);
+    await say("four");
+    const [first, second, third] = (await untilTold("session:start", 3)).map(({ session }) => session);
+    expect([first, second, third].every((id) => typeof id === "string")).toBe(true);
+    const left = told.flatMap(([event, { session, reason }]) => {
+      if (event === "session:flush") return [[event, session]];
+      return event === "session:end" ? [[event, session, reason]] : [];
+    });
+    expect(left).toEqual([
+      ["session:flush", first],
+      ["session:end", first, "new"],
+      ["session:end", second, "resume"],
+      ["session:end", first, "idle"],
+    ]);
+  });
+
+  it("are not told again by the next message that a session has expired", async () => {
+    const { chat: at, home, pass, told, untilTold } = await gatewayRoom({ agent: echo });
+    await at(ada).say("one");
+    await at(ada).texts(1);
+    await pass(2 * DAY);
+    const now = home.clock.now();
+    for (const { number: conversation } of await home.sessions.conversations({ everyone: true }, ada))
+      await home.store.expire({ conversation, reset: { idleBefore: now }, now });
+    await at(ada).say("two");
+    await untilTold("session:start", 2);
+    expect(told.filter(([event]) => event === "session:end")).toEqual([]);
+  });
+});
+
+describe("a question of the agent", () => {
+  const request = { title: "run make", pattern: "make *" };
+
+  /** An answer that has to ask, and what it was answered. */
+  async function asking() {
+    const { chat, first, agent, room } = await busyChat({ busy: "queue" });
+    const answered = Promise.withResolvers<string>();
+    first.send({ type: "approval", request, answer: answered.resolve });
+    const [question] = await chat.sent(1);
+    const line = (label: string) =>
+      question?.buttons?.flat().find((button) => button.label === label)?.line ?? "";
+    return { chat, first, agent, room, question, line, answered: answered.promise };
+  }
+
+  it("holds it up until a button is pressed; then it goes on, with what came of it", async () => {
+    const { chat, first, question, line, answered } = await asking();
+    expect(question && textOf(question)).toContain("run make");
+    await chat.say("yes"); // waits for its turn, and allows nothing
+    await chat.press(line("Once"));
+    expect(await answered).toBe("once");
+    await answer(first, "It says: made.");
+    expect((await chat.texts(3)).slice(1)).toEqual(["Allowed this once: run make", "Once It says: made."]);
+  });
+
+  it("is not asked again in the session for which it was answered, and in no other unless always", async () => {
+    const { chat, first, agent, line, answered } = await asking();
+    await chat.press(line("In this session"));
+    expect(await answered).toBe("session");
+    const again = Promise.withResolvers<string>();
+    first.send({ type: "approval", request, answer: again.resolve });
+    expect(await again.promise).toBe("once");
+    first.end();
+    await chat.say("/new");
+    await chat.say("elsewhere");
+    const other = await agent.asked();
+    other.send({ type: "approval", request, answer: () => {} });
+    expect((await chat.texts(5)).at(-1)).toContain("**May I?** run make");
+  });
+
+  it("is answered with no when the answer is stopped, and cannot be allowed any more", async () => {
+    const { chat, line, answered } = await asking();
+    await chat.say("/stop");
+    expect(await answered).toBe("deny");
+    await chat.press(line("Always"));
+    expect((await chat.texts(3)).slice(1)).toEqual([
+      "Stopped.",
+      "The answer comes too late: it counted as no. Ask again for what is still wanted.",
+    ]);
+  });
+});
+
+describe("a fresh start", () => {
+  it("is told before the answer, once, with the way back, and not where it is not wanted", async () => {
+    const quiet: Source = { ...ada, chatType: "channel", chatId: "-7" };
+    const reset = {
+      default: DEFAULT_RESET_POLICY,
+      byType: { channel: { ...DEFAULT_RESET_POLICY, notify: false } },
+      byPlatform: {},
+    };
+    const { chat: at, pass } = await gatewayRoom({ agent: echo, settings: { reset } });
+    for (const source of [ada, quiet]) {
+      await at(source).say("before");
+      await at(source).texts(1);
+    }
+    await pass(2 * DAY);
+    for (const source of [ada, quiet]) await at(source).say("after");
+    const [, notice, first] = await at(ada).texts(3);
+    expect(notice).toMatch(/\/resume \w+/);
+    expect(first).toBe("You said: after");
+    expect((await at(quiet).texts(2)).slice(1)).toEqual(["You said: after"]);
+    await at(ada).say("more");
+    expect((await at(ada).texts(4)).at(-1)).toContain("You said: more");
+  });
+});
+
+describe("a stranger", () => {
+  const closed = { access: { everywhere: {}, platforms: {} } };
+
+  it("gets a code in a direct chat, once in a while; and nothing of what they say is kept", async () => {
+    const { chat: at, home } = await gatewayRoom({ agent: echo, settings: closed });
+    const chat = at(bob);
+    for (const words of ["let me in", "hello?", "/status", "hello??"]) await chat.say(words);
+    expect(await chat.texts(1)).toEqual([expect.stringMatching(/`[A-Z2-9]{4}-[A-Z2-9]{4}`/)]);
+    expect((await home.sessions.list({ everyone: true })).items).toEqual([]);
+    expect(rowsIn(home.file).accounts).toEqual([]);
+    expect(JSON.stringify(rowsIn(home.file))).not.toContain("hello?");
+  });
+
+  it("gets silence in a group, and where strangers are to be ignored", async () => {
+    const ignoring = { access: { everywhere: { strangers: "ignore" as const }, platforms: {} } };
+    const { chat: inOpen, home } = await gatewayRoom({ agent: echo, settings: closed });
+    await inOpen(group).say("let me in");
+    await inOpen(group).say("/help");
+    const { chat: inQuiet, home: other } = await gatewayRoom({ agent: echo, settings: ignoring });
+    // The second waits for what the first has led to.
+    for (const words of ["let me in", "please"]) await inQuiet(bob).say(words);
+    for (const { file } of [home, other]) {
+      expect(rowsIn(file).deliveries).toEqual([]);
+      expect(rowsIn(file).pairings).toEqual([]);
+    }
+  });
+});
+
+describe("/background", () => {
+  it("is answered in its chat, under what was asked, while the chat's own answer goes on", async () => {
+    const { chat, agent, first, room } = await busyChat();
+    const long = `sum up *all* of ${"a".repeat(60)}`;
+    await chat.say(`/background ${long}`);
+    const task = await agent.asked();
+    expect([heard(task), first.signal.aborted]).toEqual([[long], false]);
+    await answer(task, "Done.");
+    const [, told] = await chat.texts(2);
+    const [asked] = await chat.sent(2);
+    expect(asked && textOf(asked)).toMatch(/^Begun in `\w+`/);
+    expect(told).toBe(`**In the background:** sum up \\*all\\* of ${"a".repeat(44)}\n\nDone.`);
+    await answer(first, "upon a time");
+    expect((await chat.texts(3)).at(-1)).toBe("Once upon a time");
+    const kinds = (await room.home.sessions.list({ everyone: true })).items.map(({ kind }) => kind);
+    expect(kinds.sort()).toEqual(["background", "chat"]);
+  });
+
+  it("tells there when it fails", async () => {
+    const { chat, agent } = await busyChat();
+    await chat.say("/background the impossible");
+    const task = await agent.asked();
+    task.send({ type: "failed", reason: "No key is set." });
+    task.end();
+    expect((await chat.texts(2))[1]).toMatch(
+      /^\*\*In the background:\*\* the impossible\n\n⚠ No key is set\.$/,
+    );
+  });
+});
+
+describe("an answer that fails", () => {
+  it("is told in the chat with its reason and what there was of it, and what comes next is answered", async () => {
+    const { chat, agent, first } = await busyChat();
+    first.break(new Error("the socket hung up"));
+    expect(await chat.texts(1)).toEqual(["Once \n\n⚠ The agent failed: the socket hung up"]);
+    await chat.say("again");
+    await answer(await agent.asked(), "here");
+    expect((await chat.texts(2))[1]).toBe("here");
   });
 });

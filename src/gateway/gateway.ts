@@ -1,7 +1,6 @@
 import type { ConversationSettings } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
 import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
-import type { Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -16,7 +15,7 @@ import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { type Hook, hooks } from "./hooks.ts";
 import { messengerTurn } from "./messenger-turn.ts";
 import { recover, takeUpDeliveries } from "./recover.ts";
-import type { GatewaySettings } from "./settings.ts";
+import { type GatewaySettings, takeAt } from "./settings.ts";
 
 export interface GatewayOptions {
   readonly store: Store;
@@ -64,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     takesNext: true,
     isOwn: () => false,
     agent: (turn) => options.agent(turn.settings),
-    by: (turn) => ({ runner, take: takeOf(turn, options.settings()) }),
+    by: (turn) => ({ runner, take: takeAt(options.settings(), turn.settings) }),
     around: (turn) => messengerTurn(flow, turn),
     heard: (event) => {
       if (event.type === "broken")
@@ -200,11 +199,6 @@ async function holdAll(options: GatewayOptions): Promise<readonly HeldConnection
 
 function takenOver(name: string): PostriderError {
   return new PostriderError("in_use", `Another gateway has taken over ${name}, so this one ends.`);
-}
-
-/** One by one where messages are queued; else all that waits becomes one turn. */
-function takeOf(turn: Turn, { busy }: GatewaySettings): "one" | "all" {
-  return (turn.settings.busy ?? busy) === "queue" ? "one" : "all";
 }
 
 /** Calls it a little later, once for however many changes there were. */

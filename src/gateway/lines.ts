@@ -9,10 +9,10 @@ import type { Blob } from "../core/turn.ts";
 import { around } from "./commands/around.ts";
 import type { Choice, Place, Reply } from "./commands/command.ts";
 import { CHAT_COMMANDS, chatCommand, runChatCommand } from "./commands/table.ts";
-import { beginFirst } from "./deliver.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { messengerPlace } from "./messenger-place.ts";
 import { textDeliveries } from "./outgoing.ts";
+import { type About, tellMemory } from "./tell-left.ts";
 
 /** A command that was accepted and is to be done now. */
 export interface Line extends CommandLine {
@@ -22,6 +22,8 @@ export interface Line extends CommandLine {
   readonly messageId: string;
 }
 
+/** Commands whose arguments open doors. */
+const SECRET: ReadonlySet<string> = new Set(["pair", "start"]);
 const MOST_BUTTONS = 8;
 const LONGEST_LABEL = 48;
 
@@ -35,24 +37,35 @@ export async function runLine(
   const { name, args, source } = line;
   const about = { command: name, platform: source.platform, chat: source.chatId };
   flow.log.info(about, "a command");
-  inBackground(flow.log, "a hook", flow.hooks.emit(`command:${name}`, { ...about, args }));
+  inBackground(
+    flow.log,
+    "a hook",
+    flow.hooks.emit(`command:${name}`, { ...about, ...(!SECRET.has(name) && { args }) }),
+  );
   const place = await placeFor(flow, line);
   const before = await place.talk.look();
   const reply = await replyTo(flow, place, line);
   if (reply.say !== undefined) await say(reply.say, reply.patiently ?? false);
-  await send(flow, connected, line, reply, await buttonsFor(place, line, reply));
+  await send(connected, line, reply, await buttonsFor(place, line, reply));
   const after = reply.moved ? await place.talk.look() : undefined;
   if (before !== undefined && after !== undefined && after.session.id !== before.session.id) {
     const [from, to] = [before.session.id, after.session.id];
-    await flow.hooks.emit("session:end", { ...about, session: from, reason: name });
-    await flow.hooks.emit("session:reset", { ...about, session: to, previous: from });
+    // Nobody in the chat waits for whoever listens.
+    inBackground(flow.log, "a hook", tellOfChange(flow, { ...about, session: from, reason: name }, to));
   }
+}
+
+async function tellOfChange(flow: Flow, left: About, to: string): Promise<void> {
+  await tellMemory(flow, left);
+  await flow.hooks.emit("session:end", left);
+  await flow.hooks.emit("session:reset", { ...left, session: to, previous: left.session });
 }
 
 /** A command that changes something needs a place to do so: the first words of a person may be one. */
 async function placeFor(flow: Flow, { source, role, name }: Line): Promise<Place> {
   const place = await messengerPlace(flow, source, role);
-  const isLooking = findCommand(CHAT_COMMANDS, name)?.looks ?? true;
+  const command = findCommand(CHAT_COMMANDS, name);
+  const isLooking = command === undefined || command.looks === true;
   if (isLooking || (await place.talk.look()) !== undefined) return place;
   await place.talk.open();
   return messengerPlace(flow, source, role);
@@ -86,14 +99,13 @@ async function chooseFrom(place: Place, name: string, args: string): Promise<rea
 }
 
 async function send(
-  flow: Flow,
-  { outbox }: Connected,
+  { platform, outbox }: Connected,
   line: Line,
   reply: Reply,
   buttons: Buttons | undefined,
 ): Promise<void> {
   const { source } = line;
-  const made = textDeliveries(source, reply.text);
+  const made = textDeliveries(source, reply.text, { traits: platform.traits });
   const blobs: Blob[] = [];
   if (reply.document !== undefined) {
     const bytes = new TextEncoder().encode(reply.document.text);
@@ -106,14 +118,7 @@ async function send(
   const last = made.at(-1);
   const all: NewDelivery[] =
     last === undefined || buttons === undefined ? made : made.with(-1, { ...last, buttons });
-  const { deliveries } = await flow.store.enqueue({
-    deliveries: beginFirst(all, outbox.isFree(source)),
-    blobs,
-    runner: flow.runner,
-    line: line.inbox,
-    now: flow.clock.now(),
-  });
-  outbox.take(deliveries);
+  await outbox.put(source, all, { blobs, line: line.inbox });
 }
 
 function shortLabel(label: string): string {

@@ -14,6 +14,9 @@ import { type Flow, inBackground } from "./flow.ts";
 /** Somebody who has never said anything here owns nothing. */
 const NOBODY = "nobody";
 
+/** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
+const STOP_WAIT_MS = 50;
+
 /** The place in which a command was given in a messenger. */
 export async function messengerPlace(flow: Flow, source: Source, role: Role): Promise<Place> {
   const { store, sessions, clock, turns } = flow;
@@ -49,7 +52,7 @@ export async function messengerPlace(flow: Flow, source: Source, role: Role): Pr
       look,
       async stop(conversation) {
         const meant = conversation ?? (await look())?.conversation.number;
-        return meant !== undefined && turns.stop({ conversation: meant });
+        return meant !== undefined && turns.stop({ conversation: meant }, STOP_WAIT_MS);
       },
       async cancelWaiting(conversation) {
         return (await store.cancelWaiting({ conversation, now: clock.now() })).map(textOf);

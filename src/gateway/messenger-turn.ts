@@ -7,7 +7,7 @@ import type { Turn } from "../core/turn.ts";
 import type { Answer } from "./answer.ts";
 import type { Around } from "./answering.ts";
 import { askPerson } from "./ask-person.ts";
-import { beginFirst } from "./deliver.ts";
+import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { answerText, textDeliveries, textLimit } from "./outgoing.ts";
@@ -15,6 +15,7 @@ import { pause } from "./pause.ts";
 import { promptFor } from "./prompt.ts";
 import { proposeTitle } from "./propose-title.ts";
 import type { Prepared } from "./run-turn.ts";
+import { type About, tellLeftByMessage } from "./tell-left.ts";
 
 /** Shown again before the platform lets it fade. */
 const TYPING_EVERY_MS = 4000;
@@ -29,11 +30,19 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
   const settings = flow.settings();
   const over = new AbortController();
   let inputs: readonly Message[] = [];
+  let held: Hold | undefined;
   const replyTo = (): string | undefined =>
     target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
   const shown =
     settings.streaming && platform.edit !== undefined
-      ? draft({ ...flow, platform, turn, limit: textLimit(target), replyTo })
+      ? draft({
+          ...flow,
+          platform,
+          turn,
+          limit: textLimit(platform.traits),
+          replyTo,
+          isFree: () => outbox.isFree(target),
+        })
       : undefined;
   const about = { turn: turn.number, session: turn.session, platform: target.platform, chat: target.chatId };
 
@@ -42,7 +51,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
     storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
     prepare: () => prepare(flow, connected, turn),
     ...(settings.compressAt !== undefined && {
-      compression: { at: settings.compressAt, tell: (notice) => tell(flow, connected, turn, notice) },
+      compression: { at: settings.compressAt, tell: (notice) => outbox.say(target, notice) },
     }),
     begun(begun) {
       inputs = begun;
@@ -55,18 +64,20 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       else if (event.type === "tool_call")
         inBackground(flow.log, "a hook", flow.hooks.emit("agent:step", { ...about, tool: event.call.name }));
     },
-    approve: (request: ApprovalRequest): Promise<ApprovalAnswer> => askPerson(flow, connected, turn, request),
+    approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> =>
+      askPerson(flow, connected, turn, request, signal),
     async deliveries(answer: Answer): Promise<readonly NewDelivery[]> {
       over.abort();
       const draftShown = await shown?.end();
       const words = withHeader(turn, inputs, answerText(answer, draftShown !== undefined));
-      const made = textDeliveries(target, words, { replyTo: replyTo(), draft: draftShown });
-      return beginFirst(made, outbox.isFree(target));
+      const { traits } = platform;
+      held = outbox.hold(target);
+      return held.begin(textDeliveries(target, words, { traits, replyTo: replyTo(), draft: draftShown }));
     },
     ended(end) {
       over.abort();
+      held?.take(end?.deliveries ?? []);
       if (end === undefined) return;
-      outbox.take(end.deliveries);
       flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");
       inBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
       if (end.outcome !== "done") return;
@@ -82,12 +93,21 @@ async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Pr
   const isFirst = turn.inputs.includes(1);
   if (isFirst) {
     const about = { session: turn.session, platform: turn.target.platform, chat: turn.target.chatId };
-    inBackground(flow.log, "a hook", flow.hooks.emit("session:start", about));
+    inBackground(flow.log, "a hook", tellBegun(flow, turn, about));
   }
   const isNew = isFirst && !(await store.hasOther({ asker: program, session: turn.session }));
   const told = { store, settings: flow.settings(), platforms: flow.platforms };
   const prompt = await promptFor(turn.target, turn.settings, told);
   return { prompt, ...(isNew && { note: firstMessageNote() }) };
+}
+
+/** First that the one before is left, if it has just been. */
+async function tellBegun(flow: Flow, { fresh, conversation }: Turn, about: About): Promise<void> {
+  if (fresh !== undefined) {
+    const { reason, previous } = fresh;
+    await tellLeftByMessage(flow, conversation, { ...about, session: previous.session, reason });
+  }
+  await flow.hooks.emit("session:start", about);
 }
 
 async function tellFreshStart(
@@ -96,27 +116,10 @@ async function tellFreshStart(
   turn: Turn,
   fresh: NonNullable<Turn["fresh"]>,
 ): Promise<void> {
-  const { store, clock, runner } = flow;
   const { platform, chatType } = turn.target;
   const { idleMinutes, atHour } = policyFor(flow.settings().reset, platform, chatType);
   const notice = resetNotice({ reason: fresh.reason, idleMinutes, atHour, handle: fresh.previous.handle });
-  const { deliveries } = await store.enqueue({
-    deliveries: beginFirst(textDeliveries(turn.target, notice), outbox.isFree(turn.target)),
-    runner,
-    session: turn.session,
-    noticed: turn.conversation,
-    now: clock.now(),
-  });
-  outbox.take(deliveries);
-}
-
-async function tell(flow: Flow, { outbox }: Connected, { target }: Turn, words: string): Promise<void> {
-  const { deliveries } = await flow.store.enqueue({
-    deliveries: beginFirst(textDeliveries(target, words), outbox.isFree(target)),
-    runner: flow.runner,
-    now: flow.clock.now(),
-  });
-  outbox.take(deliveries);
+  await outbox.say(turn.target, notice, { session: turn.session, noticed: turn.conversation });
 }
 
 async function keepTyping({ platform }: Connected, { target }: Turn, signal: AbortSignal): Promise<void> {

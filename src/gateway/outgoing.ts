@@ -1,24 +1,28 @@
 import type { NewDelivery } from "../core/delivery.ts";
 import { text } from "../core/message.ts";
-import { platformTraits } from "../core/platforms.ts";
+import { type PlatformTraits, platformTraits } from "../core/platforms.ts";
 import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import { splitText } from "../core/split-text.ts";
 import type { Answer } from "./answer.ts";
 
 /** How long a text may be so that there is still room for the mark of a repetition. */
-export function textLimit(target: Pick<Source, "platform">): number {
-  return platformTraits(target.platform).messageLimit - REPEATED_MARK.length - 1;
+export function textLimit({ messageLimit }: Pick<PlatformTraits, "messageLimit">): number {
+  return messageLimit - REPEATED_MARK.length - 1;
 }
 
 /** A text on its way to a target, in as many messages as it takes. */
 export function textDeliveries(
   target: Source,
   words: string,
-  options: { readonly replyTo?: string | undefined; readonly draft?: number | undefined } = {},
+  options: {
+    readonly traits?: Pick<PlatformTraits, "messageLimit">;
+    readonly replyTo?: string | undefined;
+    readonly draft?: number | undefined;
+  } = {},
 ): NewDelivery[] {
-  const { replyTo, draft } = options;
-  return splitText(words.toWellFormed(), textLimit(target)).map((piece, index) => ({
+  const { replyTo, draft, traits = platformTraits(target.platform) } = options;
+  return splitText(words.toWellFormed(), textLimit(traits)).map((piece, index) => ({
     target,
     parts: [text(piece)],
     ...(index === 0 && replyTo !== undefined && { replyTo }),

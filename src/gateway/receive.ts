@@ -9,20 +9,14 @@ import type { Inbound, Receiver } from "../ports/platform.ts";
 import { readyMessages } from "../sessions/message-input.ts";
 import { routingOf } from "../sessions/routing.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
-import { beginFirst } from "./deliver.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import { runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
-import { textDeliveries } from "./outgoing.ts";
+import { takeAt } from "./settings.ts";
 import { meetStranger } from "./strangers.ts";
 
 /** An edit of a message that never arrived, when it is as young as this, is the message. */
 const YOUNG_MS = 2 * 60_000;
-
-/** What is still to be done when something has been stored. What comes next in the chat waits for it. */
-interface Stored {
-  readonly after?: Promise<void>;
-}
 
 /**
  * Takes in what a platform brings. Everything is stored before it is acknowledged, once; commands are recognised before
@@ -55,7 +49,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
 
   async function take(inbound: Inbound): Promise<Stored> {
     const role = await roleAt(inbound.source);
-    if (role === undefined) return { after: meetStranger(flow, connected, inbound) };
+    if (role === undefined) return meetStranger(flow, connected, inbound);
     const words = textOf(inbound.message);
     const hasOnlyWords = inbound.message.parts.every(({ type }) => type === "text");
     const command = hasOnlyWords ? parseCommand(words) : undefined;
@@ -111,7 +105,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     const { source, messageId, cursor, blobs } = inbound;
     const settings = flow.settings();
     const message = readable(inbound);
-    if (message instanceof PostriderError) return { after: refuse(inbound, message.message) };
+    if (message instanceof PostriderError) return refuse(inbound, message.message);
     const accepted = await store.accept({
       ...routingOf(source, { ...settings, clock }),
       messageId,
@@ -140,12 +134,13 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
 
   /** Something waits before it, and nobody runs it: what a process that is gone has left behind. */
   async function claimNext(session: string): Promise<void> {
-    const turn = await store.claim({ session, runner: flow.runner, take: "all", now: clock.now() });
+    const { runner } = flow;
+    const turn = await store.claim({ session, runner, take: takeAt(flow.settings()), now: clock.now() });
     if (turn !== undefined) await flow.turns.run(turn);
   }
 
   /** What cannot be stored would come again for ever: it is answered with the reason instead. */
-  async function refuse({ source, messageId, cursor }: Inbound, words: string): Promise<void> {
+  async function refuse({ source, messageId, cursor }: Inbound, words: string): Promise<Stored> {
     const { profile } = flow.settings();
     const { runner } = flow;
     const line = {
@@ -158,22 +153,12 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
       ...(cursor && { cursor }),
     };
     const { duplicate, inbox } = await store.acceptLine(line);
-    if (!duplicate) await tell(source, words, inbox);
+    return duplicate ? {} : { after: connected.outbox.say(source, words, { line: inbox }) };
   }
 
   function tellTooMany(source: Source, waiting: number): Promise<void> {
     const words = `${waiting} messages wait here already, so this one was not taken, and none will be until some are answered. /status shows them, /stop all drops them.`;
-    return tell(source, words);
-  }
-
-  async function tell(source: Source, words: string, line?: number): Promise<void> {
-    const { deliveries } = await store.enqueue({
-      deliveries: beginFirst(textDeliveries(source, words), connected.outbox.isFree(source)),
-      runner: flow.runner,
-      now: clock.now(),
-      ...(line !== undefined && { line }),
-    });
-    connected.outbox.take(deliveries);
+    return connected.outbox.say(source, words);
   }
 
   return {
@@ -183,7 +168,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
         if ((await roleAt(inbound.source)) === undefined) return {};
         const { source, messageId, blobs, cursor } = inbound;
         const message = readable(inbound);
-        if (message instanceof PostriderError) return { after: refuse(inbound, message.message) };
+        if (message instanceof PostriderError) return refuse(inbound, message.message);
         const outcome = await store.reconsider({
           profile: flow.settings().profile,
           source,

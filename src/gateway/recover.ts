@@ -4,11 +4,10 @@ import type { Delivery } from "../core/delivery.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { LeftLine } from "../core/turn.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
-import { beginFirst } from "./deliver.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
-import { textDeliveries } from "./outgoing.ts";
+import { takeAt } from "./settings.ts";
 
 const PAGE = 500;
 
@@ -33,7 +32,7 @@ async function takeUpTurns(flow: Flow): Promise<void> {
     if (flow.signal.aborted) return;
     // Somebody who waits in a terminal takes theirs up there.
     if (flow.connected(platform) === undefined || turns.isRunning(session)) continue;
-    const turn = await store.claim({ session, runner, take: "all", now: clock.now() });
+    const turn = await store.claim({ session, runner, take: takeAt(flow.settings()), now: clock.now() });
     if (turn !== undefined) inBackground(flow.log, "a turn that was taken up", turns.run(turn));
   }
 }
@@ -75,20 +74,12 @@ async function takeUpLines(flow: Flow, connected: Connected): Promise<void> {
     const role = roleOf(flow.settings().access, left.source, await store.account(accountOf(left.source)));
     if (isLooking && role !== undefined) {
       await runLine(flow, connected, { ...command, ...left, role }, async () => {});
-    } else await tell(flow, connected, left);
+    } else await tell(connected, left);
   }
 }
 
-async function tell(flow: Flow, { outbox }: Connected, left: LeftLine): Promise<void> {
-  const { store, clock, runner } = flow;
+async function tell({ outbox }: Connected, left: LeftLine): Promise<void> {
   const words = `Postrider was interrupted while \`${left.line}\` was being done, so it may have happened or not. /status and /history show how things are; give it again if need be.`;
-  const { deliveries } = await store.enqueue({
-    // A stranger's words have no line; they will ask again.
-    deliveries:
-      left.line === "" ? [] : beginFirst(textDeliveries(left.source, words), outbox.isFree(left.source)),
-    runner,
-    line: left.inbox,
-    now: clock.now(),
-  });
-  outbox.take(deliveries);
+  // A stranger's words have no line; they will ask again.
+  await outbox.say(left.source, left.line === "" ? "" : words, { line: left.inbox });
 }

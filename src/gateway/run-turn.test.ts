@@ -287,6 +287,26 @@ describe("a turn", () => {
     expect((await shown(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
+  it.each<[string, Partial<TurnRun>]>([
+    ["nobody can be asked", {}],
+    ["asking fails", { approve: () => Promise.reject(new Error("no way to ask")) }],
+    ["it was stopped", { approve: async () => "always", signal: AbortSignal.abort() }],
+  ])("allows nothing where %s", async (_, more) => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    const asked = Promise.withResolvers<string>();
+    const agent: Agent = {
+      name: "asking",
+      async *run() {
+        yield { type: "approval", request: { title: "run make" }, answer: asked.resolve };
+      },
+    };
+    const answers: string[] = [];
+    void asked.promise.then((answer) => answers.push(answer));
+    await run(home, turn, agent, more);
+    expect(answers).toEqual(more.signal === undefined ? ["deny"] : []);
+  });
+
   it("that another runner has taken over stores nothing", async () => {
     const home = await openHome();
     const { session, turn } = await accept(home, "hello", deadRunner());

@@ -11,6 +11,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { type Answer, takeDown } from "./answer.ts";
 import { compressIfNeeded } from "./compress.ts";
+import { deadline } from "./deadline.ts";
 import { eventsUntil } from "./events-until.ts";
 import { pause } from "./pause.ts";
 
@@ -34,8 +35,8 @@ export interface TurnRun {
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
   event?(event: AgentEvent, said: string): void;
-  /** Asks the person; without it, nothing is allowed. */
-  approve?(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /** Asks the person, for as long as the signal does not abort; without it, nothing is allowed. */
+  approve?(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
   /**
    * Whether an answer that cannot be stored now, because the disk is full or held by another, is kept and stored when it
    * can be. Told each time it could not be.
@@ -139,8 +140,8 @@ async function ask(
   run: TurnRun,
 ): Promise<Answer> {
   const { agent, store, clock } = run;
-  const late = run.longestMs === undefined ? undefined : AbortSignal.timeout(run.longestMs);
-  const signal = late === undefined ? run.signal : AbortSignal.any([run.signal, late]);
+  const late = deadline(run.signal, run.longestMs);
+  const { signal } = late;
   const notes = [turn.fresh?.noteDue ? resetNote(turn.fresh.reason) : undefined, note].filter(Boolean);
   const { model } = turn.settings;
   const input = {
@@ -176,8 +177,10 @@ async function ask(
       answer.take(failed);
       run.event?.(failed, answer.text());
     }
+  } finally {
+    late.forget();
   }
-  if (late?.aborted && !run.signal.aborted) {
+  if (late.isOver()) {
     const minutes = Math.max(1, Math.round((run.longestMs ?? 0) / 60_000));
     const reason = `The answer took longer than ${minutes} min and was given up.`;
     answer.take({ type: "failed", reason });
@@ -191,7 +194,7 @@ function answerApproval(
   run: TurnRun,
   signal: AbortSignal,
 ): void {
-  const asked = signal.aborted ? undefined : run.approve?.(event.request);
+  const asked = signal.aborted ? undefined : run.approve?.(event.request, signal);
   if (asked === undefined) event.answer("deny");
   else
     asked.then(

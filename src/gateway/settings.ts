@@ -30,3 +30,11 @@ export interface GatewaySettings {
   /** Home channels that configuration names; `/sethome` may name others. */
   readonly homes: readonly HomeChannel[];
 }
+
+/** How many waiting messages one turn takes: one by one where they are queued; else all that waits becomes one turn. */
+export function takeAt(
+  { busy }: Pick<GatewaySettings, "busy">,
+  chosen: { readonly busy?: BusyMode } = {},
+): "one" | "all" {
+  return (chosen.busy ?? busy) === "queue" ? "one" : "all";
+}

@@ -3,9 +3,7 @@ import { parseCommand } from "../core/command-grammar.ts";
 import { textOf } from "../core/message.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Inbound } from "../ports/platform.ts";
-import { beginFirst } from "./deliver.ts";
-import type { Connected, Flow } from "./flow.ts";
-import { textDeliveries } from "./outgoing.ts";
+import type { Connected, Flow, Stored } from "./flow.ts";
 import { askToBeLetIn, strangerText, useLinkCode } from "./pairing.ts";
 
 /**
@@ -13,25 +11,19 @@ import { askToBeLetIn, strangerText, useLinkCode } from "./pairing.ts";
  * a while; a code that the owner gave them lets them in at once. Elsewhere, and otherwise, silence: nothing of theirs is
  * kept.
  */
-export async function meetStranger(flow: Flow, connected: Connected, inbound: Inbound): Promise<void> {
+export async function meetStranger(flow: Flow, connected: Connected, inbound: Inbound): Promise<Stored> {
   const { store, clock, runner } = flow;
   const { source, messageId, cursor } = inbound;
   const rules = flow.settings().access;
-  if (source.chatType !== "dm" || source.userId === undefined) return;
-  if (strangersGet(rules, source.platform) === "ignore") return;
+  if (source.chatType !== "dm" || source.userId === undefined) return {};
+  if (strangersGet(rules, source.platform) === "ignore") return {};
   const { profile } = flow.settings();
   const line = { profile, source, messageId, line: "", runner, now: clock.now(), ...(cursor && { cursor }) };
   const { duplicate, inbox } = await store.acceptLine(line);
-  if (duplicate) return;
-  const words = await wordsFor(flow, inbound);
-  const { deliveries } = await store.enqueue({
-    deliveries:
-      words === undefined ? [] : beginFirst(textDeliveries(source, words), connected.outbox.isFree(source)),
-    runner,
-    line: inbox,
-    now: clock.now(),
-  });
-  connected.outbox.take(deliveries);
+  if (duplicate) return {};
+  const answer = async (): Promise<void> =>
+    connected.outbox.say(source, (await wordsFor(flow, inbound)) ?? "", { line: inbox });
+  return { after: answer() };
 }
 
 async function wordsFor(flow: Flow, { source, message }: Inbound): Promise<string | undefined> {

@@ -168,7 +168,7 @@ export const PARTS: readonly Part[] = [
     quick: 12,
     help: "how often a gateway is killed that talks with fifty people over a messenger that makes difficulties",
     async run({ folder, seed, length, progress }) {
-      const halves = [];
+      const halves: LoadReport[] = [];
       for (const outbound of ["unknowable", "idempotent"] as const) {
         const own = join(folder, outbound);
         mkdirSync(own);

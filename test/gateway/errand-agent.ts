@@ -25,11 +25,11 @@ export function errandAgent({ effects, hit }: ErrandOptions): Agent {
       for (const [, name = ""] of words.matchAll(/\berrand (\S+)/g)) {
         const call = { id: `call-${name}`, name: "errand", arguments: { name }, effect: "external" as const };
         yield { type: "tool_call", call };
-        hit("tool:before");
+        await hit("tool:before");
         await run(effects, name);
-        hit("tool:acted");
+        await hit("tool:acted");
         yield { type: "tool_result", id: call.id, name: "errand", parts: [text(`ran ${name}`)] };
-        hit("tool:after");
+        await hit("tool:after");
       }
       const answer = `answer to ${marks.join(" ") || words}, in a few words`;
       const length = Number(/\blong (\d+)/.exec(words)?.[1] ?? 0);

@@ -22,6 +22,8 @@ export interface ChildOptions {
   readonly outbound?: PlatformTraits["outbound"];
   /** Where to fall; see `killSwitch`. */
   readonly killAt?: string;
+  /** Where to take some time; likewise. */
+  readonly slowAt?: string;
   readonly streaming?: boolean;
   readonly busy?: GatewaySettings["busy"];
   /** Other settings than these. */
@@ -43,7 +45,7 @@ export type ChildLine =
 export async function runGateway(options: ChildOptions): Promise<void> {
   const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes } = options;
   endWithParent();
-  const hit = killSwitch(killAt);
+  const hit = killSwitch(killAt, options.slowAt);
   const store = watchedStore(
     await sqliteStore({ file, mode: "workers", ...(maxBytes !== undefined && { maxBytes }) }),
     hit,

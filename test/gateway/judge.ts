@@ -123,7 +123,8 @@ const BOT_CALLS: Readonly<Record<string, Handler>> = {
     if (edited === undefined) return answer(response, 404, { error: "There is no such message." });
     taken(room, fault, response, edited);
   },
-  sent({ room, response, query }) {
+  async sent({ room, response, query }) {
+    if (await failed(room.state.faultOf("sent"), response)) return;
     const found = room.state.lookUp(query.get("nonce") ?? "");
     answer(response, found === undefined ? 404 : 200, found ?? { error: "There is no such message." });
   },

@@ -1,22 +1,27 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Agent, AgentEvent } from "../../src/ports/agent.ts";
 import type { Platform } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
 
-/** Called at every point of the flow that has a name. */
-export type Hit = (point: string) => void;
+/** Called at every point of the flow that has a name. What it returns is waited for around the ports' calls. */
+export type Hit = (point: string) => void | Promise<void>;
 
 /**
  * Kills this process, without any farewell, the n-th time that a point is reached: `finish:before`, `send:after:2`. A
  * point is a method of the store, `send` or `edit` of the platform, with what came before or after it; or `agent:before`,
- * `agent:during` (after the first words), `agent:after`, `tool:before`, `tool:acted`, `tool:after`.
+ * `agent:during` (after the first words), `agent:after`, `tool:before`, `tool:acted`, `tool:after`. `slow` names a point at
+ * which it takes so many milliseconds to go on: `finish:after:400`.
  */
-export function killSwitch(at: string | undefined): Hit {
+export function killSwitch(at: string | undefined, slow?: string): Hit {
   const [name = "", moment = "", count = "1"] = at?.split(":") ?? [];
+  const [slowName = "", slowMoment = "", slowMs = "0"] = slow?.split(":") ?? [];
   let left = Number(count);
   return (point) => {
-    if (point !== `${name}:${moment}`) return;
-    left -= 1;
-    if (left === 0) process.kill(process.pid, "SIGKILL");
+    if (point === `${name}:${moment}`) {
+      left -= 1;
+      if (left === 0) process.kill(process.pid, "SIGKILL");
+    }
+    return point === `${slowName}:${slowMoment}` ? wait(Number(slowMs)) : undefined;
   };
 }
 
@@ -49,14 +54,14 @@ export function watchedAgent(agent: Agent, hit: Hit): Agent {
   return {
     ...agent,
     async *run(turn, signal): AsyncGenerator<AgentEvent> {
-      hit("agent:before");
+      await hit("agent:before");
       let hasSpoken = false;
       for await (const event of agent.run(turn, signal)) {
         yield event;
-        if (event.type === "text" && !hasSpoken) hit("agent:during");
+        if (event.type === "text" && !hasSpoken) await hit("agent:during");
         hasSpoken ||= event.type === "text";
       }
-      hit("agent:after");
+      await hit("agent:after");
     },
   };
 }
@@ -66,9 +71,9 @@ function watched<T extends object>(port: T, hit: Hit, isWatched: (name: string) 
     if (typeof value !== "function" || !isWatched(name)) return [name, value];
     const call = value.bind(port) as (...given: unknown[]) => Promise<unknown>;
     const around = async (...given: unknown[]): Promise<unknown> => {
-      hit(`${name}:before`);
+      await hit(`${name}:before`);
       const result = await call(...given);
-      hit(`${name}:after`);
+      await hit(`${name}:after`);
       return result;
     };
     return [name, around];

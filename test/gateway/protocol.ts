@@ -63,7 +63,7 @@ export type Fault =
   /** It was taken; nothing is said until somebody lets go, or the bot gives up. */
   | { readonly kind: "hold" };
 
-export type FaultyRequest = "send" | "edit" | "updates";
+export type FaultyRequest = "send" | "edit" | "updates" | "sent";
 
 /** One fault for the next request of its kind, in one chat or in any. */
 export interface PlannedFault {
@@ -78,6 +78,8 @@ export interface Chances {
   readonly send?: Partial<Record<Fault["kind"], number>>;
   readonly edit?: Partial<Record<Fault["kind"], number>>;
   readonly updates?: Partial<Record<Fault["kind"], number>>;
+  /** Looking up what was sent. */
+  readonly sent?: Partial<Record<Fault["kind"], number>>;
   /** An update comes a second time, under another number. */
   readonly duplicate?: number;
   /** An update comes some milliseconds later, perhaps behind what was said after it. */

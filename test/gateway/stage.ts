@@ -10,7 +10,9 @@ import { type Given, givenIn } from "./telling-agent.ts";
 export interface Stage {
   readonly judge: Judge;
   readonly file: string;
-  /** Starts a gateway and waits until it receives. */
+  /** Starts a gateway, */
+  launch(more?: Partial<ChildOptions>): Child;
+  /** and waits until it receives. */
   start(more?: Partial<ChildOptions>): Promise<Child>;
   /** Says something and gives the bot's next message in the same place. Only where nobody else is being answered. */
   ask(place: ChatPlace, person: string, words: string, files?: readonly FileJson[]): Promise<ShownMessage>;
@@ -34,6 +36,19 @@ export async function openStage(
   const file = join(folder.path, "postrider.db");
   const children: Child[] = [];
 
+  function launch(more: Partial<ChildOptions> = {}): Child {
+    const { url, token, effects } = judge;
+    const child = startGatewayChild({
+      file,
+      judge: { url, token, effects },
+      outbound: "idempotent",
+      ...options,
+      ...more,
+    });
+    children.push(child);
+    return child;
+  }
+
   const sees = (what: string, fits: (message: ShownMessage) => boolean): Promise<ShownMessage> =>
     judge.until(what, (all) => shownIn(all).find(fits));
 
@@ -41,17 +56,9 @@ export async function openStage(
     judge,
     file,
     sees,
+    launch,
     async start(more = {}) {
-      const { url, token, effects } = judge;
-      const own: ChildOptions = {
-        file,
-        judge: { url, token, effects },
-        outbound: "idempotent",
-        ...options,
-        ...more,
-      };
-      const child = startGatewayChild(own);
-      children.push(child);
+      const child = launch(more);
       await child.heard<ChildLine>((line) => "ready" in line);
       return child;
     },

@@ -6,7 +6,7 @@ import type { ErrandOptions } from "./errand-agent.ts";
 /** What the agent was given once, as the judge hears of it. */
 export interface Given {
   readonly session: string;
-  /** Everything that it could read. */
+  /** Everything that it could read, a text each; with a mark where an answer was cut off. */
   readonly history: readonly string[];
   readonly prompt: string;
   readonly note: string;
@@ -25,7 +25,7 @@ export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
     async *run({ session, history, prompt = "", note = "" }, signal) {
       const last = textOf(history.at(-1) ?? { parts: [] });
       const isForTitle = last.startsWith("Write a title");
-      const texts = history.map(textOf);
+      const texts = history.map(read);
       await tell(effects, { session, history: texts, prompt, note, isForTitle });
       if (isForTitle) {
         yield { type: "text", text: `About ${marksIn(texts.join(" ")).slice(0, 2).join(" ")}` };
@@ -40,6 +40,13 @@ export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
       }
     },
   };
+}
+
+/** As a model reads it. */
+function read(message: Message): string {
+  const files = message.parts.flatMap((part) => (part.type === "text" ? [] : [`<${part.type}>`]));
+  const cut = message.origin?.interrupted === true ? ["<interrupted>"] : [];
+  return [textOf(message), ...files, ...cut].filter((words) => words !== "").join(" ");
 }
 
 /** `zannx3`: the third text of ann. A word by itself, which no Markdown changes. */

@@ -82,13 +82,14 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     ...options.settings,
   };
   const nothing = (): void => {};
+  const over = new AbortController();
   const gateway = await startGateway({
     store,
     runner: localRunner(),
     clock,
     platforms: [platform],
     settings: () => settings,
-    agent: () => options.agent,
+    agent: () => ended(options.agent, over.signal),
     log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     hooks: [
       {
@@ -101,7 +102,10 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
       },
     ],
   });
-  onTestFinished(() => gateway.stop());
+  onTestFinished(() => {
+    over.abort();
+    return gateway.stop();
+  });
   const receiver = await up.promise;
 
   return {
@@ -147,6 +151,11 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
       };
     },
   };
+}
+
+/** An answer that a test leaves open must not keep the gateway from ending. */
+function ended(agent: Agent, over: AbortSignal): Agent {
+  return { ...agent, run: (turn, signal) => agent.run(turn, AbortSignal.any([signal, over])) };
 }
 
 interface Listeners {

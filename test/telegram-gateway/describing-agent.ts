@@ -2,13 +2,16 @@ import { createHash } from "node:crypto";
 import type { Part } from "../../src/core/message.ts";
 import type { Agent, AgentTurn } from "../../src/ports/agent.ts";
 
-/** An agent that tells which parts it was given, with the bytes it could read: what reached it can be seen in the chat. */
+/**
+ * An agent that tells which parts it was given, with the bytes it could read, and the how many-th message it is: what
+ * reached it can be seen in the chat.
+ */
 export const describingAgent: Agent = {
   name: "describing",
   async *run(turn) {
-    const parts = turn.history.findLast((message) => message.role === "user")?.parts ?? [];
-    const lines: string[] = [];
-    for (const part of parts) lines.push(await described(part, turn));
+    const said = turn.history.filter((message) => message.role === "user");
+    const lines = [`message ${said.length}:`];
+    for (const part of said.at(-1)?.parts ?? []) lines.push(await described(part, turn));
     yield { type: "text", text: lines.join("\n") };
   },
 };

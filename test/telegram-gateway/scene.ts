@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { beforeAll, onTestFinished } from "vitest";
 import type { ChatMessage, FakeControls, FakeTelegram } from "../../src/testing/fake-telegram/index.ts";
 import { connectFakeTelegram } from "../../src/testing/fake-telegram/index.ts";
 import { type Child, startChild } from "../support/child.ts";
@@ -57,11 +56,12 @@ export type LogLine = Extract<TelegramChildLine, { words: string }>;
 
 export function startTelegramChild(options: TelegramChildOptions): RunningGateway {
   const child = startChild(new URL("./child.ts", import.meta.url), [JSON.stringify(options)]);
-  return Object.assign(Object.create(child) as Child, {
+  return {
+    ...child,
     ready: async () => void (await child.heard<TelegramChildLine>((line) => "ready" in line)),
-    logged: (fits: (line: LogLine) => boolean) =>
+    logged: (fits) =>
       child.heard<TelegramChildLine>((line) => "words" in line && fits(line)) as Promise<LogLine>,
-  });
+  };
 }
 
 export async function kill(child: Child): Promise<void> {
@@ -74,25 +74,6 @@ export interface Scene extends Bot {
   readonly home: string;
   readonly file: string;
   start(more?: Partial<TelegramChildOptions>): RunningGateway;
-}
-
-/** Starts Telegram for a whole file of tests. */
-export function telegramForAll(bots: number): { scene(): Scene; readonly fake: OtherSide["fake"] } {
-  let side: OtherSide | undefined;
-  beforeAll(async () => {
-    side = await startTelegram(bots);
-    return () => side?.stop();
-  });
-  const other = (): OtherSide => {
-    if (side === undefined) throw new Error("Telegram has not been started.");
-    return side;
-  };
-  return {
-    get fake() {
-      return other().fake;
-    },
-    scene: () => sceneOf(other(), onTestFinished),
-  };
 }
 
 export function sceneOf(side: OtherSide, atEnd: (tidy: () => Promise<void>) => void): Scene {

@@ -145,6 +145,14 @@ log: { level: debug }
     expect(log.level).toBe("debug");
   });
 
+  it("keeps what strangers get on one platform beside what they get everywhere", () => {
+    inHome("access: { strangers: ignore }\nplatforms: { whatsapp: { strangers: pair } }\n");
+    expect(load().config.gateway.access).toEqual({
+      everywhere: { strangers: "ignore" },
+      platforms: { whatsapp: { strangers: "pair" } },
+    });
+  });
+
   it("takes null and nothing for absent, in values and sections", () => {
     inHome("timezone: ~\nsession_reset:\n  at_hour: null\n  idle_minutes:\naccess:\n");
     expect(load().config).toEqual(

@@ -87,6 +87,7 @@ function ended(child: ChildProcess, timeoutMs: number): Promise<void> {
   child.once("exit", (code, signal) => {
     clearTimeout(timer);
     clearTimeout(last);
+    if (isLate) signalGroup(child, "SIGKILL"); // what it has started may not listen
     const late = setTimeout(() => {
       child.stderr?.destroy();
       settle(code, signal);

@@ -1,6 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import { type ChatCommand, escaped, here, shortened } from "./command.ts";
+import { goTo } from "./go-to.ts";
 
 export const retry: ChatCommand = {
   name: "retry",
@@ -20,6 +21,9 @@ export const retry: ChatCommand = {
         "Your last message has no words, so it cannot be asked again.",
       );
     }
+    // It is asked again in this session, also when the policy would start afresh with the next message.
+    const { conversation, session: current } = await place.talk.open();
+    if (current.id !== session.id) await goTo(place, conversation.number, session);
     return { text: `Again: “${escaped(shortened(say))}”`, moved: true, say };
   },
 };

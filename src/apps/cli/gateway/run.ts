@@ -1,6 +1,10 @@
+import { PostriderError } from "../../../core/errors.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
+
+/** The exit code by which whoever starts it knows that one runs: there is nothing to be done. */
+const ANOTHER_RUNS = 3;
 
 export const run: Command = defineCommand({
   name: "gateway run",
@@ -22,12 +26,19 @@ what could not be sent yet is sent by the next one.`,
   ],
   async run({ values }, io) {
     readyHome(io);
+    io.notices.on("error", () => {}); // whoever looked on has left; the home has the log
     const { openGateway } = await import("./open-gateway.ts");
-    const { gateway, log, close } = await openGateway(io, {
+    const opened = await openGateway(io, {
       isShown: true,
       ...(values.verbose && { level: "debug" }),
       ...(values.agent !== undefined && { agent: values.agent }),
+    }).catch((error: unknown) => {
+      if (!(error instanceof PostriderError && error.code === "in_use")) throw error;
+      note(io, `postrider: ${error.message}`);
+      return undefined;
     });
+    if (opened === undefined) return ANOTHER_RUNS;
+    const { gateway, log, close } = opened;
     if (gateway.hint !== undefined) log.warn({}, gateway.hint);
     greet(io, gateway);
     const deaf = onSignals((signal) => {
@@ -47,6 +58,7 @@ what could not be sent yet is sent by the next one.`,
       deaf();
       close();
     }
+    return 0;
   },
 });
 

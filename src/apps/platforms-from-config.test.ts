@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import type { Config } from "./config/config.ts";
+import { platformsFrom } from "./platforms-from-config.ts";
+
+const nothing = (): void => {};
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const TOKEN = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+
+function connected(settings: Partial<Config["platforms"]["telegram"]>) {
+  const telegram = { enabled: true, requireMention: true, replyTo: "first", ...settings } as const;
+  return platformsFrom({ platforms: { telegram } } as Config, {}, log);
+}
+
+it("connects a platform that is enabled and has a token, and none that is not enabled", async () => {
+  expect((await connected({ token: TOKEN })).map(({ name, account }) => [name, account])).toEqual([
+    ["telegram", "110201543"],
+  ]);
+  expect(await connected({ enabled: false, token: TOKEN })).toEqual([]);
+  expect(await connected({ enabled: false })).toEqual([]);
+});
+
+it("says what to do where a platform is enabled and has no token", async () => {
+  await expect(connected({})).rejects.toMatchObject({
+    code: "invalid_config",
+    message: expect.stringContaining("postrider connect telegram"),
+  });
+});

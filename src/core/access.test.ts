@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { type AccessRule, type AccessRules, type KnownAccount, roleOf, strangersGet } from "./access.ts";
+
+const rules = (telegram: AccessRule, everywhere: AccessRule = {}): AccessRules => ({
+  everywhere,
+  platforms: { telegram },
+});
+const sender = (userId?: string, userIdAlt?: string) => ({
+  platform: "telegram",
+  ...(userId !== undefined && { userId }),
+  ...(userIdAlt !== undefined && { userIdAlt }),
+});
+
+describe("who may speak", () => {
+  it.each<[string, AccessRules, Parameters<typeof roleOf>[1], boolean]>([
+    ["nobody, unless told", rules({}), sender("7"), false],
+    ["whom the platform's list names", rules({ allow: ["7"] }), sender("7"), true],
+    ["whom the list for everywhere names", rules({}, { allow: ["7"] }), sender("7"), true],
+    ["whom either list names", rules({ allow: ["8"] }, { allow: ["7"] }), sender("7"), true],
+    ["nobody whom no list names", rules({ allow: ["8"] }, { allow: ["9"] }), sender("7"), false],
+    ["anyone where the platform's door stands open", rules({ allowAll: true }), sender("7"), true],
+    ["anyone where all doors stand open", rules({}, { allowAll: true }), sender("7"), true],
+    ["anyone there although a list is", rules({ allow: ["8"] }, { allowAll: true }), sender("7"), true],
+    ["nobody of another platform's list", rules({}, {}), { platform: "signal", userId: "7" }, false],
+    ["whom a list names without what follows the @", rules({ allow: ["49"] }), sender("49@s.whatsapp"), true],
+    ["nobody by a part of an id without an @", rules({ allow: ["4"] }), sender("49"), false],
+    ["whom a list names by the second id", rules({ allow: ["uuid"] }), sender("+49", "uuid"), true],
+    ["nobody without an id, though the door stands open", rules({ allowAll: true }), sender(), false],
+    ["nobody by an empty list", rules({ allow: [] }, { allow: [] }), sender("7"), false],
+  ])("is %s", (_, given, who, isAllowed) => {
+    expect(roleOf(given, who, undefined)).toBe(isAllowed ? "member" : undefined);
+  });
+
+  it.each<[KnownAccount, "owner" | "member" | undefined]>([
+    [{ person: "owner", role: "owner" }, "owner"],
+    [{ person: "p1", role: "member" }, "member"],
+    [{ person: "p1" }, undefined],
+  ])("is whoever was let in, whatever the lists say: %j", (known, role) => {
+    expect(roleOf(rules({ allow: ["8"] }), sender("7"), known)).toBe(role);
+  });
+
+  it("is never the owner by a list", () => {
+    expect(roleOf(rules({ allow: ["7"] }), sender("7"), { person: "p1" })).toBe("member");
+  });
+});
+
+describe("a stranger", () => {
+  it("gets a code unless told otherwise, for the platform before everywhere", () => {
+    expect(strangersGet(rules({}), "telegram")).toBe("pair");
+    expect(strangersGet(rules({}, { strangers: "ignore" }), "telegram")).toBe("ignore");
+    const both = rules({ strangers: "pair" }, { strangers: "ignore" });
+    expect([strangersGet(both, "telegram"), strangersGet(both, "signal")]).toEqual(["pair", "ignore"]);
+  });
+});

@@ -1,0 +1,33 @@
+import { type Flow, program } from "./flow.ts";
+
+type Telling = Pick<Flow, "store" | "hooks" | "clock">;
+
+/** What hooks are told of a session, besides what each event adds. */
+export interface About {
+  readonly session: string;
+  readonly platform: string;
+  readonly [name: string]: unknown;
+}
+
+/** The memory is told of a session that is left, once for what was said in it. */
+export async function tellMemory({ store, hooks, clock }: Telling, about: About): Promise<void> {
+  // Marked before it is told: what crashes in between is not told twice.
+  if (await store.claimFlush({ session: about.session, now: clock.now() }))
+    await hooks.emit("session:flush", about);
+}
+
+/**
+ * Where somebody speaks before the expiry has looked, their message itself ends the session: then nobody has been told
+ * yet. What became of it is written down.
+ */
+export async function tellLeftByMessage(
+  flow: Telling,
+  conversation: number,
+  about: About & { readonly reason: string },
+): Promise<void> {
+  const { reason: _, ...session } = about;
+  await tellMemory(flow, session);
+  const decisions = await flow.store.decisions({ asker: program, conversation });
+  const [, before] = decisions.filter(({ from, to }) => from === about.session || to === about.session);
+  if (before?.decision !== "expired") await flow.hooks.emit("session:end", about);
+}

@@ -1,0 +1,268 @@
+import { readdirSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { createSessions, OWNER, sqliteStore } from "../src/index.ts";
+import { type Judge, startJudge } from "./gateway/drive.ts";
+import type { ChildLine, ChildOptions } from "./gateway/gateway-process.ts";
+import type { ChatPlace, FileJson } from "./gateway/protocol.ts";
+import { openStage, type Stage } from "./gateway/stage.ts";
+import { indexed, look } from "./support/database.ts";
+
+let judges: Judge;
+
+beforeAll(async () => {
+  judges = await startJudge();
+  return () => judges.stop();
+});
+
+const dm = (person: string): ChatPlace => ({ chat: `dm-${person}`, type: "dm" });
+const ann = dm("ann");
+const MEGABYTE = 1024 * 1024;
+const ECHO = { script: { answers: [{ say: ["You said: ", { echo: true }] }] } };
+const SHORT = { script: { answers: [{ say: "Noted." }] } };
+
+async function stageFor(
+  { onTestFinished }: TestContext,
+  options: Partial<ChildOptions> = {},
+): Promise<Stage> {
+  const stage = await openStage(judges, options);
+  onTestFinished(() => stage.end());
+  return stage;
+}
+
+async function started(test: TestContext, options: Partial<ChildOptions> = {}): Promise<Stage> {
+  const stage = await stageFor(test, options);
+  await stage.start();
+  return stage;
+}
+
+const fileCalled = (name: string): FileJson => ({
+  name,
+  mimeType: "application/octet-stream",
+  base64: Buffer.from("some bytes").toString("base64"),
+});
+
+describe.concurrent("what is odd, and is taken", () => {
+  it.for<[string, string, string]>([
+    ["half a surrogate pair", "a\ud800b\udc00", "You said: a\ufffdb\ufffd"],
+    [
+      "control characters",
+      "a\u0007b\u001b[31mc\u0085d\u2028e",
+      "You said: a\u0007b\u001b[31mc\u0085d\u2028e",
+    ],
+    ["a byte of zero", "a\u0000b", "You said: a\u0000b"],
+    ["what is not Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "You said: a\ufffd\ufffdb"],
+    [
+      "what looks like JSON and SQL",
+      `{"a":"'); drop table messages;--"}`,
+      `You said: {"a":"'); drop table messages;--"}`,
+    ],
+  ])("%s", async ([, words, answer], test) => {
+    const stage = await started(test, { agent: ECHO });
+    expect((await stage.ask(ann, "ann", words)).text).toBe(answer);
+    expect(stage.complaints()).toEqual([]);
+  });
+
+  it("a text of ten megabytes, which is answered and shown in short", async (test) => {
+    const stage = await started(test, { agent: SHORT });
+    expect((await stage.ask(ann, "ann", `begin ${"word ".repeat(2 * MEGABYTE)}`)).text).toBe("Noted.");
+    for (const line of ["/history", "/sessions", "/status", "/search begin"]) {
+      const { text } = await stage.ask(ann, "ann", line);
+      expect(text.length, line).toBeLessThan(2000);
+    }
+    const { text } = await stage.ask(ann, "ann", "/undo");
+    expect(text).toMatch(/^Took back 2 messages: “begin word .*…”/);
+    expect(await stage.judge.shown()).toHaveLength(6);
+    expect(stage.complaints()).toEqual([]);
+  });
+
+  it("files with any name, none of which becomes a path", async (test) => {
+    const stage = await started(test, { agent: SHORT });
+    const names = [
+      "../../../etc/passwd",
+      "/etc/passwd",
+      "a\u0000b.txt",
+      "..",
+      "x".repeat(5000),
+      "a\nb.md",
+      "",
+    ];
+    for (const name of names)
+      expect((await stage.ask(ann, "ann", "here", [fileCalled(name)])).text, name).toBe("Noted.");
+    const left = readdirSync(dirname(stage.file)).filter((name) => !name.startsWith("postrider.db"));
+    expect(left).toEqual([]);
+    const { files = [] } = await stage.ask(ann, "ann", "/export");
+    expect(files.map(({ name }) => name)).toEqual([expect.stringMatching(/^[a-z0-9]+\.md$/)]);
+    expect(stage.complaints()).toEqual([]);
+  });
+});
+
+describe.concurrent("what cannot be taken is answered with the reason, once", () => {
+  it.for<[string, string, readonly FileJson[]]>([
+    ["a text of more than 25 MB", "x".repeat(26 * MEGABYTE), []],
+    [
+      "a file of more than 25 MB",
+      "look",
+      [{ name: "big", mimeType: "text/plain", base64: Buffer.alloc(26 * MEGABYTE).toString("base64") }],
+    ],
+  ])("%s", async ([, words, files], test) => {
+    const stage = await started(test, { agent: SHORT });
+    expect((await stage.ask(ann, "ann", words, files)).text).toMatch(
+      /larger than 26214400 bytes\. Divide it/,
+    );
+    await stage.judge.bringAgain(ann.chat);
+    expect((await stage.ask(ann, "ann", "hello")).text).toBe("Noted.");
+    expect(await stage.judge.shown()).toHaveLength(2);
+    expect(stage.complaints()).toEqual([]);
+  });
+
+  it("a message with nothing in it", async (test) => {
+    const stage = await started(test, { agent: ECHO });
+    await stage.judge.say(ann, "ann", "");
+    await stage.judge.say(ann, "ann", " \n ");
+    await stage.judge.say(ann, "ann", "hello");
+    await stage.sees("the answer", ({ text }) => text === "You said: hello");
+    expect((await stage.judge.shown()).map(({ text }) => text)).toEqual(["You said: hello"]);
+    expect(stage.complaints()).toEqual([]);
+  });
+});
+
+describe.concurrent("commands", () => {
+  it("with a megabyte behind them say in a few words what is wrong with it", async (test) => {
+    const stage = await started(test, { agent: SHORT });
+    await stage.ask(ann, "ann", "hello");
+    const long = "word ".repeat(MEGABYTE / 5);
+    const times: string[] = [];
+    const names = [
+      "title",
+      "new",
+      "resume",
+      "search",
+      "history",
+      "busy",
+      "model",
+      "personality",
+      "pair",
+      "approve",
+    ];
+    for (const name of [...names, "fork", "stop", "export", "insights", "compress", "nonsense"]) {
+      const begun = Date.now();
+      const { text } = await stage.ask(ann, "ann", `/${name} ${long}`);
+      times.push(`${name} ${Date.now() - begun}`);
+      expect(text.length, name).toBeLessThan(500);
+    }
+    console.log(`a megabyte of arguments, ms: ${times.join(", ")}`);
+    // A line that waits for its turn is a message like any other.
+    await stage.judge.say(ann, "ann", `/queue ${long}`);
+    await stage.sees("its answer", ({ seq, text }) => seq > 5 && text === "Noted.");
+    expect((await stage.judge.shown()).length).toBeLessThan(25);
+    expect(stage.complaints()).toEqual([]);
+  });
+
+  it("that nobody knows are answered so; a word of a megabyte is no command", async (test) => {
+    const stage = await started(test, { agent: SHORT });
+    expect((await stage.ask(ann, "ann", "/statsu")).text).toMatch(
+      /There is no command \/statsu\. Did you mean \/status\?/,
+    );
+    expect((await stage.ask(ann, "ann", "/xyzzy")).text).toMatch(/\/help lists them/);
+    expect((await stage.ask(ann, "ann", `/${"x".repeat(MEGABYTE)}`)).text).toBe("Noted.");
+    expect((await stage.ask(ann, "ann", "/etc/hosts is a path")).text).toBe("Noted.");
+    // In a group, it is meant for somebody else, or for the agent.
+    expect((await stage.ask({ chat: "group-g", type: "group" }, "ann", "/xyzzy")).text).toBe("Noted.");
+    expect(await stage.judge.shown()).toHaveLength(5);
+  });
+});
+
+/** The sentences that its processes have logged as errors, with what is known of each. */
+const errorsOf = (stage: Stage): string => stage.complaints().join("\n");
+
+describe.concurrent("a disk that is full", () => {
+  it("keeps an answer until there is room, goes on receiving, and loses nothing", async (test) => {
+    const think = { repeat: 400, say: [{ think: "x".repeat(1000) }] };
+    const script = { answers: [{ to: "^long", say: [think, "a long thought"] }, { say: "Noted." }] };
+    const stage = await stageFor(test, { agent: { script } });
+    const roomy = await sqliteStore({ file: stage.file, mode: "in-process" });
+    const sessions = createSessions({ store: roomy });
+    await sessions.create({ person: OWNER }, { id: "ballast" });
+    await sessions.append({ person: OWNER }, "ballast", { role: "note", text: "y".repeat(2 * MEGABYTE) });
+    await indexed(stage.file);
+    const pages = look(stage.file, (db) => Number(db.pragma("page_count", { simple: true })));
+    await stage.start({ maxBytes: (pages + 60) * 4096 });
+
+    await stage.judge.say(ann, "ann", "long thoughts, please");
+    await test.expect
+      .poll(() => errorsOf(stage), { timeout: 20_000 })
+      .toContain("an answer waits to be stored");
+    // What is said meanwhile and finds room is answered; what finds none comes again.
+    expect((await stage.ask(dm("bob"), "bob", "hello")).text).toBe("Noted.");
+    await stage.judge.say(dm("cat"), "cat", `a lot ${"z".repeat(400_000)}`);
+    await test.expect.poll(() => errorsOf(stage), { timeout: 20_000 }).toMatch(/cat|not connected|taken in/);
+    expect(errorsOf(stage)).toMatch(/disk is full|no room/i);
+
+    await sessions.remove({ person: OWNER }, "ballast");
+    await roomy.close();
+    await stage.sees("the answer that was kept", ({ text }) => text === "a long thought");
+    await stage.sees("what came again", ({ chat }) => chat === "dm-cat");
+    expect((await stage.ask(dm("dan"), "dan", "hello")).text).toBe("Noted.");
+    expect((await stage.judge.shown()).map(({ chat }) => chat).toSorted()).toEqual([
+      "dm-ann",
+      "dm-bob",
+      "dm-cat",
+      "dm-dan",
+    ]);
+  });
+});
+
+describe.concurrent("what stands in the way of a gateway", () => {
+  it("a token that is refused is said, without the token; the gateway can be ended", async (test) => {
+    const stage = await stageFor(test);
+    const { url, effects } = stage.judge;
+    const child = stage.launch({ judge: { url, token: "wrong-token-1234", effects } });
+    const refused = await child.heard<ChildLine>((line) => "level" in line && line.level === "error");
+    expect(JSON.stringify(refused)).toMatch(/refused.*does not know this token: check it/);
+    child.process.kill("SIGTERM");
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+    expect(JSON.stringify(child.lines)).not.toContain("wrong-token-1234");
+  });
+
+  it("a second one on the same home and account does not begin, and names the first", async (test) => {
+    const stage = await stageFor(test);
+    const first = await stage.start();
+    const second = stage.launch();
+    const { failed, words } = await second.heard<{ failed: string; words: string }>(
+      (line) => "failed" in line,
+    );
+    expect(failed).toBe("in_use");
+    expect(words).toContain(`platform:fake:bot (process ${first.pid} on ${hostname()})`);
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    // The first goes on, and when it is gone, another may begin.
+    expect((await stage.ask(ann, "ann", "[q1]")).text).toContain("[q1]");
+    first.process.kill("SIGTERM");
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    await stage.start();
+    expect((await stage.ask(ann, "ann", "[q2]")).text).toContain("[q2]");
+    expect(stage.judge.witnessed.filter(({ kind }) => kind === "conflict")).toEqual([]);
+  });
+
+  it("a store that is closed under its feet ends it; the next one answers what came meanwhile", async (test) => {
+    const stage = await stageFor(test);
+    const child = await stage.start();
+    expect((await stage.ask(ann, "ann", "[q1]")).text).toContain("[q1]");
+    child.process.kill("SIGUSR2");
+    await child.heard<ChildLine>((line) => "closed" in line);
+    await stage.judge.say(ann, "ann", "[q2]");
+    const { failed, words } = await child.heard<{ failed: string; words: string }>(
+      (line) => "failed" in line,
+    );
+    expect(failed).toBe("closed");
+    expect(words).toMatch(/store/);
+    expect(await child.ended).toEqual({ code: 1, signal: null });
+    await stage.start();
+    await stage.sees("the answer", ({ text }) => text.includes("[q2]"));
+    expect((await stage.judge.shown()).map(({ text }) => text)).toEqual([
+      expect.stringContaining("[q1]"),
+      expect.stringContaining("[q2]"),
+    ]);
+  });
+});

@@ -1,0 +1,132 @@
+import { type ShownMessage, shownIn } from "./drive.ts";
+import type { ChatPlace, Witnessed } from "./protocol.ts";
+import { givenTo } from "./stage.ts";
+import { marksIn } from "./telling-agent.ts";
+
+/** Who is who, and which places all share. */
+export interface World {
+  /** The human behind an account. */
+  humanOf(account: string): string;
+  isShared(place: Pick<ChatPlace, "type" | "thread">): boolean;
+}
+
+export interface PrivacyVerdict {
+  /** Something stood where it may not be seen. */
+  readonly crossed: readonly string[];
+  /** An agent read what does not belong together. */
+  readonly mixed: readonly string[];
+  /** A text that was neither answered nor cancelled with its words. */
+  readonly lost: readonly string[];
+  /** A text that was answered twice, or in both its old and its new words. */
+  readonly repeated: readonly string[];
+  readonly texts: number;
+  /** Texts that were changed or taken back while they waited, so that they were answered so. */
+  readonly changed: number;
+  readonly vanished: number;
+  /** How often an agent was asked. */
+  readonly asked: number;
+}
+
+type Said = Extract<Witnessed, { kind: "said" }>;
+
+/** Judges by what stood in the chats and by what the agents were given. Every text holds a mark of its own. */
+export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World): PrivacyVerdict {
+  const said = witnessed.filter((event): event is Said => event.kind === "said");
+  const byId = new Map(said.map((text) => [`${text.chat}/${text.messageId}`, text]));
+  const placeOf = new Map<string, Said>();
+  /** The old mark and the new one, or none, for what was changed. */
+  const changes = new Map<string, string | undefined>();
+  for (const text of said) for (const mark of marksIn(text.text)) placeOf.set(mark, text);
+  for (const event of witnessed) {
+    if (event.kind !== "changed") continue;
+    const text = byId.get(`${event.chat}/${event.messageId}`);
+    const [old = ""] = marksIn(text?.text ?? "");
+    const [mark] = marksIn(event.text ?? "");
+    if (text !== undefined && mark !== undefined) placeOf.set(mark, text);
+    changes.set(old, mark);
+  }
+
+  const crossed: string[] = [];
+  const answers = new Map<string, ShownMessage[]>();
+  const cancelled = new Set<string>();
+  const shown = shownIn(witnessed);
+  for (const message of shown) {
+    for (const mark of new Set(marksIn(everythingIn(message)))) {
+      const from = placeOf.get(mark);
+      if (from === undefined || !mayStandIn(message.chat, from, world))
+        crossed.push(`${mark} stands in ${message.chat}: ${message.text.slice(0, 80)}`);
+    }
+    if (ANSWER.test(message.text)) {
+      for (const mark of marksIn(message.text)) {
+        answers.set(mark, [...(answers.get(mark) ?? []), message]);
+        const from = placeOf.get(mark);
+        if (from?.chat !== message.chat || from.thread !== message.thread)
+          crossed.push(`the answer to ${mark} went to ${message.chat} ${message.thread ?? ""}`);
+      }
+    } else if (/will not be:/.test(message.text))
+      for (const mark of marksIn(message.text)) cancelled.add(mark);
+  }
+
+  const isAnswered = (mark: string | undefined): boolean => mark !== undefined && answers.has(mark);
+  const plain = said.filter(({ text }) => !text.startsWith("/")).flatMap(({ text }) => marksIn(text));
+  const lost: string[] = [];
+  const repeated = [...answers].flatMap(([mark, all]) => (all.length > 1 ? [`${mark}: ${all.length}`] : []));
+  for (const mark of plain) {
+    const isChanged = changes.has(mark);
+    const later = changes.get(mark);
+    if (isAnswered(mark) && isAnswered(later)) repeated.push(`${mark} and ${later}`);
+    if (isAnswered(mark) || isAnswered(later) || cancelled.has(mark)) continue;
+    if (isChanged && (later === undefined || cancelled.has(later))) continue;
+    lost.push(mark);
+  }
+
+  const given = givenTo(witnessed);
+  const changed = plain.filter((mark) => changes.has(mark));
+  return {
+    crossed,
+    mixed: given.flatMap(({ session, history, prompt, note }) =>
+      mixedIn(session, [...history, prompt, note].join("\n"), prompt, placeOf, world),
+    ),
+    lost,
+    repeated,
+    texts: plain.length,
+    changed: changed.filter((mark) => isAnswered(changes.get(mark))).length,
+    vanished: changed.filter((mark) => changes.get(mark) === undefined && !isAnswered(mark)).length,
+    asked: given.length,
+  };
+}
+
+const ANSWER = /^answer to /;
+
+/** Its words, at any time, what can be pressed, and what is in its files. */
+export function everythingIn({ texts, buttons = [], files = [] }: ShownMessage): string {
+  const labels = buttons.flat().flatMap(({ label, line }) => [label, line]);
+  const documents = files.flatMap(({ name, base64 }) => [name, Buffer.from(base64, "base64").toString()]);
+  return [...texts, ...labels, ...documents].join("\n");
+}
+
+/** Where it was said; and, unless it belongs to all there, in the direct chats of whoever said it. */
+function mayStandIn(chat: string, from: Said, { humanOf, isShared }: World): boolean {
+  if (chat === from.chat) return true;
+  return chat.startsWith("dm-") && humanOf(chat.slice(3)) === humanOf(from.person) && !isShared(from);
+}
+
+/** A session is one human's; or a group's, if all there share it. */
+function mixedIn(
+  session: string,
+  words: string,
+  prompt: string,
+  placeOf: ReadonlyMap<string, Said>,
+  { humanOf, isShared }: World,
+): string[] {
+  const from = [...new Set(marksIn(words))].flatMap((mark) => placeOf.get(mark) ?? []);
+  const humans = new Set(from.map(({ person }) => humanOf(person)));
+  const chats = new Set(from.map(({ chat }) => chat));
+  if (from.some(isShared))
+    return chats.size > 1 ? [`${session} is of a group and has read ${[...chats].join(" and ")}`] : [];
+  if (humans.size > 1) return [`${session} has read ${[...humans].join(" and ")}`];
+  const people = new Set([...placeOf.values()].map(({ person }) => person));
+  return [...people]
+    .filter((person) => !humans.has(humanOf(person)) && new RegExp(`\\b${person}\\b`).test(prompt))
+    .map((person) => `the prompt of ${[...humans].join("")}'s ${session} names ${person}`);
+}

@@ -1,0 +1,629 @@
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { isMarkedAsRepeated } from "../src/core/repetition.ts";
+import type { ChatMessage } from "../src/testing/fake-telegram/index.ts";
+import { cli } from "./support/cli.ts";
+import { digest } from "./telegram-gateway/describing-agent.ts";
+import type { TelegramChildLine, TelegramChildOptions } from "./telegram-gateway/gateway-process.ts";
+import {
+  kill,
+  type OtherSide,
+  type RunningGateway,
+  type Scene,
+  sceneOf,
+  shownIn,
+  startTelegram,
+  textsIn,
+} from "./telegram-gateway/scene.ts";
+
+const CODE = Array.from({ length: 160 }, (_, at) => `code ${at} = "a < b && c > ${at}";`);
+const PROSE = Array.from(
+  { length: 90 },
+  (_, at) => `Line ${at} has **bold** words, a <tag> and some more of them.`,
+);
+const LONG = [...PROSE.slice(0, 45), "```ts", ...CODE, "```", ...PROSE.slice(45)].join("\n");
+
+/** What the script answers; whatever else is said is repeated. */
+const ANSWERS = [
+  { to: "^hold", say: [{ approve: { title: "Go on?" }, denied: "not done" }, "let go"] },
+  { to: "^slow", say: [{ wait_ms: 500 }, "took a while"] },
+  { to: "^stream more", say: [{ repeat: 65, say: ["word ", { wait_ms: 100 }] }, "and the end"] },
+  { to: "^stream", say: [{ repeat: 35, say: ["word ", { wait_ms: 100 }] }, "and the end"] },
+  { to: "^long", say: LONG },
+  {
+    to: "^grow",
+    say: [{ wait_ms: 300 }, LONG.slice(0, 3000), { wait_ms: 1500 }, LONG.slice(3000), { wait_ms: 1500 }],
+  },
+  { to: "^markdown", say: "**bold**, `a<b` and [a link](https://example.org)" },
+  { to: "", say: ["You said: ", { echo: true }] },
+];
+
+let telegram: OtherSide;
+
+beforeAll(async () => {
+  telegram = await startTelegram(20);
+  return () => telegram.stop();
+});
+
+/** A bot and a home for one test alone. */
+function ownScene({ onTestFinished }: TestContext): Scene {
+  return sceneOf(telegram, onTestFinished);
+}
+
+/** A gateway that several tests share, each in chats of its own. */
+async function shared(agent: NonNullable<TelegramChildOptions["agent"]>) {
+  const tidy: (() => Promise<void>)[] = [];
+  const scene = sceneOf(telegram, (one) => void tidy.push(one));
+  await scene.start({ agent }).ready();
+  return { scene, stop: async () => void (await Promise.all(tidy.map((one) => one()))) };
+}
+
+let lastUser = 100;
+
+/** Somebody new, and their direct chat with the bot. */
+async function somebody({ people }: Pick<Scene, "people">, firstName = "Ann") {
+  lastUser += 1;
+  const user = lastUser;
+  await people.addUser({ id: user, firstName });
+  const chat = await people.openDm(user);
+  return {
+    user,
+    chat,
+    say: (text: string, options = {}) => people.say(chat, user, text, options),
+    texts: () => textsIn(people, chat),
+    shown: () => shownIn(people, chat),
+    /** Says it, and gives back the bot's next message. */
+    async ask(text: string, options = {}): Promise<ChatMessage> {
+      const before = (await shownIn(people, chat)).length;
+      await people.say(chat, user, text, options);
+      await people.untilAnswered(chat, before + 1);
+      const answer = (await shownIn(people, chat))[before];
+      if (answer === undefined) throw new Error("the answer is gone again");
+      return answer;
+    },
+  };
+}
+
+describe("a gateway on Telegram", () => {
+  let scene: Scene;
+
+  beforeAll(async () => {
+    const started = await shared({ answers: ANSWERS });
+    scene = started.scene;
+    return started.stop;
+  });
+
+  it("answers in a direct chat", async () => {
+    const ann = await somebody(scene);
+    expect(await ann.ask("hello")).toMatchObject({ text: "You said: hello", buttons: [] });
+    expect(await ann.texts()).toEqual(["You said: hello"]);
+  });
+
+  it("answers in a group who mentions it, as a reply to them, and nobody else", async () => {
+    const { people, username } = scene;
+    const { user } = await somebody(scene);
+    const group = await people.openGroup({ title: "Team" });
+    await people.say(group, user, "hello everyone");
+    const asked = await people.say(group, user, `@${username} hello`);
+    await people.untilAnswered(group, 1);
+    const answer = await people.untilShown(group, "hello");
+    expect(answer).toMatchObject({ text: "You said: hello", replyTo: asked });
+    await people.say(group, user, "what now?", { replyTo: answer.id });
+    await people.untilShown(group, "what now?");
+    expect(await textsIn(people, group)).toHaveLength(2);
+  });
+
+  it("answers in a channel what is posted there", async () => {
+    const { people } = scene;
+    const channel = await people.openChannel("News");
+    await people.say(channel, null, "what is new?");
+    expect(await people.untilShown(channel, "what is new?")).toMatchObject({
+      text: "You said: what is new?",
+    });
+  });
+
+  it("offers its commands in the menu, without those that are the owner's", async () => {
+    const { people } = scene;
+    await people.untilCalled("setMyCommands", 1);
+    const names = (await people.commands()).map(({ command }) => command);
+    expect(names).toEqual(expect.arrayContaining(["new", "resume", "status", "help", "stop"]));
+    expect(names).not.toContain("sethome");
+    expect(names).not.toContain("quit");
+  });
+
+  it("shows that it is writing", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await ann.ask("slow");
+    const typing = (await people.calls("sendChatAction")).filter(
+      ({ payload }) => payload.chat_id === ann.chat,
+    );
+    expect(typing[0]?.payload).toMatchObject({ action: "typing" });
+    const [answer] = await ann.shown();
+    expect(typing[0]?.at).toBeLessThanOrEqual(answer?.at ?? 0);
+  });
+
+  it("answers an edit that comes before the turn, and not what was said first", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const question = await ann.ask("hold on");
+    const waiting = await ann.say("first wording");
+    await people.edit(ann.chat, waiting, "second wording");
+    await people.untilIdle();
+    await people.press(ann.chat, question.id, ann.user, "Once");
+    await people.untilShown(ann.chat, "second wording");
+    expect((await ann.texts()).slice(1)).toEqual([
+      expect.stringContaining("Allowed this once"),
+      "let go",
+      "You said: second wording",
+    ]);
+  });
+
+  it("changes nothing after an edit of what was answered", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const said = await ann.say("one");
+    await people.untilShown(ann.chat, "one");
+    await people.edit(ann.chat, said, "another one");
+    await ann.ask("two");
+    expect((await ann.shown()).map(({ text, edits }) => [text, ...edits])).toEqual([
+      ["You said: one"],
+      ["You said: two"],
+    ]);
+  });
+
+  it("goes on when the person who asked presses Once", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const question = await ann.ask("hold this");
+    expect(question.text).toContain("May I? Go on?");
+    expect(question.buttons.flat().map(({ label }) => label)).toEqual([
+      "Once",
+      "In this session",
+      "Always",
+      "No",
+    ]);
+    const press = await people.press(ann.chat, question.id, ann.user, "Once");
+    await people.untilShown(ann.chat, "let go");
+    expect((await people.pressAnswers()).map((answer) => answer.press)).toContain(press);
+  });
+
+  it("does not go on when they press No", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const question = await ann.ask("hold this");
+    await people.press(ann.chat, question.id, ann.user, "No");
+    await people.untilShown(ann.chat, "not done");
+    expect((await ann.texts()).join("\n")).not.toContain("let go");
+  });
+
+  it("refuses somebody else's press in a group, and still waits for who asked", async () => {
+    const { people, username } = scene;
+    const ann = await somebody(scene);
+    const bob = await somebody(scene, "Bob");
+    const group = await people.openGroup({ title: "Team" });
+    await people.say(group, ann.user, `@${username} hold this`);
+    const question = await people.untilShown(group, "May I?");
+    await people.press(group, question.id, bob.user, "Once");
+    await people.untilAnswered(group, 2);
+    const [, refusal] = await shownIn(people, group);
+    expect(refusal?.text).not.toMatch(/Allowed/);
+    await people.press(group, question.id, ann.user, "Once");
+    await people.untilShown(group, "let go");
+    expect((await textsIn(people, group)).filter((text) => /Allowed/.test(text))).toHaveLength(1);
+  });
+
+  it("lets a slow turn delay nobody else: not in another chat, and not in the same group", async () => {
+    const { people, username } = scene;
+    const [ann, bob] = [await somebody(scene), await somebody(scene, "Bob")];
+    const group = await people.openGroup({ title: "Team" });
+    await people.say(group, ann.user, `@${username} hold everything`);
+    const question = await people.untilShown(group, "May I?");
+    expect((await bob.ask("hello")).text).toBe("You said: hello");
+    await people.say(group, bob.user, `@${username} and here?`);
+    await people.untilShown(group, "and here?");
+    await people.press(group, question.id, ann.user, "Once");
+    await people.untilShown(group, "let go");
+  });
+
+  it("formats what it says, and sends it plain where Telegram does not take that", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const formatted = await ann.ask("markdown");
+    expect(formatted.text).toBe("bold, a<b and a link");
+    expect(formatted.html).toBe(
+      '<b>bold</b>, <code>a&lt;b</code> and <a href="https://example.org">a link</a>',
+    );
+    await people.failNext("sendMessage", {
+      kind: "error",
+      code: 400,
+      description: "Bad Request: can't parse entities: unsupported start tag",
+    });
+    const plain = await ann.ask("markdown");
+    expect(plain).toMatchObject({ text: "**bold**, `a<b` and [a link](https://example.org)" });
+    expect(plain.html).toBeUndefined();
+  });
+
+  it("gives a session as a document", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await ann.ask("remember this");
+    const { files } = await ann.ask("/export");
+    expect(files).toEqual([
+      expect.objectContaining({ kind: "document", name: expect.stringMatching(/\.md$/) }),
+    ]);
+    const bytes = await people.file(files[0]?.id ?? "");
+    expect(Buffer.from(bytes ?? []).toString()).toContain("You said: remember this");
+  });
+
+  it("waits as long as Telegram asks it to, and then sends once", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await people.failNext("sendMessage", tooMany(2));
+    const before = Date.now();
+    const answer = await ann.ask("hello");
+    expect(answer.at - before).toBeGreaterThanOrEqual(2000);
+    await ann.ask("still there?");
+    expect(await ann.texts()).toEqual(["You said: hello", "You said: still there?"]);
+  });
+
+  it.each([
+    ["is broken behind a gateway", { kind: "badGateway" }],
+    ["fails", { kind: "error", code: 500, description: "Internal Server Error" }],
+  ] as const)("sends once when Telegram %s", async (_, fault) => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await people.failNext("sendMessage", fault);
+    await ann.ask("hello");
+    await ann.ask("still there?");
+    expect(await ann.texts()).toEqual(["You said: hello", "You said: still there?"]);
+  });
+
+  it("goes on receiving after Telegram was broken or gone for a while", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await people.failNext("getUpdates", { kind: "badGateway" });
+    await people.failNext("getUpdates", { kind: "cut" });
+    expect((await ann.ask("hello")).text).toBe("You said: hello");
+    expect((await ann.ask("again")).text).toBe("You said: again");
+  });
+
+  it("marks what may stand there twice when the connection broke after sending", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await people.failNext("sendMessage", { kind: "dropAfter" });
+    await ann.say("hello");
+    await people.untilAnswered(ann.chat, 2);
+    const texts = await ann.texts();
+    expect(texts.map(isMarkedAsRepeated)).toEqual([false, true]);
+    expect(texts.every((text) => text.endsWith("You said: hello"))).toBe(true);
+  });
+});
+
+describe("what reaches the agent from Telegram", () => {
+  let scene: Scene;
+
+  beforeAll(async () => {
+    const started = await shared("describing");
+    scene = started.scene;
+    return started.stop;
+  });
+
+  it("keeps topics apart: two topics are two conversations, and answers stay in theirs", async () => {
+    const { people, username } = scene;
+    const { user } = await somebody(scene);
+    const forum = await people.openGroup({ title: "Team", forum: true });
+    const [red, blue] = [await people.openTopic(forum, "Red"), await people.openTopic(forum, "Blue")];
+    for (const [topic, words] of [
+      [red, "red one"],
+      [blue, "blue one"],
+      [red, "red two"],
+    ] as const) {
+      await people.say(forum, user, `@${username} ${words}`, { topic });
+      await people.untilShown(forum, words);
+    }
+    const shown = (await shownIn(people, forum)).map(({ topic, text }) => ({ topic, text }));
+    expect(shown).toEqual([
+      { topic: red, text: "message 1:\ntext red one" },
+      { topic: blue, text: "message 1:\ntext blue one" },
+      { topic: red, text: "message 2:\ntext red two" },
+    ]);
+  });
+
+  it("is what a message replies to, quoted", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const first = await ann.say("the plan for May");
+    await people.untilAnswered(ann.chat, 1);
+    await ann.ask("something else");
+    const answer = await ann.ask("what about this?", { replyTo: first });
+    expect(answer.text).toBe("message 3:\ntext > the plan for May\ntext what about this?");
+  });
+
+  it("is a photo as an image", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const bytes = new Uint8Array(3000).fill(7);
+    await people.sendPhoto(ann.chat, ann.user, bytes, { caption: "look" });
+    await people.untilAnswered(ann.chat, 1);
+    expect(await ann.texts()).toEqual([`message 1:\ntext look\nimage image/jpeg ${digest(bytes)}`]);
+  });
+
+  it("is a document as a file, with its name", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const bytes = new TextEncoder().encode("a;b\n1;2\n");
+    const options = { name: "table.csv", mimeType: "text/csv" };
+    await people.sendFile(ann.chat, ann.user, bytes, options);
+    await people.untilAnswered(ann.chat, 1);
+    expect(await ann.texts()).toEqual([`message 1:\nfile text/csv called table.csv ${digest(bytes)}`]);
+  });
+
+  it("is a voice message as a file", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const bytes = new Uint8Array([79, 103, 103, 83, 1]);
+    await people.sendFile(ann.chat, ann.user, bytes, { kind: "voice", mimeType: "audio/ogg" });
+    await people.untilAnswered(ann.chat, 1);
+    expect(await ann.texts()).toEqual([`message 1:\nfile audio/ogg called voice.ogg ${digest(bytes)}`]);
+  });
+
+  it("is an album as one message, which has one answer", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    const photos = [1, 2, 3].map((fill) => ({ bytes: new Uint8Array(100).fill(fill) }));
+    await people.sendAlbum(
+      ann.chat,
+      ann.user,
+      photos.map((photo, at) => (at === 0 ? { ...photo, caption: "the trip" } : photo)),
+    );
+    await people.untilAnswered(ann.chat, 1);
+    await ann.ask("nice?");
+    expect(await ann.texts()).toEqual([
+      ["message 1:", "text the trip", ...photos.map(({ bytes }) => `image image/jpeg ${digest(bytes)}`)].join(
+        "\n",
+      ),
+      "message 2:\ntext nice?",
+    ]);
+  });
+
+  it("goes on in a session of before when its button is pressed", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await ann.ask("about the garden");
+    await ann.ask("/new");
+    await ann.ask("about the house");
+    const list = await ann.ask("/resume");
+    const labels = list.buttons.flat().map(({ label }) => label);
+    expect(labels).toEqual(["about the garden"]);
+    await people.press(ann.chat, list.id, ann.user, "about the garden");
+    await people.untilShown(ann.chat, "Back in");
+    expect((await ann.ask("and the trees?")).text).toBe("message 2:\ntext and the trees?");
+  });
+});
+
+describe.concurrent("a gateway on Telegram that shows its answers while they are written", () => {
+  let scene: Scene;
+
+  beforeAll(async () => {
+    const started = await shared({ answers: ANSWERS });
+    scene = started.scene;
+    await scene.people.setFlood(1000);
+    return started.stop;
+  });
+
+  it("keeps to the limits of the chat, and ends with the whole answer in the same message", async () => {
+    const { people } = scene;
+    const ann = await somebody(scene);
+    await ann.say("stream it");
+    await people.untilShown(ann.chat, "and the end");
+    const [answer, ...more] = await ann.shown();
+    expect(more).toEqual([]);
+    const whole = `${"word ".repeat(35)}and the end`;
+    expect(answer?.text).toBe(whole);
+    expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
+    for (const draft of answer?.edits ?? []) {
+      expect(draft).toMatch(/ …$/);
+      expect(whole.startsWith(draft.slice(0, -2).trimEnd())).toBe(true);
+    }
+    const calls = (await people.calls()).filter(
+      ({ method, payload }) => payload.chat_id === ann.chat && method !== "sendChatAction",
+    );
+    // The end may come sooner after the last draft than the chat takes it; it is sent when it does.
+    const early = calls.filter(({ refused }) => refused !== undefined);
+    expect(early.length).toBeLessThanOrEqual(1);
+    expect(early.every((call) => call === calls.at(-2))).toBe(true);
+  });
+
+  it("shows no draft above an answer that is still on its way", async (test) => {
+    const own = ownScene(test);
+    const { people } = own;
+    await own.start({ agent: { answers: ANSWERS } }).ready();
+    const ann = await somebody(own);
+    await people.failNext("sendMessage", tooMany(3));
+    await ann.say("first");
+    await ann.say("stream it");
+    await people.untilShown(ann.chat, "and the end");
+    expect(await ann.texts()).toEqual(["You said: first", expect.stringMatching(/^word .* and the end$/)]);
+  });
+
+  it.each([
+    ["begins to show", "sendMessage", 0],
+    ["shows more of", "editMessageText", 1],
+  ] as const)("waits as long as Telegram asks before it %s an answer", async (_, method, shown) => {
+    const tidy: (() => Promise<void>)[] = [];
+    const own = sceneOf(telegram, (one) => void tidy.push(one));
+    const { people } = own;
+    await own.start({ agent: { answers: ANSWERS } }).ready();
+    const ann = await somebody(own);
+    await people.failNext(method, tooMany(2));
+    const before = Date.now();
+    await ann.say("stream more");
+    await people.untilShown(ann.chat, "and the end");
+    const [answer] = await ann.shown();
+    const calls = [...(await people.calls("sendMessage")), ...(await people.calls("editMessageText"))];
+    // The first second of an answer is not shown, and a draft stays for one.
+    expect((calls[shown]?.at ?? 0) - before).toBeGreaterThanOrEqual(3000 + shown * 1000);
+    expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
+    for (const one of tidy) await one();
+  });
+
+  it.each([
+    ["all at once", "long please"],
+    ["while it is being shown", "grow please"],
+  ])(
+    "sends ten thousand characters that come %s in order, in pieces that are whole by themselves",
+    async (_, asked) => {
+      const { people } = scene;
+      const ann = await somebody(scene);
+      await ann.say(asked);
+      await people.untilShown(ann.chat, "Line 89 ");
+      const shown = await ann.shown();
+      expect(LONG.length).toBeGreaterThan(10_000);
+      expect(shown.length).toBeGreaterThanOrEqual(3);
+      const lines = shown.flatMap(({ text }) => text.split("\n"));
+      expect(lines).toEqual([
+        ...PROSE.slice(0, 45).map((line) => line.replaceAll("**", "")),
+        ...CODE,
+        ...PROSE.slice(45).map((line) => line.replaceAll("**", "")),
+      ]);
+      for (const { html = "" } of shown) {
+        const code = [...html.matchAll(/<pre><code class="language-ts">(.*?)<\/code><\/pre>/gs)].map(
+          ([, it]) => it,
+        );
+        expect(code.join("\n").match(/^code \d+/gm) ?? []).toEqual(html.match(/code \d+(?= =)/g) ?? []);
+      }
+      const refused = (await people.calls("sendMessage")).filter(
+        (call) => call.payload.chat_id === ann.chat && call.refused !== undefined,
+      );
+      expect(refused).toEqual([]);
+    },
+  );
+});
+
+describe.concurrent("a gateway on Telegram that is told something while it answers", () => {
+  it("ends the answer for what is said next, unless messages are to wait", async (test) => {
+    const scene = ownScene(test);
+    const { people } = scene;
+    await scene.start({ agent: { answers: ANSWERS }, settings: { busy: "interrupt" } }).ready();
+    const ann = await somebody(scene);
+    await ann.ask("hold everything");
+    await ann.say("never mind");
+    await people.untilShown(ann.chat, "never mind");
+    expect((await ann.texts()).slice(1)).toEqual(["You said: never mind"]);
+  });
+
+  it("stops when it is told to, and keeps what it had shown", async (test) => {
+    const scene = ownScene(test);
+    const { people } = scene;
+    await scene.start({ agent: { answers: ANSWERS } }).ready();
+    const ann = await somebody(scene);
+    expect((await ann.ask("stream it")).text).toMatch(/^word .*…$/);
+    await ann.say("/stop");
+    await people.untilShown(ann.chat, "(stopped)");
+    await people.untilShown(ann.chat, "Stopped.");
+    await ann.ask("and now?");
+    const texts = await ann.texts();
+    expect(texts[0]).toMatch(/^word [^…]*\n\n\(stopped\)$/);
+    expect(texts.at(-1)).toBe("You said: and now?");
+  });
+
+  it("leaves what waits to the next start when it is told to end, which answers it one by one", async (test) => {
+    const scene = ownScene(test);
+    const first = scene.start({ agent: { answers: ANSWERS } });
+    await first.ready();
+    const ann = await somebody(scene);
+    await ann.say("slow");
+    await first.logged(({ words }) => words === "a turn begins");
+    for (const words of ["one", "two", "three"]) await ann.say(words);
+    await scene.people.untilIdle();
+    first.process.kill("SIGTERM");
+    expect(await first.ended).toMatchObject({ code: 0 });
+    scene.start({ agent: { answers: ANSWERS } });
+    await scene.people.untilShown(ann.chat, "three");
+    expect(await ann.texts()).toEqual(["took a while", "You said: one", "You said: two", "You said: three"]);
+  });
+});
+
+describe.concurrent("a gateway whose bot is not its own alone", () => {
+  it("says clearly that the token is wrong, and shows it to nobody", async (test) => {
+    const child = ownScene(test).start({ token: "4000:AAE-wrong_token_of_nobody" });
+    const { fields } = await child.logged(({ words }) => words === "refused");
+    expect(String(fields.error)).toContain("Telegram does not accept the token. Ask @BotFather");
+    await kill(child);
+    expect(JSON.stringify(child.lines)).not.toContain("wrong_token");
+  });
+
+  it("says that another program receives in its place, and goes on when that has ended", async (test) => {
+    const [scene, other] = [ownScene(test), ownScene(test)];
+    const first = scene.start();
+    await first.ready();
+    const second = other.start({ token: scene.token });
+    const { fields } = await first.logged(({ words }) => words === "not connected");
+    expect(String(fields.error)).toContain(
+      "Another program receives this bot's messages with the same token",
+    );
+    await kill(second);
+    const ann = await somebody(scene);
+    expect((await ann.ask("hello")).text).toBe("You said: hello");
+    await kill(first);
+    expect(JSON.stringify([first.lines, second.lines])).not.toContain("secret_of_bot");
+  });
+
+  it("is refused where another gateway of the same home runs, and told which", async (test) => {
+    const scene = ownScene(test);
+    const first = scene.start();
+    await first.ready();
+    const { failed } = await failureOf(scene.start());
+    expect(failed.code).toBe("in_use");
+    expect(failed.message).toContain(
+      `platform:telegram:${scene.token.split(":")[0]} (process ${first.pid} on `,
+    );
+    const ann = await somebody(scene);
+    expect((await ann.ask("still there?")).text).toBe("You said: still there?");
+  });
+
+  it("takes over at once from one that was killed, with what was left and what has come since", async (test) => {
+    const scene = ownScene(test);
+    const agent = { answers: ANSWERS };
+    const first = scene.start({ agent });
+    await first.ready();
+    const ann = await somebody(scene);
+    await ann.ask("one");
+    await ann.say("slow one");
+    await first.logged(({ words, fields }) => words === "a turn begins" && Number(fields.turn) > 1);
+    await kill(first);
+    await ann.say("two");
+    const second = scene.start({ agent });
+    await scene.people.untilShown(ann.chat, "You said: two");
+    expect(await ann.texts()).toEqual(["You said: one", "took a while", "You said: two"]);
+    expect(second.lines).not.toContainEqual(expect.objectContaining({ failed: expect.anything() }));
+  });
+});
+
+describe("a stranger on Telegram", () => {
+  it("gets a code once, is let in with it, and then is answered", async (test) => {
+    const scene = ownScene(test);
+    const { people, home } = scene;
+    await scene.start({ settings: { access: { everywhere: {}, platforms: {} } } }).ready();
+    const eve = await somebody(scene, "Eve");
+    const [code = ""] = /[A-Z2-9]{4}-[A-Z2-9]{4}/.exec((await eve.ask("let me in")).text) ?? [];
+    expect(code).not.toBe("");
+    await eve.say("hello?");
+    await people.untilIdle();
+    expect(await eve.texts()).toHaveLength(1);
+    expect(await cli(home, "pair", "approve", code)).toMatchObject({ code: 0 });
+    await people.untilShown(eve.chat, "You are let in");
+    expect((await eve.ask("thank you")).text).toBe("You said: thank you");
+    expect(await eve.texts()).toHaveLength(3);
+  });
+});
+
+/** Telegram's request to wait. */
+function tooMany(seconds: number) {
+  const description = `Too Many Requests: retry after ${seconds}`;
+  return { kind: "error", code: 429, description, parameters: { retry_after: seconds } } as const;
+}
+
+function failureOf(child: RunningGateway): Promise<Extract<TelegramChildLine, { failed: unknown }>> {
+  return child.heard((line) => "failed" in line);
+}

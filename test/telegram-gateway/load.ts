@@ -1,0 +1,232 @@
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type { FakeControls } from "../../src/testing/fake-telegram/index.ts";
+import { look } from "../support/database.ts";
+import { type Random, seeded } from "../support/random.ts";
+import type { TelegramChildLine } from "./gateway-process.ts";
+import { type Bot, kill, type RunningGateway, startTelegram, startTelegramChild } from "./scene.ts";
+import { type ChatRecord, type Verdict, verdictOn } from "./verdict.ts";
+
+export interface TelegramLoadPlan {
+  /** An empty folder. */
+  readonly folder: string;
+  readonly seed: number;
+  /** How much is said in all; a little more, since each person ends with a text of their own. */
+  readonly messages: number;
+  readonly people: number;
+  readonly kills: number;
+  readonly progress?: (text: string) => void;
+}
+
+export interface TelegramLoadReport extends Verdict {
+  readonly chats: number;
+  readonly kills: number;
+  /** Kills after which a turn was left in the middle. */
+  readonly hitTurns: number;
+  /** Deliveries that were on their way when the process was killed. */
+  readonly leftSends: number;
+  /** Messages that Telegram took and did not confirm. */
+  readonly droppedSends: number;
+  /** Updates that Telegram still has. */
+  readonly pending: number;
+  readonly seconds: number;
+  /** What a process complained about or ended by, and what took too long. */
+  readonly errors: readonly string[];
+}
+
+const FAULTS = { duplicateUpdates: 0.05, dropAfter: 0.05, cut: 0.02, badGateway: 0.02, delayMs: 4 };
+/** Nobody says more than this without having heard anything. */
+const MOST_UNANSWERED = 4;
+/** Whoever waits longer was told that there will be no answer, or there is something wrong, which is seen at the end. */
+const LONGEST_WAIT_MS = 10_000;
+const LAST_ANSWERS_MS = 90_000;
+
+/**
+ * Many people talk to a gateway that is killed and started again, over a Telegram that makes difficulties. The seed fixes
+ * who says what, when the process is killed and what Telegram does; what meets what is the machine's.
+ */
+export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<TelegramLoadReport> {
+  const start = performance.now();
+  const { folder, seed, kills } = plan;
+  const file = join(folder, "postrider.db");
+  const telegram = await startTelegram(1);
+  const bot = telegram.bot();
+  const report = { kills: 0, hitTurns: 0, leftSends: 0, errors: [] as string[] };
+  const run = (): RunningGateway =>
+    startTelegramChild({ file, token: bot.token, apiRoot: telegram.fake.url, agent: "echo" });
+  let child = run();
+  try {
+    const speakers = await speakersIn(bot, plan.people);
+    await child.ready();
+    await bot.people.setFaults({ ...FAULTS, seed });
+    const each = Math.ceil(plan.messages / plan.people);
+    const count = counter();
+    const talks = speakers.map((one, at) => talk(bot.people, one, each, seeded(seed * 1000 + at), count));
+    const talked = Promise.all(talks);
+    const random = seeded(seed);
+    for (let at = 1; at <= kills; at += 1) {
+      // Spread over all that is said, and then at any instruction.
+      await count.reached(Math.floor((each * plan.people * at) / (kills + 1)));
+      await wait(random.between(0, 120));
+      await kill(child);
+      report.kills += 1;
+      report.errors.push(...complaintsOf(child));
+      const { turns, sends } = leftIn(file);
+      if (turns > 0) report.hitTurns += 1;
+      report.leftSends += sends;
+      child = run();
+      plan.progress?.(`${count.value()} texts, ${report.kills} of ${kills} kills`);
+    }
+    await talked;
+    await bot.people.setFaults({});
+    await lastAnswers(bot.people, speakers, each, report.errors);
+    report.errors.push(...complaintsOf(child));
+    return {
+      ...report,
+      ...verdictOn(await recordOf(bot.people)),
+      chats: new Set(speakers.map(({ chat, topic }) => `${chat} ${topic}`)).size,
+      droppedSends: await dropped(bot.people),
+      pending: await bot.people.pending(),
+      seconds: Math.round((performance.now() - start) / 1000),
+    };
+  } finally {
+    await kill(child);
+    await telegram.stop();
+  }
+}
+
+interface Speaker {
+  readonly name: string;
+  readonly user: number;
+  readonly chat: number;
+  readonly topic?: number;
+  /** What a text begins with for the bot to hear it. */
+  readonly address: string;
+}
+
+/** Of eight people five talk alone with the bot, two in a group, one in a topic: forty in thirty chats. */
+async function speakersIn({ people, username }: Bot, count: number): Promise<readonly Speaker[]> {
+  const groups = [];
+  for (let at = 0; at < Math.ceil(count / 20); at += 1)
+    groups.push(await people.openGroup({ title: `Group ${at}` }));
+  const forum = await people.openGroup({ title: "Forum", forum: true });
+  const topics = [];
+  for (let at = 0; at < 3; at += 1) topics.push(await people.openTopic(forum, `Topic ${at}`));
+  const speakers: Speaker[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const user = 1000 + at;
+    await people.addUser({ id: user, firstName: `Person ${at}` });
+    const base = { name: `p${at}`, user };
+    const kind = at % 8;
+    const [group, topic] = [groups[at % groups.length] ?? 0, topics[at % topics.length] ?? 0];
+    if (kind < 5) speakers.push({ ...base, chat: await people.openDm(user), address: "" });
+    else if (kind < 7) speakers.push({ ...base, chat: group, address: `@${username} ` });
+    else speakers.push({ ...base, chat: forum, topic, address: `@${username} ` });
+  }
+  return speakers;
+}
+
+async function say(people: FakeControls, speaker: Speaker, number: number): Promise<string> {
+  const { name, chat, topic, user, address } = speaker;
+  const mark = `[${name}-${number}]`;
+  await people.say(chat, user, `${address}${mark} hello`, topic === undefined ? {} : { topic });
+  return mark;
+}
+
+/** Some wait for each answer, some go on for a while. */
+async function talk(
+  people: FakeControls,
+  speaker: Speaker,
+  texts: number,
+  random: Random,
+  count: Counter,
+): Promise<void> {
+  let unanswered = 0;
+  for (let number = 1; number <= texts; number += 1) {
+    const mark = await say(people, speaker, number);
+    count.add();
+    unanswered += 1;
+    if (unanswered < MOST_UNANSWERED && random.next() < 0.4) continue;
+    await within(LONGEST_WAIT_MS, people.untilShown(speaker.chat, `You said: ${mark}`));
+    unanswered = 0;
+    await wait(random.between(0, 100));
+  }
+}
+
+/** Everyone says one thing more; when that is answered, so is everything before it, or it never will be. */
+async function lastAnswers(
+  people: FakeControls,
+  speakers: readonly Speaker[],
+  each: number,
+  errors: string[],
+): Promise<void> {
+  const answered = speakers.map(async (speaker) => {
+    const mark = await say(people, speaker, each + 1);
+    return people.untilShown(speaker.chat, `You said: ${mark}`);
+  });
+  const isInTime = await within(LAST_ANSWERS_MS, Promise.all(answered));
+  if (!isInTime) errors.push(`not everyone was answered within ${LAST_ANSWERS_MS} ms`);
+  else await people.untilIdle();
+}
+
+async function recordOf(people: FakeControls): Promise<readonly ChatRecord[]> {
+  const records: ChatRecord[] = [];
+  for (const chat of await people.chats()) records.push({ chat, messages: await people.messages(chat) });
+  return records;
+}
+
+async function dropped(people: FakeControls): Promise<number> {
+  const sends = [...(await people.calls("sendMessage")), ...(await people.calls("editMessageText"))];
+  return sends.filter(({ isDropped, refused }) => isDropped && refused === undefined).length;
+}
+
+/** What was left in the middle, as the file says. */
+function leftIn(file: string): { readonly turns: number; readonly sends: number } {
+  return look(file, (db) => {
+    const count = (sql: string): number => Number(db.prepare(sql).pluck().get());
+    return {
+      turns: count("select count(*) from turns where state = 'running'"),
+      sends: count("select count(*) from deliveries where state = 'sending'"),
+    };
+  });
+}
+
+/** A Telegram that is not reached is no complaint: it is made so. */
+function complaintsOf({ lines }: RunningGateway): string[] {
+  return (lines as readonly TelegramChildLine[]).flatMap((line) => {
+    if ("failed" in line) return [`a process ended by itself: ${line.failed.message}`];
+    return "level" in line && line.level === "error" ? [`${line.words}: ${JSON.stringify(line.fields)}`] : [];
+  });
+}
+
+/** False when it took too long. */
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController();
+  const late = wait(ms, false, { signal: over.signal }).catch(() => false);
+  const isDone = await Promise.race([work.then(() => true), late]);
+  over.abort();
+  return isDone;
+}
+
+interface Counter {
+  add(): void;
+  value(): number;
+  reached(count: number): Promise<void>;
+}
+
+function counter(): Counter {
+  let value = 0;
+  const waiting = new Set<{ readonly count: number; readonly resolve: () => void }>();
+  return {
+    add() {
+      value += 1;
+      for (const one of waiting) if (value >= one.count && waiting.delete(one)) one.resolve();
+    },
+    value: () => value,
+    reached: (count) =>
+      new Promise((resolve) => {
+        if (value >= count) resolve();
+        else waiting.add({ count, resolve });
+      }),
+  };
+}
