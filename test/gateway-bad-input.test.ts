@@ -123,7 +123,8 @@ describe.concurrent("what cannot be taken is answered with the reason, once", ()
     await stage.judge.say(ann, "ann", " \n ");
     await stage.judge.say(ann, "ann", "hello");
     await stage.sees("the answer", ({ text }) => text === "You said: hello");
-    expect((await stage.judge.shown()).map(({ text }) => text)).toEqual(["You said: hello"]);
+    const empty = "That message is empty.";
+    expect((await stage.judge.shown()).map(({ text }) => text)).toEqual([empty, empty, "You said: hello"]);
     expect(stage.complaints()).toEqual([]);
   });
 });

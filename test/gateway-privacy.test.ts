@@ -195,9 +195,9 @@ describe("a crowd in direct chats, a group and its topics", () => {
     await Promise.all(
       CROWDS.map(async ([seed, , scope]) => {
         const report = await driveCrowd(judges, seed, 12, scope);
-        const { texts, changed, vanished, asked, sent } = report;
+        const { texts, changed, vanished, stopped, asked, sent } = report;
         console.log(
-          `seed ${seed}: texts ${texts}, changed in time ${changed}, vanished ${vanished}, agents asked ${asked}, sent ${sent}`,
+          `seed ${seed}: texts ${texts}, changed in time ${changed}, vanished ${vanished}, stopped ${stopped}, agents asked ${asked}, sent ${sent}`,
         );
         reports.set(seed, report);
       }),

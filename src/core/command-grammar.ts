@@ -5,9 +5,12 @@ export interface CommandLine {
   readonly args: string;
 }
 
-/** `/resume holiday plans` is a command; anything else is something said, also a path such as `/etc/hosts`. */
+/**
+ * `/resume holiday plans` is a command; anything else is something said, also a path such as `/etc/hosts`, and a word that
+ * is longer than any name.
+ */
 export function parseCommand(text: string): CommandLine | undefined {
-  const match = /^\/([\p{L}\p{N}_-]*)(?:@\w+)?(?:\s+([\s\S]*))?$/u.exec(text.trimEnd());
+  const match = /^\/([\p{L}\p{N}_-]{0,64})(?:@\w+)?(?:\s+([\s\S]*))?$/u.exec(text.trimEnd());
   if (match === null) return undefined;
   return { name: (match[1] ?? "").toLowerCase(), args: (match[2] ?? "").trim() };
 }

@@ -36,6 +36,7 @@ export interface Around
       TurnRun,
       | "longestMs"
       | "showsNotice"
+      | "speaker"
       | "storeLater"
       | "compression"
       | "prepare"

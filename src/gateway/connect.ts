@@ -80,6 +80,8 @@ export async function stayConnected(
       if (!signal.aborted) throw new PostriderError("platform_down", "The connection has ended by itself.");
     } catch (error) {
       if (signal.aborted) return;
+      // Without a store nothing can be taken in, however often it is brought again.
+      if (isClosed(error)) throw error;
       const { message } = error as Error;
       const isRefused = error instanceof PostriderError && error.code === "platform_refused";
       failures += 1;
@@ -92,6 +94,11 @@ export async function stayConnected(
       await pause(wait, signal);
     }
   }
+}
+
+/** The store is gone for this process. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof PostriderError && error.code === "closed";
 }
 
 function offerMenu(flow: Flow, { platform }: Connected, signal: AbortSignal): void {

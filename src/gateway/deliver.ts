@@ -1,6 +1,6 @@
 import type { Delivery, Enqueue, NewDelivery, Settle, Shown } from "../core/delivery.ts";
 import { type Part, text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { isRefused } from "../core/refusal.ts";
 import { markedAsRepeated, REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -32,6 +32,8 @@ export interface Outbox {
   isFree(target: Source): boolean;
   /** Sends these when their target's turn has come. What is here already is not taken twice. */
   take(deliveries: readonly Delivery[]): void;
+  /** Takes what waits in the store, and was not seen by an earlier look: what others have stored, or left behind. */
+  look(): Promise<void>;
   /** Begins nothing more, and resolves when nothing is being sent. What waits is kept for the next start. */
   close(): Promise<void>;
 }
@@ -56,6 +58,7 @@ const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 /** and so often: more than a day in all. */
 const MOST_ATTEMPTS = 160;
+const PAGE = 500;
 /** How long what is being sent when the program ends may still take. */
 const LAST_SEND_MS = 10_000;
 
@@ -76,6 +79,8 @@ export function outbox(options: DeliverOptions): Outbox {
   const closing = new AbortController();
   /** What is being sent is not cut off at once: nobody would know whether it arrived. */
   const cutting = new AbortController();
+  /** Numbers rise in the order of the commits: whatever is stored later has a higher one than was ever seen. */
+  let seen = 0;
 
   /** What is first in the lane, until nothing is left. */
   async function work(lane: Lane): Promise<void> {
@@ -118,7 +123,9 @@ export function outbox(options: DeliverOptions): Outbox {
   async function settle({ number }: Delivery, outcome: Settle["outcome"]): Promise<Delivery | undefined> {
     for (;;) {
       try {
-        return unrefused(await store.settle({ delivery: number, outcome, now: clock.now() }));
+        const settled = await store.settle({ delivery: number, outcome, now: clock.now() });
+        // Its session or its person has been removed meanwhile: there is nothing to note any more.
+        return isRefused(settled) ? undefined : settled;
       } catch (error) {
         log.error({ error, delivery: number }, "what became of a delivery could not be stored yet");
         if (closing.signal.aborted) return undefined;
@@ -263,6 +270,16 @@ export function outbox(options: DeliverOptions): Outbox {
     for (const name of named) start(name, laneNamed(name));
   }
 
+  async function look(): Promise<void> {
+    const all = { dueAt: Number.MAX_SAFE_INTEGER, limit: PAGE, platform: platform.name };
+    while (!closing.signal.aborted) {
+      const found = await store.deliveries({ ...all, after: seen });
+      take(found);
+      seen = Math.max(seen, found.at(-1)?.number ?? 0);
+      if (found.length < PAGE) return;
+    }
+  }
+
   function start(name: string, lane: Lane): void {
     if (lane.isWorking || lane.held > 0) return;
     if (lane.queue.length === 0 || closing.signal.aborted) {
@@ -297,6 +314,7 @@ export function outbox(options: DeliverOptions): Outbox {
     hold,
     isFree: (target) => !lanes.has(laneOf(target)),
     take,
+    look,
     async close() {
       closing.abort();
       const timer = setTimeout(() => cutting.abort(), LAST_SEND_MS);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
+import { script } from "../agents/script.ts";
 import { textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
@@ -276,6 +277,31 @@ describe("hooks", () => {
     ]);
   });
 
+  it("are told of the start, of each answer with its tools, and of commands, without codes", async () => {
+    const { chat, first, room } = await busyChat();
+    const call = { id: "c1", name: "make", arguments: {} };
+    first.send({ type: "tool_call", call }, { type: "tool_result", id: "c1", name: "make", parts: [] });
+    await answer(first, "made");
+    await chat.texts(1);
+    for (const line of ["/title Horses", "/pair ABCD-EFGH"]) await chat.say(line);
+    await room.untilTold("command:pair");
+    const { session } = first.turn;
+    const told = room.told.map(([event, { args, outcome, tool, session: of }]) => [
+      event,
+      args ?? outcome ?? tool ?? of,
+    ]);
+    // Hooks are told side by side: the order within one moment is nobody's promise.
+    expect(told.toSorted()).toEqual([
+      ["agent:end", "done"],
+      ["agent:start", session],
+      ["agent:step", "make"],
+      ["command:pair", undefined],
+      ["command:title", "Horses"],
+      ["gateway:startup", undefined],
+      ["session:start", session],
+    ]);
+  });
+
   it("are not told again by the next message that a session has expired", async () => {
     const { chat: at, home, pass, told, untilTold } = await gatewayRoom({ agent: echo });
     await at(ada).say("one");
@@ -431,5 +457,44 @@ describe("an answer that fails", () => {
     await chat.say("again");
     await answer(await agent.asked(), "here");
     expect((await chat.texts(2))[1]).toBe("here");
+  });
+});
+
+describe("a conversation that is summed up", () => {
+  it("is told of in its own topic, before the answer, and in no other", async () => {
+    const say = "x".repeat(4000);
+    const agent = script({
+      window: 4000,
+      answers: [{ to: "^Write a summary", say: "They talked." }, { say }],
+    });
+    const { chat: at } = await gatewayRoom({ agent, settings: { compressAt: 0.85 } });
+    const [here, there] = [at({ ...group, threadId: "17" }), at({ ...group, threadId: "18" })];
+    await there.say("hello");
+    await there.texts(1);
+    let sent = 0;
+    for (const words of ["one", "two", "three", "four", "five"]) {
+      await here.say(words);
+      sent += 1;
+      await here.texts(sent);
+    }
+    const told = (await here.texts(6)).filter((words) => words !== say);
+    expect(told).toEqual([expect.stringMatching(/summed up/i)]);
+    expect(await there.texts(1)).toEqual([say]);
+  });
+});
+
+describe("a conversation that several people share", () => {
+  it("tells the model who said what, and stores it as it was said", async () => {
+    const agent = heldAgent();
+    const shared = { scope: { groupsPerUser: false }, busy: "queue" } as const;
+    const { chat: at, home } = await gatewayRoom({ agent, settings: shared });
+    await at(group).say("I am first");
+    await answer(await agent.asked(), "Hello.");
+    await at({ ...group, userId: "2", userName: "Bob [the builder]" }).say("and I second");
+    const second = await agent.asked();
+    expect(heard(second)).toEqual(["[Ada] I am first", "Hello.", "[Bob  the builder ] and I second"]);
+    const said = (await home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
+    expect(said.map(textOf)).toEqual(["I am first", "Hello.", "and I second"]);
+    second.end();
   });
 });

@@ -8,10 +8,10 @@ import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { answering } from "./answering.ts";
-import { connectionName, type HeldConnection, holdConnection, stayConnected } from "./connect.ts";
+import { connectionName, type HeldConnection, holdConnection, isClosed, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
 import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { type Hook, hooks } from "./hooks.ts";
 import { messengerTurn } from "./messenger-turn.ts";
 import { recover, takeUpDeliveries } from "./recover.ts";
@@ -36,7 +36,7 @@ export interface Gateway {
    * leaves the rest, stored, for the next start.
    */
   stop(): Promise<void>;
-  /** Resolves when it has stopped; rejects when another process has taken a connection over. */
+  /** Resolves when it has stopped; rejects when another process has taken a connection over, or the store is gone. */
   readonly ended: Promise<void>;
 }
 
@@ -122,6 +122,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }),
   ];
   const unlisten = store.onChange(soon(LOOK_AFTER_MS, lookForDeliveries, ending.signal));
+  // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
+  inBackground(log, "a first look", store.surroundings({ asker: program, session: "none" }));
   inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
   log.info({ platforms: flow.platforms, runner }, "the gateway runs");
 
@@ -133,9 +135,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       inBackground(
         log,
         "what is done now and then",
-        work().finally(() => {
-          isBusy = false;
-        }),
+        work()
+          .catch((error: unknown) => {
+            if (isClosed(error)) fail(error);
+            throw error;
+          })
+          .finally(() => {
+            isBusy = false;
+          }),
       );
     }, ms);
   }
@@ -165,7 +172,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stopped = Promise.race([taken, Promise.all(running)]).then(
     () => stopOnce(),
     async (error: unknown) => {
-      await stopOnce();
+      log.error({ error }, "the gateway has to end");
+      await stopOnce().catch(() => {}); // why it has to end is what counts
       throw error;
     },
   );

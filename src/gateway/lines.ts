@@ -75,7 +75,8 @@ async function replyTo(flow: Flow, place: Place, { name, args }: Line): Promise<
   try {
     const reply = await runChatCommand(place, name, args);
     if (reply.around === undefined) return reply;
-    return { ...reply, text: `${reply.text}\n\n${await around(place, reply.around)}` };
+    const shown = await around(place, reply.around);
+    return { ...reply, text: reply.text === "" ? shown : `${reply.text}\n\n${shown}` };
   } catch (error) {
     if (error instanceof PostriderError && error.code !== "internal") return { text: error.message };
     flow.log.error({ error, command: name }, "a command failed");

@@ -1,8 +1,11 @@
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
 import { firstMessageNote, resetNotice } from "../core/context-prompt.ts";
 import type { NewDelivery } from "../core/delivery.ts";
+import { isShared, scopeFor } from "../core/identity.ts";
 import type { Message } from "../core/message.ts";
+import { type Privacy, redactSource } from "../core/redaction.ts";
 import { policyFor } from "../core/reset-policy.ts";
+import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Answer } from "./answer.ts";
 import type { Around } from "./answering.ts";
@@ -50,6 +53,9 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
     longestMs: settings.turnMinutes * 60_000,
     storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
     prepare: () => prepare(flow, connected, turn),
+    ...(isShared(target, scopeFor(settings.scope, target.platform)) && {
+      speaker: (message) => speakerOf(message, target, settings.privacy),
+    }),
     ...(settings.compressAt !== undefined && {
       compression: { at: settings.compressAt, tell: (notice) => outbox.say(target, notice) },
     }),
@@ -85,6 +91,18 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
     },
   };
+}
+
+/** As the model may know them: by name, else by id, both masked where that is configured. */
+function speakerOf({ origin }: Message, target: Source, privacy: Privacy): string | undefined {
+  const { userId: _, userName: __, ...place } = target;
+  const speaker = {
+    ...place,
+    ...(origin?.userId !== undefined && { userId: origin.userId }),
+    ...(origin?.userName !== undefined && { userName: origin.userName }),
+  };
+  const known = redactSource(speaker, privacy);
+  return (known.userName ?? known.userId)?.replaceAll(/[[\]\n]/g, " ");
 }
 
 async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Prepared> {

@@ -202,7 +202,10 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
 function readable(inbound: Inbound): NewMessage | PostriderError {
   try {
     const [message] = readyMessages(messageFrom(inbound)).messages;
-    return message ?? new PostriderError("invalid_input", "That message is empty.");
+    const isEmpty = message?.parts.every((part) => part.type === "text" && part.text.trim() === "") ?? true;
+    return message === undefined || isEmpty
+      ? new PostriderError("invalid_input", "That message is empty.")
+      : message;
   } catch (error) {
     if (error instanceof PostriderError) return error;
     throw error;

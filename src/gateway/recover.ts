@@ -9,8 +9,6 @@ import { runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
 import { takeAt } from "./settings.ts";
 
-const PAGE = 500;
-
 /** Takes up, step by step, what a process that is gone has left behind; and what others have stored to be sent. */
 export async function recover(flow: Flow): Promise<void> {
   for (const name of flow.platforms) {
@@ -42,27 +40,28 @@ export async function takeUpDeliveries(flow: Flow, { platform, outbox }: Connect
   const { store, clock } = flow;
   const now = clock.now();
   const left: Delivery[] = [];
-  for (const delivery of await store.leftDeliveries({ platform: platform.name, now })) {
-    const { status } = delivery;
-    if (status.state !== "sending") continue;
-    const settled = await store.settle({
-      delivery: delivery.number,
-      outcome: {
-        state: "waiting",
-        nextAt: now,
-        error: "Postrider ended while it was being sent.",
-        ...(status.shown === "nothing" && { shown: "unknown" }),
-      },
-      now,
-    });
-    if (!isRefused(settled)) left.push(settled);
+  try {
+    for (const delivery of await store.leftDeliveries({ platform: platform.name, now })) {
+      const { status } = delivery;
+      if (status.state !== "sending") continue;
+      const settled = await store.settle({
+        delivery: delivery.number,
+        outcome: {
+          state: "waiting",
+          nextAt: now,
+          error: "Postrider ended while it was being sent.",
+          ...(status.shown === "nothing" && { shown: "unknown" }),
+        },
+        now,
+      });
+      if (!isRefused(settled)) left.push(settled);
+    }
+    // Those wait by now like the others, so that at the start they come in their order.
+    await outbox.look();
+  } finally {
+    // A look does not see again what it has passed.
+    outbox.take(left);
   }
-  const waiting = await store.deliveries({
-    dueAt: Number.MAX_SAFE_INTEGER,
-    limit: PAGE,
-    platform: platform.name,
-  });
-  outbox.take([...left, ...waiting].sort((one, other) => one.number - other.number));
 }
 
 /** A command that only looks is done again. Any other may have happened: the person is told, and asked. */

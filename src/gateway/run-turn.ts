@@ -2,7 +2,7 @@ import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
 import { resetNote } from "../core/context-prompt.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, text } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, Turn, TurnOutcome } from "../core/turn.ts";
@@ -24,6 +24,8 @@ export interface TurnRun {
   readonly signal: AbortSignal;
   /** An answer that takes longer is given up. */
   readonly longestMs?: number;
+  /** Who said a message, where several people share the conversation: the model is told. */
+  speaker?(message: Message): string | undefined;
   /** Whether the place shows the person the notice of a fresh start with this turn. */
   readonly showsNotice?: boolean;
   /** Called before the agent is asked: what the place has to say or do first. */
@@ -146,7 +148,7 @@ async function ask(
   const { model } = turn.settings;
   const input = {
     session: turn.session,
-    history: providerHistory(shown),
+    history: providerHistory(run.speaker === undefined ? shown : signed(shown, run.speaker)),
     blob: (hash: string) => store.blob({ asker: { everyone: true }, hash }),
     ...(prompt !== undefined && { prompt }),
     ...(notes.length > 0 && { note: notes.join("\n") }),
@@ -187,6 +189,23 @@ async function ask(
     run.event?.({ type: "failed", reason }, answer.text());
   }
   return answer.end(signal.aborted);
+}
+
+/** With the speaker's name before what a person said. What is stored stays as it was said. */
+function signed(
+  shown: readonly Message[],
+  speaker: (message: Message) => string | undefined,
+): readonly Message[] {
+  return shown.map((message) => {
+    const name = message.role === "user" ? speaker(message) : undefined;
+    if (name === undefined) return message;
+    const [first, ...more] = message.parts;
+    const parts =
+      first?.type === "text"
+        ? [text(`[${name}] ${first.text}`), ...more]
+        : [text(`[${name}]`), ...message.parts];
+    return { ...message, parts };
+  });
 }
 
 function answerApproval(

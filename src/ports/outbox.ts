@@ -20,11 +20,12 @@ export interface OutboxSteps {
 }
 
 export interface OutboxReads {
-  /** What waits, in order, of one platform or of all. */
+  /** What waits, in order, of one platform or of all; above a number, if one is given. */
   deliveries(input: {
     readonly dueAt: number;
     readonly limit: number;
     readonly platform?: string;
+    readonly after?: number;
   }): Promise<readonly Delivery[]>;
   /** What a runner that is gone had begun to send, in order. Drafts are their turns' matter. */
   leftDeliveries(input: { readonly platform: string; readonly now: number }): Promise<readonly Delivery[]>;

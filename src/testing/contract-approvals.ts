@@ -58,6 +58,18 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       assertRefused(await ask(scene, { ...turn, number: 4711 }), "stale_fence");
     });
 
+    rule("is over when its turn is taken up again, so that no answer goes to nobody", async (scene) => {
+      const { store, deadRunner } = scene;
+      const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
+      if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+      const { turn } = await scene.take(ANN, "tidy up", { claim: { runner: gone.id, take: "one" } });
+      const asked = unrefused(await ask(scene, present(turn)));
+      present(await scene.claim(asked.session));
+      assert.deepEqual(await store.approvals({ person: asked.person }), []);
+      const left = await store.approval({ asker: EVERYONE, approval: asked.number });
+      assert.equal(left?.answer, "expired");
+    });
+
     rule("is answered once, and the second one learns the first answer", async (scene) => {
       const { person, number } = await question(scene);
       unrefused(await answer(scene, person, number, "deny"));

@@ -177,6 +177,11 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
           ({ number }) => number,
         );
       assert.deepEqual(await due("telegram"), [one, three]);
+      const later = await store.deliveries({ dueAt: T0, limit: 10, platform: "telegram", after: one ?? 0 });
+      assert.deepEqual(
+        later.map(({ number }) => number),
+        [three],
+      );
       assert.deepEqual(await due("signal"), [two]);
       assert.deepEqual(await due("matrix"), []);
       assert.deepEqual(await due(), [one, two, three]);

@@ -3,7 +3,7 @@ import { OWNER, sqliteStore } from "../../src/index.ts";
 import { look } from "../support/database.ts";
 import { type Random, seeded } from "../support/random.ts";
 import { type Judge, shownIn } from "./drive.ts";
-import { type PrivacyVerdict, privacyVerdictOn, type World } from "./privacy-verdict.ts";
+import { type PrivacyVerdict, privacyVerdictOn, STOPPED, type World } from "./privacy-verdict.ts";
 import type { ChatPlace, Witnessed } from "./protocol.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { marksIn } from "./telling-agent.ts";
@@ -91,7 +91,6 @@ export async function driveCrowd(
     const verdict = privacyVerdictOn(judge.witnessed, world);
     return { ...verdict, strays: straysIn(stage), complaints: stage.complaints(), sent };
   } finally {
-    /*DEBUG*/ if (process.env.DUMP) { const fs = await import("node:fs"); await judge.shown(); fs.writeFileSync(`/tmp/rp/w${seed}.json`, judge.witnessed.map((e) => JSON.stringify(e)).join("\n")); for (const x of ["", "-wal"]) fs.copyFileSync(stage.file + x, `/tmp/rp/db${seed}${x}`); }
     await stage.end();
   }
 }
@@ -120,6 +119,15 @@ async function talk(
 ): Promise<void> {
   /** What has yet to be answered. */
   let open: string[] = [];
+  /** A command that comes late may stop the answer to what was said after it. */
+  const stopped = (): number =>
+    judge.witnessed.filter(
+      (event) =>
+        event.kind === "sent" &&
+        event.chat === place.chat &&
+        event.thread === place.thread &&
+        STOPPED.test(event.text),
+    ).length;
   const say = (words: string) => judge.say(place, account, words);
 
   async function speak(): Promise<void> {
@@ -144,7 +152,7 @@ async function talk(
     open.push(mark);
     const isDone = (): boolean => {
       open = open.filter((own) => !settled().has(own));
-      return open.length === 0;
+      return open.length <= stopped();
     };
     await judge.until("answers", isDone).catch((error: Error) => {
       throw new Error(`${open.join(" ")} of ${place.chat} ${place.thread ?? ""}: ${error.message}`);

@@ -15,7 +15,7 @@ export interface PrivacyVerdict {
   readonly crossed: readonly string[];
   /** An agent read what does not belong together. */
   readonly mixed: readonly string[];
-  /** A text that was neither answered nor cancelled with its words. */
+  /** A text that was neither answered nor cancelled with its words, nor stopped. */
   readonly lost: readonly string[];
   /** A text that was answered twice, or in both its old and its new words. */
   readonly repeated: readonly string[];
@@ -23,6 +23,8 @@ export interface PrivacyVerdict {
   /** Texts that were changed or taken back while they waited, so that they were answered so. */
   readonly changed: number;
   readonly vanished: number;
+  /** Texts whose answer was stopped by who had asked. */
+  readonly stopped: number;
   /** How often an agent was asked. */
   readonly asked: number;
 }
@@ -69,7 +71,7 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
 
   const isAnswered = (mark: string | undefined): boolean => mark !== undefined && answers.has(mark);
   const plain = said.filter(({ text }) => !text.startsWith("/")).flatMap(({ text }) => marksIn(text));
-  const lost: string[] = [];
+  const unanswered: string[] = [];
   const repeated = [...answers].flatMap(([mark, all]) => (all.length > 1 ? [`${mark}: ${all.length}`] : []));
   for (const mark of plain) {
     const isChanged = changes.has(mark);
@@ -77,8 +79,15 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
     if (isAnswered(mark) && isAnswered(later)) repeated.push(`${mark} and ${later}`);
     if (isAnswered(mark) || isAnswered(later) || cancelled.has(mark)) continue;
     if (isChanged && (later === undefined || cancelled.has(later))) continue;
-    lost.push(mark);
+    unanswered.push(mark);
   }
+  /** Whoever goes elsewhere while an answer is written is told that it was stopped. */
+  const stops = shown.filter(({ text }) => STOPPED.test(text)).map(where);
+  const lost = unanswered.filter((mark) => {
+    const at = stops.indexOf(where(placeOf.get(mark)));
+    if (at >= 0) stops.splice(at, 1);
+    return at === -1;
+  });
 
   const given = givenTo(witnessed);
   const changed = plain.filter((mark) => changes.has(mark));
@@ -93,10 +102,17 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
     changed: changed.filter((mark) => isAnswered(changes.get(mark))).length,
     vanished: changed.filter((mark) => changes.get(mark) === undefined && !isAnswered(mark)).length,
     asked: given.length,
+    stopped: unanswered.length - lost.length,
   };
 }
 
 const ANSWER = /^answer to /;
+/** How a command says that it has stopped an answer. */
+export const STOPPED: RegExp = /answer that was being written has been stopped/;
+
+function where(at: Pick<ShownMessage, "chat" | "thread"> | undefined): string {
+  return `${at?.chat} ${at?.thread ?? ""}`;
+}
 
 /** Its words, at any time, what can be pressed, and what is in its files. */
 export function everythingIn({ texts, buttons = [], files = [] }: ShownMessage): string {

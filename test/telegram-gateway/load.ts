@@ -34,7 +34,7 @@ export interface TelegramLoadReport extends Verdict {
   readonly errors: readonly string[];
 }
 
-const FAULTS = { duplicateUpdates: 0.05, dropAfter: 0.05, cut: 0.02, badGateway: 0.02, delayMs: 4 };
+const FAULTS = { duplicateUpdates: 0.05, dropSends: 0.05, cut: 0.02, badGateway: 0.02, delayMs: 4 };
 /** Nobody says more than this without having heard anything. */
 const MOST_UNANSWERED = 4;
 /** Whoever waits longer was told that there will be no answer, or there is something wrong, which is seen at the end. */
@@ -104,24 +104,22 @@ interface Speaker {
   readonly address: string;
 }
 
-/** Of eight people five talk alone with the bot, two in a group, one in a topic: forty in thirty chats. */
+/** Of twenty people eleven talk alone with the bot, two each in three groups, three in a topic: fifteen chats. */
 async function speakersIn({ people, username }: Bot, count: number): Promise<readonly Speaker[]> {
-  const groups = [];
-  for (let at = 0; at < Math.ceil(count / 20); at += 1)
-    groups.push(await people.openGroup({ title: `Group ${at}` }));
   const forum = await people.openGroup({ title: "Forum", forum: true });
-  const topics = [];
-  for (let at = 0; at < 3; at += 1) topics.push(await people.openTopic(forum, `Topic ${at}`));
   const speakers: Speaker[] = [];
+  const address = `@${username} `;
+  let place: Pick<Speaker, "chat" | "topic" | "address"> | undefined;
   for (let at = 0; at < count; at += 1) {
     const user = 1000 + at;
     await people.addUser({ id: user, firstName: `Person ${at}` });
-    const base = { name: `p${at}`, user };
-    const kind = at % 8;
-    const [group, topic] = [groups[at % groups.length] ?? 0, topics[at % topics.length] ?? 0];
-    if (kind < 5) speakers.push({ ...base, chat: await people.openDm(user), address: "" });
-    else if (kind < 7) speakers.push({ ...base, chat: group, address: `@${username} ` });
-    else speakers.push({ ...base, chat: forum, topic, address: `@${username} ` });
+    const turn = at % 20;
+    if (turn < 11) place = { chat: await people.openDm(user), address: "" };
+    else if (turn < 17 && turn % 2 === 1)
+      place = { chat: await people.openGroup({ title: `Group of ${at}` }), address };
+    else if (turn === 17)
+      place = { chat: forum, topic: await people.openTopic(forum, `Topic of ${at}`), address };
+    if (place !== undefined) speakers.push({ ...place, name: `p${at}`, user });
   }
   return speakers;
 }

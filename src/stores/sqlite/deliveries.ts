@@ -138,12 +138,15 @@ export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
   return { deliveries };
 }
 
-export function deliveries(db: Db, input: { dueAt: number; limit: number; platform?: string }): Delivery[] {
-  const { dueAt, limit, platform } = input;
+export function deliveries(
+  db: Db,
+  input: { dueAt: number; limit: number; platform?: string; after?: number },
+): Delivery[] {
+  const { dueAt, limit, platform, after = 0 } = input;
   const rows =
     platform === undefined
-      ? db.all<DeliveryRow>(sql.deliveriesDue, dueAt, limit)
-      : db.all<DeliveryRow>(sql.deliveriesDueOn, platform, dueAt, limit);
+      ? db.all<DeliveryRow>(sql.deliveriesDue, dueAt, after, limit)
+      : db.all<DeliveryRow>(sql.deliveriesDueOn, platform, dueAt, after, limit);
   return rows.map(toDelivery);
 }
 

@@ -151,6 +151,8 @@ export const runningTurns = `
 select s.id, t.runner, json_extract(t.target, '$.platform') as platform from turns t join sessions s on s.n = t.session where t.state = 'running'`;
 export const takeUpTurn = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
+export const expireQuestionsOf = `
+update approvals set answer = 'expired', answered_at = ? where session = ? and turn = ? and answer is null`;
 export const endTurn = "update turns set state = ?, ended_at = ? where n = ?";
 
 export const insertDelivery = `
@@ -167,10 +169,10 @@ where n = ?`;
 /** The plus keeps SQLite from walking through all deliveries in the order asked for, sent ones too. */
 export const deliveriesDue = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
-where d.state = 'waiting' and d.next_at <= ? order by +d.n limit ?`;
+where d.state = 'waiting' and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
 export const deliveriesDueOn = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
-where d.state = 'waiting' and d.platform = ? and d.next_at <= ? order by +d.n limit ?`;
+where d.state = 'waiting' and d.platform = ? and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
 export const deliveriesBegunOn = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'sending' and d.platform = ? order by d.n`;

@@ -174,6 +174,8 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
   const fence = session.fence + 1;
   db.run(sql.takeLease, by.runner, session.n);
   db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
+  // Whoever waited for the answers is gone; what is asked again is another question.
+  db.run(sql.expireQuestionsOf, now, turn.session, turn.n);
   // Its conversation may have moved on to a session that was removed, and be gone with it.
   const conversation = db.get<ConversationRow>(sql.conversationByNumber, turn.conversation);
   const draft = draftOf(db, turn.n);

@@ -9,6 +9,8 @@ export interface Mishaps {
   isDuplicated(): boolean;
 }
 
+const SENDS = /^(?:send(?!ChatAction)|editMessage)/;
+
 export function mishaps(): Mishaps {
   let faults: Faults = {};
   let random = seeded(1);
@@ -25,6 +27,9 @@ export function mishaps(): Mishaps {
       const delayMs = faults.delayMs === undefined ? 0 : Math.floor(random() * faults.delayMs);
       const planned = ordered.get(method)?.shift();
       if (planned !== undefined) return { fault: planned, delayMs };
+      if (SENDS.test(method) && random() < (faults.dropSends ?? 0)) {
+        return { fault: { kind: "dropAfter" }, delayMs };
+      }
       for (const kind of ["cut", "badGateway", "dropAfter"] as const) {
         if (random() < (faults[kind] ?? 0)) return { fault: { kind }, delayMs };
       }

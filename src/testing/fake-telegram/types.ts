@@ -87,6 +87,8 @@ export interface Faults {
   readonly duplicateUpdates?: number;
   /** A call is done and then the connection is cut, so that nobody learns of it. */
   readonly dropAfter?: number;
+  /** The same, but only where a message is sent or edited. */
+  readonly dropSends?: number;
   /** The connection is cut before anything is done. */
   readonly cut?: number;
   /** A page of a broken gateway instead of an answer; nothing is done. */
