@@ -144,7 +144,7 @@ export function outbox(options: DeliverOptions): Outbox {
     const { status } = delivery;
     const attempts = "attempts" in status ? status.attempts : 1;
     const shown = "shown" in status ? status.shown : "nothing";
-    const sent = await send(delivery, shown);
+    const sent = await send(delivery, shown).catch(brokenPromise);
     if (sent.state === "sent") return { state: "sent", platformMessageId: sent.messageId };
     if (sent.state === "refused") return { state: "dead", error: sent.reason };
     if (attempts >= MOST_ATTEMPTS) return { state: "dead", error: sent.reason };
@@ -322,6 +322,11 @@ export function outbox(options: DeliverOptions): Outbox {
       clearTimeout(timer);
     },
   };
+}
+
+/** A platform that throws does not say what it has done before: it is not asked again and again as if it had done nothing. */
+function brokenPromise(error: unknown): Sent {
+  return { state: "unknown", reason: `It could not be sent: ${(error as Error).message}` };
 }
 
 function laneOf({ chatId, threadId = "" }: Source): string {

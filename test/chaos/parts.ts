@@ -8,6 +8,7 @@ import { driveImportKills } from "../import-kill/drive.ts";
 import { driveKills } from "../kill/drive.ts";
 import { driveProcesses } from "../processes/drive.ts";
 import { percentile } from "../support/numbers.ts";
+import { driveTelegramLoad } from "../telegram-gateway/load.ts";
 import { driveTerminalKills } from "../terminal-kill/drive.ts";
 import type { Row } from "./table.ts";
 
@@ -198,6 +199,34 @@ export const PARTS: readonly Part[] = [
         notes: [
           `${sum(({ told }) => told.length)} texts were given up after two kills or in the middle of an errand, and their people told`,
           `repeated with a mark: ${marked[0]} where sending is unknowable (${halves[0]?.leftSends} were on their way in a kill, ${halves[0]?.cuts} connections cut), ${marked[1]} where it is idempotent`,
+        ],
+      };
+    },
+  },
+  {
+    name: "telegram",
+    option: "telegram-texts",
+    usual: 5000,
+    quick: 200,
+    help: "how much forty people say to a gateway on Telegram, which is killed once in a hundred texts",
+    async run({ folder, seed, length, progress }) {
+      const kills = Math.ceil(length / 100);
+      const report = await driveTelegramLoad({ folder, seed, messages: length, people: 40, kills, progress });
+      const { crossed, disordered, repeatedWithMark, leftSends, droppedSends } = report;
+      return {
+        operations: report.said,
+        kills,
+        inFlight: report.hitTurns,
+        lost: report.lost,
+        doubled: report.repeated,
+        errors: [
+          ...report.errors,
+          ...crossed.map((line) => `crossed: ${line}`),
+          ...disordered.map((line) => `out of order: ${line}`),
+        ],
+        notes: [
+          `${report.told} texts were given up after two kills, and their people told`,
+          `repeated with a mark: ${repeatedWithMark.length} (${leftSends} were on their way in a kill, ${droppedSends} were not confirmed)`,
         ],
       };
     },

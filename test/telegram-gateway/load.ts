@@ -63,6 +63,7 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
     const count = counter();
     const talks = speakers.map((one, at) => talk(bot.people, one, each, seeded(seed * 1000 + at), count));
     const talked = Promise.all(talks);
+    talked.catch(() => {}); // met where it is waited for
     const random = seeded(seed);
     for (let at = 1; at <= kills; at += 1) {
       // Spread over all that is said, and then at any instruction.

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "./server.ts";
+import { type FakeTelegram, type FakeTelegramOptions, KEPT_OPEN_MS, startFakeTelegram } from "./server.ts";
 import type { FakeControls } from "./types.ts";
 
 export interface ControlServer {
@@ -21,6 +21,7 @@ export async function startControlledTelegram(
       (error: unknown) => response.writeHead(400).end(toText({ error: String(error) })),
     );
   });
+  server.keepAliveTimeout = KEPT_OPEN_MS;
   await new Promise<void>((resolve) => server.listen(options.controlPort ?? 0, "127.0.0.1", resolve));
   return {
     fake,

@@ -25,6 +25,9 @@ export interface FakeTelegram extends FakeControls {
   close(): Promise<void>;
 }
 
+/** Nothing breaks but what is asked for: a connection that is closed just as it is used again would be such a thing. */
+export const KEPT_OPEN_MS = 600_000;
+
 export async function startFakeTelegram(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
   const { accounts = [{ token: "42:fake-token", username: "fake_bot" }], port = 0, now = Date.now } = options;
   const known = new Map(accounts.map(({ token, username }) => [token, account(token, username)]));
@@ -34,6 +37,7 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
       response.destroy(error instanceof Error ? error : undefined);
     });
   });
+  server.keepAliveTimeout = KEPT_OPEN_MS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
