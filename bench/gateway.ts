@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { fileURLToPath } from "node:url";
 import { commitsOf } from "./commits.ts";
 import { chatsIn, GATEWAY_ROWS, type GatewaySubject, gatewayOn, storeLoopOn } from "./gateway-subjects.ts";
 import type { Report } from "./goals.ts";
+import type { IdleMemory } from "./idle-memory.ts";
 import { atOnce, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
 import type { Instants } from "./messenger.ts";
 import { bare, text } from "./subjects.ts";
@@ -24,7 +25,7 @@ export async function gateway(report: Report, size: Size): Promise<void> {
   await throughput(report, size);
   await latency(report, size);
   await commits(report);
-  await idle(report, size);
+  idle(report, size);
 }
 
 async function throughput(report: Report, { rounds: count, turns }: Size): Promise<void> {
@@ -86,33 +87,30 @@ async function throughput(report: Report, { rounds: count, turns }: Size): Promi
   await whole.close();
 }
 
-/** How long an answer takes to be written while many are: so many that this many are being written at any time. */
+/** How long an answer takes to be written, and how often somebody speaks, so that as many are being written at once. */
 const THINKS_MS = 4000;
 const EVERY_MS = THINKS_MS / CHATS;
 
 async function latency(report: Report, { turns, quick }: Size): Promise<void> {
   report.heading("Waiting for the gateway");
   const one = await gatewayOn(await chatsIn(CHATS));
+  for (let step = 0; step < 200; step += 1) await one.say(chatAt(step), text(step));
   const alone: Instants[] = [];
   const quiet = await loopDelay(async () => {
-    for (let step = -100; step < turns; step += 1) {
-      const instants = await one.say(chatAt(step + 100), text(step + 100));
-      if (step >= 0) alone.push(instants);
-    }
+    for (let step = 200; step < turns + 200; step += 1) alone.push(await one.say(chatAt(step), text(step)));
   });
   await one.close();
   const many = await gatewayOn(await chatsIn(CHATS * 2), THINKS_MS);
-  const free = Array.from({ length: CHATS * 2 }, (_, chat) => chat);
-  await talk(many, free, THINKS_MS * 1.5);
-  const crowd: Instants[] = [];
-  const counts: number[] = [];
-  const busy = await loopDelay(() =>
-    talk(many, free, quick ? 5000 : 20_000, (instants) => {
-      crowd.push(instants);
-      counts.push(many.awaited());
-    }),
-  );
-  const active = quantile(counts, 0.5);
+  const crowd = talkIn(many);
+  await pause(THINKS_MS * 2);
+  const before = crowd.heard.length;
+  let active = 0;
+  const busy = await loopDelay(async () => {
+    await pause(quick ? 5000 : 20_000);
+    active = many.awaited();
+  });
+  const heard = crowd.heard.slice(before);
+  await crowd.end();
   await many.close();
   const columns = (all: readonly Instants[], { p99, max }: LoopDelay): string[] => [
     ...[start(all), end(all)].flatMap((times) =>
@@ -133,12 +131,12 @@ async function latency(report: Report, { turns, quick }: Size): Promise<void> {
     ],
     [
       ["1", ...columns(alone, quiet)],
-      [`${active} (${(1000 / EVERY_MS).toFixed(0)} turns/s)`, ...columns(crowd, busy)],
+      [`${active} (${(1000 / EVERY_MS).toFixed(0)} turns/s)`, ...columns(heard, busy)],
     ],
   );
   report.note("");
   const times = (of: (all: readonly Instants[]) => number[]): number =>
-    quantile(of(crowd), 0.5) / quantile(of(alone), 0.5);
+    quantile(of(heard), 0.5) / quantile(of(alone), 0.5);
   report.goal("1,000 at once against 1, event to agent, p50", times(start), { atMost: 3 });
   report.goal("1,000 at once against 1, agent to send, p50", times(end), { atMost: 3 });
   report.goal("loop delay with 1,000 at once, p99, ms", busy.p99, { atMost: 10 });
@@ -148,28 +146,36 @@ async function latency(report: Report, { turns, quick }: Size): Promise<void> {
 const start = (all: readonly Instants[]): number[] => all.map(({ said, begun }) => begun - said);
 const end = (all: readonly Instants[]): number[] => all.map(({ ended, sent }) => sent - ended);
 
-/** Somebody new speaks every few milliseconds, whether or not the others were answered. Waits for the last answer. */
-async function talk(
-  subject: GatewaySubject,
-  free: number[],
-  ms: number,
-  heard: (instants: Instants) => void = () => {},
-): Promise<void> {
-  const answers: Promise<void>[] = [];
-  const began = performance.now();
-  for (let step = 0; step * EVERY_MS < ms; step += 1) {
-    const wait = began + step * EVERY_MS - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    const chat = free.shift();
-    if (chat === undefined) continue; // nobody is left who could say something
-    answers.push(
-      subject.say(chat, text(step)).then((instants) => {
-        free.push(chat);
-        heard(instants);
-      }),
-    );
-  }
-  await Promise.all(answers);
+/** Somebody new speaks every few milliseconds, whether or not the others were answered, until it ends. */
+function talkIn(subject: GatewaySubject): { readonly heard: readonly Instants[]; end(): Promise<void> } {
+  const heard: Instants[] = [];
+  const free = Array.from({ length: CHATS * 2 }, (_, chat) => chat);
+  let isOver = false;
+  const speak = async (chat: number, step: number): Promise<void> => {
+    heard.push(await subject.say(chat, text(step)));
+    free.push(chat);
+  };
+  const talking = (async () => {
+    const answers: Promise<void>[] = [];
+    const began = performance.now();
+    for (let step = 0; !isOver; step += 1) {
+      await pause(began + step * EVERY_MS - performance.now());
+      const chat = free.shift();
+      if (chat !== undefined) answers.push(speak(chat, step)); // else everybody waits for an answer
+    }
+    await Promise.all(answers);
+  })();
+  return {
+    heard,
+    end() {
+      isOver = true;
+      return talking;
+    },
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return ms <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 interface LoopDelay {
@@ -200,33 +206,15 @@ async function commits(report: Report): Promise<void> {
   report.goal(`commits per turn, ${count} at once`, together / count, { atMost: 1 });
 }
 
-async function idle(report: Report, { quick }: Size): Promise<void> {
+/** In a process of its own, or what earlier parts have left behind would be collected meanwhile. */
+function idle(report: Report, { quick }: Size): void {
   const conversations = quick ? 2000 : 10_000;
   report.heading(`Memory of ${conversations.toLocaleString("en")} idle conversations`);
-  const whole = await gatewayOn(await chatsIn(0));
-  let chat = 0;
-  const meet = (count: number) => atOnce(LANES, count, () => whole.say(chat, text(chat++)));
-  // What is compiled and kept once is not the conversations'.
-  await meet(1000);
-  const before = await heldBytes();
-  await meet(conversations);
-  const after = await heldBytes();
-  await whole.close();
-  const each = (after - before) / conversations;
-  report.note(`${(before / 1e6).toFixed(1)} MB before, ${(after / 1e6).toFixed(1)} MB after\n`);
+  const program = fileURLToPath(new URL("./idle-memory.ts", import.meta.url));
+  const args = ["--expose-gc", program, String(conversations)];
+  const child = spawnSync(process.execPath, args, { encoding: "utf8" });
+  if (child.status !== 0) throw new Error(`the idle gateway failed: ${child.stderr}`);
+  const { held, each } = JSON.parse(child.stdout) as IdleMemory;
+  report.note(`the main thread holds ${(held / 1e6).toFixed(1)} MB in all\n`);
   report.goal("bytes held per idle conversation", each, { atMost: 64 });
-}
-
-/** What the main thread holds when nothing is under way. */
-async function heldBytes(): Promise<number> {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  // Longer than any timer of a turn that has ended.
-  await new Promise((resolve) => setTimeout(resolve, 1500));
-  for (let times = 0; times < 5; times += 1) {
-    collect();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }

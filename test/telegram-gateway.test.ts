@@ -446,12 +446,11 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
     expect(await ann.texts()).toEqual(["You said: first", expect.stringMatching(/^word .* and the end$/)]);
   });
 
-  it.each([
+  it.for([
     ["begins to show", "sendMessage", 0],
     ["shows more of", "editMessageText", 1],
-  ] as const)("waits as long as Telegram asks before it %s an answer", async (_, method, shown) => {
-    const tidy: (() => Promise<void>)[] = [];
-    const own = sceneOf(telegram, (one) => void tidy.push(one));
+  ] as const)("waits as long as Telegram asks before it %s an answer", async ([, method, shown], test) => {
+    const own = ownScene(test);
     const { people } = own;
     await own.start({ agent: { answers: ANSWERS } }).ready();
     const ann = await somebody(own);
@@ -464,7 +463,6 @@ describe.concurrent("a gateway on Telegram that shows its answers while they are
     // The first second of an answer is not shown, and a draft stays for one.
     expect((calls[shown]?.at ?? 0) - before).toBeGreaterThanOrEqual(3000 + shown * 1000);
     expect(answer?.edits.length).toBeGreaterThanOrEqual(2);
-    for (const one of tidy) await one();
   });
 
   it.each([

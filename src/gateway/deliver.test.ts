@@ -25,6 +25,9 @@ interface Attempt {
   readonly nonce: string;
 }
 
+/** An error is thrown, which no platform should do. */
+type Planned = Sent | Promise<Sent> | Error;
+
 interface Post {
   readonly home: Home;
   readonly out: Outbox;
@@ -32,7 +35,7 @@ interface Post {
   readonly lookUps: readonly string[];
   readonly log: readonly string[];
   /** What the messenger does with the next attempts; with all others, it takes them. */
-  answer(...next: readonly (Sent | Promise<Sent>)[]): void;
+  answer(...next: readonly Planned[]): void;
   /** The texts of the attempts, in order. */
   words(chat?: string): string[];
   /** Lets time pass, in steps. */
@@ -59,7 +62,7 @@ async function post(
   const attempts: Attempt[] = [];
   const lookUps: string[] = [];
   const log: string[] = [];
-  const planned: (Sent | Promise<Sent>)[] = [];
+  const planned: Planned[] = [];
   const { outbound = "unknowable", found, storeAs = (same: Store) => same, ...more } = options;
   const platform: Platform = {
     name: "telegram",
@@ -68,7 +71,9 @@ async function post(
     run: () => new Promise(() => {}),
     async send({ target, parts, nonce }: Outbound): Promise<Sent> {
       attempts.push({ at: clock.now(), chat: target.chatId, words: textOf({ parts }), nonce });
-      return (await planned.shift()) ?? { state: "sent", messageId: `m${attempts.length}` };
+      const next = (await planned.shift()) ?? { state: "sent", messageId: `m${attempts.length}` };
+      if (next instanceof Error) throw next;
+      return next;
     },
     async lookUp({ nonce }) {
       lookUps.push(nonce);
@@ -207,7 +212,7 @@ describe("what may have arrived", () => {
 
   it("is what a platform leaves behind that breaks its promise: it is not sent every second", async () => {
     const { out, answer, words, pass } = await post();
-    answer(Promise.reject(new Error("a slip")), Promise.reject(new Error("a slip")));
+    answer(new Error("a slip"), new Error("a slip"));
     await out.say(ada, "hello");
     await pass(2000);
     await pass(4000);

@@ -21,8 +21,9 @@ export async function proposeTitle(
   signal: AbortSignal,
 ): Promise<void> {
   const { agent, sessions, who } = by;
+  if (!agent.titles) return;
   const found = await sessions.get(who, session);
-  if (!agent.titles || found === undefined || found.title !== undefined) return;
+  if (found === undefined || found.title !== undefined) return;
   if (found.humanCount > MOST_HUMAN_MESSAGES) return;
   const said = (await sessions.history(who, session, { limit: 4 })) ?? [];
   const history = [...said.map(excerpt), { ...request, session, seq: said.length + 1 }];

@@ -1,65 +1,98 @@
 import { describe, expect, it } from "vitest";
+import { look } from "../../test/support/database.ts";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
+import { deadRunner } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
 import { text } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
-import { openHome } from "../sessions/test-home.ts";
+import { type Home, openHome } from "../sessions/test-home.ts";
 
-const HOUR = 3_600_000;
-const chatOf = (n: number): Source => ({
-  platform: "telegram",
-  chatType: "dm",
-  chatId: `${n}`,
-  userId: `${n}`,
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+
+/** A home in which a process that is gone has accepted these lines and answered none. */
+async function leftWith(lines: readonly string[], source: Source = ada): Promise<Home> {
+  const home = await openHome();
+  const { store, clock } = home;
+  const runner = deadRunner();
+  await store.beat({ runner, now: clock.now() });
+  for (const [n, line] of lines.entries()) {
+    const about = { profile: "main", source, messageId: `left-${n}`, line, runner: runner.id };
+    await store.acceptLine({ ...about, now: clock.now() });
+  }
+  return home;
+}
+
+const openLines = ({ file }: Home): unknown =>
+  look(file, (db) => db.prepare("select count(*) from inbox where state = 4").pluck().get());
+
+describe("a command that a process has left behind when it fell", () => {
+  it("is done again if it only looks", async () => {
+    const home = await leftWith(["/platforms", "/insights"]);
+    const room = await gatewayRoom({ agent: echo, home });
+    const [platforms, insights] = await room.chat(ada).texts(2);
+    expect(platforms).toMatch(/^- Telegram/);
+    expect(insights).toBe("Nothing was said in the last 30 days.");
+    expect(openLines(home)).toBe(0);
+  });
+
+  it("is not done again if it may have changed something: the person is told, once, in order", async () => {
+    const home = await leftWith(["/new", "/title Plans", "/nonsense"]);
+    const room = await gatewayRoom({ agent: echo, home });
+    const chat = room.chat(ada);
+    const told = await chat.texts(3);
+    expect(
+      told.map((words) => /while `(.*)` was being done, so it may have happened or not/.exec(words)?.[1]),
+    ).toEqual(["/new", "/title Plans", "/nonsense"]);
+    expect(openLines(home)).toBe(0);
+    expect(await home.store.conversations({ asker: { everyone: true }, source: ada })).toEqual([]);
+    // Brought again by the messenger, it is an old one.
+    await chat.say("hello");
+    expect(await chat.texts(4)).toHaveLength(4);
+  });
+
+  it("is told of in a few words, however long it was", async () => {
+    const home = await leftWith([`/title ${"word ".repeat(100_000)}`]);
+    const [told, ...more] = await (await gatewayRoom({ agent: echo, home })).chat(ada).texts(1);
+    expect(told).toMatch(/while `\/title word word .*…` was being done/);
+    expect(told?.length).toBeLessThan(400);
+    expect(more).toEqual([]);
+  });
+
+  it("is silent when it was a stranger's words", async () => {
+    const home = await leftWith(["", "/new"]);
+    const texts = await (await gatewayRoom({ agent: echo, home })).chat(ada).texts(1);
+    expect(texts).toEqual([expect.stringContaining("/new")]);
+    expect(openLines(home)).toBe(0);
+  });
+
+  it("is not done for somebody who may not speak here any more", async () => {
+    const home = await leftWith(["/platforms"]);
+    const access = { everywhere: { strangers: "ignore" as const }, platforms: {} };
+    const room = await gatewayRoom({ agent: echo, home, settings: { access } });
+    const texts = await room.chat(ada).texts(1);
+    expect(texts).toEqual([expect.stringContaining("was being done")]);
+  });
 });
 
-describe("what was left to be sent", () => {
-  it("is all sent after a start, also behind many that have to wait", async () => {
+describe("a message that a process has left behind when it fell", () => {
+  it("is answered before what arrives now, and in order", async () => {
     const home = await openHome();
     const { store, clock } = home;
-    const old = { target: chatOf(0), parts: [text("later")], begun: true };
-    const begun = await store.enqueue({
-      deliveries: Array.from({ length: 700 }, (_, n) => ({ ...old, target: chatOf(n) })),
-      runner: "r1",
-      now: clock.now(),
-    });
-    const outcome = { state: "waiting", nextAt: clock.now() + HOUR, error: "Too many requests." } as const;
-    await Promise.all(
-      begun.deliveries.map(({ number }) => store.settle({ delivery: number, outcome, now: clock.now() })),
-    );
-    await store.enqueue({
-      deliveries: [{ target: chatOf(1000), parts: [text("now")] }],
-      runner: "r1",
-      now: clock.now(),
-    });
-    const room = await gatewayRoom({ agent: echo, home });
-    expect(await room.chat(chatOf(1000)).texts(1)).toEqual(["now"]);
-  });
-
-  it("comes in its order, what was being sent when the process fell before what waits behind it", async () => {
-    const home = await openHome();
-    const { store, clock } = home;
-    const say = (words: string) => ({ target: chatOf(1), parts: [text(words)] });
-    await store.enqueue({
-      deliveries: [{ ...say("one"), begun: true }, say("two"), say("three")],
-      runner: "gone",
-      now: clock.now(),
-    });
-    const room = await gatewayRoom({ agent: echo, home });
-    const [first = "", ...more] = await room.chat(chatOf(1)).texts(3);
-    expect(first).toContain("one");
-    expect(more).toEqual(["two", "three"]);
-  });
-
-  it("is sent soon when another process stores it, while this one sends its own", async () => {
-    const home = await openHome();
-    const room = await gatewayRoom({ agent: echo, home });
-    const chat = room.chat(chatOf(1));
-    for (const words of ["a", "b", "c"]) {
-      await chat.say(words);
-      const another = [{ target: chatOf(2), parts: [text(`after ${words}`)] }];
-      await home.store.enqueue({ deliveries: another, runner: "another", now: home.clock.now() });
-    }
-    expect(await room.chat(chatOf(2)).texts(3)).toEqual(["after a", "after b", "after c"]);
+    const runner = deadRunner();
+    await store.beat({ runner, now: clock.now() });
+    for (const words of ["one", "two"])
+      await store.accept({
+        ...{ source: ada, profile: "main", scope: { groupsPerUser: true, threadsPerUser: true }, reset: {} },
+        newSession: { id: `s-${words}`, kind: "chat" },
+        messageId: words,
+        message: { role: "user", parts: [text(words)] },
+        claim: { runner: runner.id, take: "one" },
+        now: clock.now(),
+      });
+    const room = await gatewayRoom({ agent: echo, home, settings: { busy: "queue" } });
+    const chat = room.chat(ada);
+    await chat.say("three");
+    const answers = await chat.texts(3);
+    expect(answers.map((words) => /(one|two|three)/.exec(words)?.[0])).toEqual(["one", "two", "three"]);
   });
 });

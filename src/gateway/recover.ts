@@ -3,6 +3,7 @@ import { findCommand, parseCommand } from "../core/command-grammar.ts";
 import type { Delivery } from "../core/delivery.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { LeftLine } from "../core/turn.ts";
+import { shortened } from "./commands/command.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { runLine } from "./lines.ts";
@@ -78,7 +79,7 @@ async function takeUpLines(flow: Flow, connected: Connected): Promise<void> {
 }
 
 async function tell({ outbox }: Connected, left: LeftLine): Promise<void> {
-  const words = `Postrider was interrupted while \`${left.line}\` was being done, so it may have happened or not. /status and /history show how things are; give it again if need be.`;
+  const words = `Postrider was interrupted while \`${shortened(left.line, 60)}\` was being done, so it may have happened or not. /status and /history show how things are; give it again if need be.`;
   // A stranger's words have no line; they will ask again.
   await outbox.say(left.source, left.line === "" ? "" : words, { line: left.inbox });
 }

@@ -91,6 +91,7 @@ export async function driveCrowd(
     const verdict = privacyVerdictOn(judge.witnessed, world);
     return { ...verdict, strays: straysIn(stage), complaints: stage.complaints(), sent };
   } finally {
+    /*DEBUG*/ if (process.env.DUMP) { const fs = await import("node:fs"); await judge.shown(); fs.writeFileSync(`/tmp/rp/w${seed}.json`, judge.witnessed.map((e) => JSON.stringify(e)).join("\n")); for (const x of ["", "-wal"]) if (fs.existsSync(stage.file + x)) fs.copyFileSync(stage.file + x, `/tmp/rp/db${seed}${x}`); }
     await stage.end();
   }
 }

@@ -67,7 +67,7 @@ export async function driveTelegramLoad(plan: TelegramLoadPlan): Promise<Telegra
     const random = seeded(seed);
     for (let at = 1; at <= kills; at += 1) {
       // Spread over all that is said, and then at any instruction.
-      await count.reached(Math.floor((each * plan.people * at) / (kills + 1)));
+      await Promise.race([count.reached(Math.floor((each * plan.people * at) / (kills + 1))), talked]);
       await wait(random.between(0, 120));
       await kill(child);
       report.kills += 1;

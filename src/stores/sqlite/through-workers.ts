@@ -17,6 +17,7 @@ const LONG_READS: ReadonlySet<string> = new Set<keyof AllReads>([
   "arrivals",
   "personData",
   "insights",
+  "silent",
 ]);
 /** Up to here a history costs the main thread no more than receiving it from another would. */
 const SHORT_HISTORY = 2000;

@@ -152,6 +152,35 @@ describe("what a bot sends", () => {
   });
 });
 
+describe("what a bot has done", () => {
+  it("is known with when it was, and with what came of it", async () => {
+    const fake = await started({ now: () => 5000 });
+    const chat_id = await fake.openDm(7);
+    await fake.setFlood(1000);
+    await call(fake, "sendMessage", { chat_id, text: "one" });
+    await call(fake, "editMessageText", { chat_id, message_id: 1, text: "two" });
+    await fake.setFlood(0);
+    await fake.failNext("sendMessage", { kind: "dropAfter" });
+    await expect(call(fake, "sendMessage", { chat_id, text: "three" })).rejects.toThrow("fetch failed");
+    const done = (await fake.calls()).map(({ payload: _, ...rest }) => rest);
+    expect(done).toEqual([
+      { method: "sendMessage", at: 5000 },
+      { method: "editMessageText", at: 5000, refused: 429 },
+      { method: "sendMessage", at: 5000, isDropped: true },
+    ]);
+  });
+
+  it("goes wrong only where a message is sent, if that is wished for", async () => {
+    const fake = await started();
+    const chat_id = await fake.openDm(7);
+    await fake.setFaults({ dropSends: 1 });
+    expect((await call(fake, "getMe")).ok).toBe(true);
+    expect((await call(fake, "sendChatAction", { chat_id, action: "typing" })).ok).toBe(true);
+    await expect(call(fake, "sendMessage", { chat_id, text: "one" })).rejects.toThrow("fetch failed");
+    expect(await fake.untilShown(chat_id, "one")).toMatchObject({ by: "bot", text: "one" });
+  });
+});
+
 describe("as a process of its own", () => {
   it("is moved over HTTP, keeps bytes as they are, and says what went wrong", async () => {
     const program = new URL("../../../test/support/fake-telegram-process.ts", import.meta.url);

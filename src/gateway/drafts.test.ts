@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { look } from "../../test/support/database.ts";
+import { text, textOf } from "../core/message.ts";
+import { platformTraits } from "../core/platforms.ts";
+import { NO_RESET } from "../core/reset-policy.ts";
+import type { Source } from "../core/source.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Outbound, Platform, Sent } from "../ports/platform.ts";
+import { routingOf } from "../sessions/routing.ts";
+import { type FakeClock, fakeClock, type Home, openHome } from "../sessions/test-home.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { type Draft, type DraftOptions, draft } from "./drafts.ts";
+
+const ada: Source = { platform: "telegram", chatType: "group", chatId: "-1", userId: "1" };
+const EVERY = 500;
+
+interface Seen {
+  readonly at: number;
+  readonly does: "send" | "edit";
+  readonly words: string;
+  readonly replyTo?: string | undefined;
+}
+
+interface Desk {
+  readonly home: Home;
+  readonly turn: Turn;
+  readonly shown: readonly Seen[];
+  draft(more?: Partial<DraftOptions>): Draft;
+  answer(...next: readonly (Sent | { readonly state: "gone" })[]): void;
+  pass(ms: number): Promise<void>;
+}
+
+/** A turn that has begun, and a messenger in which its answer can be shown. */
+async function desk(): Promise<Desk> {
+  const clock: FakeClock = { ...fakeClock(), now: () => Date.now() };
+  const home = await openHome({}, clock);
+  const { store } = home;
+  const runner = localRunner();
+  await store.beat({ runner, now: clock.now() });
+  const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
+  const accepted = await store.accept({
+    ...routingOf(ada, { zone: "UTC", profile: "main", reset, scope: {}, clock }),
+    messageId: "7",
+    message: { role: "user", parts: [text("hello")] },
+    claim: { runner: runner.id, take: "one" },
+  });
+  if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+    throw new Error("no turn has begun");
+  const { turn } = accepted;
+  const shown: Seen[] = [];
+  const planned: (Sent | { readonly state: "gone" })[] = [];
+  const see = (does: Seen["does"], { parts, replyTo }: Outbound): void =>
+    void shown.push({ at: clock.now(), does, words: textOf({ parts }), replyTo });
+  const platform: Platform = {
+    name: "telegram",
+    account: "1",
+    traits: platformTraits("telegram"),
+    run: () => new Promise(() => {}),
+    async send(out) {
+      see("send", out);
+      return (planned.shift() as Sent | undefined) ?? { state: "sent", messageId: "m1" };
+    },
+    async edit(out) {
+      see("edit", out);
+      return planned.shift() ?? { state: "sent", messageId: "m1" };
+    },
+    draftEveryMs: () => EVERY,
+  };
+  const nothing = (): void => {};
+  return {
+    home,
+    turn,
+    shown,
+    answer: (...next) => void planned.push(...next),
+    draft: (more = {}) =>
+      draft({
+        ...{ store, platform, clock, turn, limit: 100 },
+        log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+        replyTo: () => "7",
+        isFree: () => true,
+        ...more,
+      }),
+    async pass(ms) {
+      for (const until = Date.now() + ms; Date.now() < until; ) {
+        for (let turns = 0; turns < 4; turns += 1) await new Promise(setImmediate);
+        await vi.advanceTimersByTimeAsync(Math.min(50, until - Date.now()));
+      }
+      for (let turns = 0; turns < 4; turns += 1) await new Promise(setImmediate);
+    },
+  };
+}
+
+const deliveriesIn = ({ file }: Home): unknown[] =>
+  look(file, (db) => db.prepare("select state from deliveries order by n").pluck().all());
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+describe("an answer that is being written", () => {
+  it("is shown after a second, as a reply, then edited no faster than the messenger allows, and only when it has grown", async () => {
+    const { draft: begin, shown, pass, home } = await desk();
+    const own = begin();
+    own.grow("Once");
+    await pass(900);
+    expect(shown).toEqual([]);
+    own.grow("Once upon");
+    await pass(200);
+    expect(shown).toMatchObject([{ does: "send", words: "Once upon …", replyTo: "7" }]);
+    for (const more of [" a", " a time", " a time there"]) own.grow(`Once upon${more}`);
+    await pass(600);
+    expect(shown.slice(1)).toMatchObject([{ does: "edit", words: "Once upon a time there …" }]);
+    await pass(10_000);
+    expect(shown).toHaveLength(2);
+    expect((shown[1]?.at ?? 0) - (shown[0]?.at ?? 0)).toBeGreaterThanOrEqual(EVERY);
+    expect(await own.end()).toBe(1);
+    expect(deliveriesIn(home)).toEqual(["draft"]);
+  });
+
+  it("is not shown at all when it is whole within a second, nor while there is nothing to read", async () => {
+    const { draft: begin, shown, pass, home } = await desk();
+    const own = begin();
+    own.grow(" \n");
+    await pass(5000);
+    own.grow(" \nhello");
+    await pass(500);
+    expect(await own.end()).toBeUndefined();
+    own.grow("more");
+    await pass(5000);
+    expect([shown, deliveriesIn(home)]).toEqual([[], []]);
+  });
+
+  it("is shown as far as a message goes, with its code closed and no half characters", async () => {
+    const { draft: begin, shown, pass } = await desk();
+    const own = begin();
+    own.grow(`${"x".repeat(97)}😀 and so on`);
+    await pass(1100);
+    own.grow("```ts\nconst a = 1;");
+    await pass(1100);
+    expect(shown.map(({ words }) => words)).toEqual([
+      expect.stringMatching(/^x{97}.? …$/u),
+      "```ts\nconst a = 1;\n```",
+    ]);
+    expect(shown.every(({ words }) => words.isWellFormed() && words.length <= 100)).toBe(true);
+    await own.end();
+  });
+
+  it("waits until nothing else is on its way to the chat", async () => {
+    let free = false;
+    const { draft: begin, shown, pass } = await desk();
+    const own = begin({ isFree: () => free });
+    own.grow("Once");
+    await pass(5000);
+    expect(shown).toEqual([]);
+    free = true;
+    await pass(600);
+    expect(shown).toMatchObject([{ does: "send", words: "Once …" }]);
+    await own.end();
+  });
+
+  it("goes on in the message that an earlier attempt has shown", async () => {
+    const { draft: begin, turn, shown, pass } = await desk();
+    const own = begin({ turn: { ...turn, draft: { delivery: 5, shown: { messageId: "m0" } } } });
+    own.grow("Again");
+    await pass(1100);
+    expect(shown).toMatchObject([{ does: "edit", words: "Again …" }]);
+    expect(await own.end()).toBe(5);
+  });
+});
+
+describe("a messenger that does not take a draft", () => {
+  it("is asked again when it says, and not before", async () => {
+    const { draft: begin, answer, shown, pass, home } = await desk();
+    answer({ state: "not_sent", reason: "Too fast.", retryAfterMs: 3000 });
+    const own = begin();
+    own.grow("Once");
+    await pass(3900);
+    expect(shown).toHaveLength(1);
+    expect(deliveriesIn(home)).toEqual([]);
+    await pass(600);
+    expect(shown).toHaveLength(2);
+    expect(await own.end()).toBeDefined();
+  });
+
+  it("is left alone once it has said no, and nothing is left behind", async () => {
+    const { draft: begin, answer, shown, pass, home } = await desk();
+    answer({ state: "refused", reason: "No." });
+    const own = begin();
+    own.grow("Once");
+    await pass(2000);
+    own.grow("Once upon");
+    await pass(5000);
+    expect(shown).toHaveLength(1);
+    expect(await own.end()).toBeUndefined();
+    expect(deliveriesIn(home)).toEqual([]);
+  });
+
+  it("may have taken it: then the last text goes where it may be, and no second draft is shown", async () => {
+    const { draft: begin, answer, shown, pass, home } = await desk();
+    answer({ state: "unknown", reason: "It broke." });
+    const own = begin();
+    own.grow("Once");
+    await pass(2000);
+    own.grow("Once upon");
+    await pass(5000);
+    expect(shown).toHaveLength(1);
+    expect(await own.end()).toBe(1);
+    expect(deliveriesIn(home)).toEqual(["draft"]);
+  });
+});
