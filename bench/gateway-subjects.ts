@@ -79,11 +79,15 @@ export async function gatewayOn(file: string, thinksMs = 0): Promise<GatewaySubj
   };
 }
 
+/** Half as long to half as long again, by turns: else whatever held all up once would bring them to their end at once. */
 function thinking(ms: number): Agent {
+  let turns = 0;
   return {
     ...echo,
     async *run(turn, signal) {
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      turns += 1;
+      const share = 0.5 + ((turns * 0.618) % 1);
+      await new Promise((resolve) => setTimeout(resolve, ms * share));
       yield* echo.run(turn, signal);
     },
   };

@@ -10,7 +10,7 @@ export interface IdleMemory {
 }
 
 /** What is loaded and compiled once is let go of in these, and is not the conversations'. */
-const WARM_UPS = 4;
+const WARM_UPS = 2;
 const PARTS = 5;
 /** Longer than any timer of a turn that has ended. */
 const QUIET_MS = 1500;

@@ -1,9 +1,12 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { createSessions, OWNER } from "../src/index.ts";
+import { commitsOf } from "./commits.ts";
+import { gateway } from "./gateway.ts";
 import { Report } from "./goals.ts";
 import { atOnce, median, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
+import { modelOverhead } from "./model-overhead.ts";
 import { startUps } from "./start-up.ts";
 import { bare, filled, newFile, seeded, subject, text } from "./subjects.ts";
 
@@ -17,7 +20,7 @@ const { values: options } = parseArgs({
 });
 if (options.help) {
   process.stdout.write(
-    "npm run bench [-- --quick] [--only PART] [--out FILE]\nMeasures Postrider against bare better-sqlite3 loops and prints each goal as met or missed.\n",
+    `npm run bench [-- --quick] [--only PART] [--out FILE]\nMeasures Postrider against bare loops and prints each goal as met or missed.\n`,
   );
   process.exit(0);
 }
@@ -37,7 +40,18 @@ const row = (name: string, timed: Timed, x: number): string[] => [
 report.note(
   `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}; medians of ${ROUNDS} interleaved rounds of ${TURNS}; 400-byte messages; synchronous=FULL.`,
 );
-const parts = { turns, manyAtOnce, histories, shapes, search, costs, startUp };
+const size = { rounds: ROUNDS, turns: TURNS, quick: options.quick === true };
+const parts = {
+  turns,
+  manyAtOnce,
+  histories,
+  shapes,
+  search,
+  costs,
+  gateway: () => gateway(report, size),
+  model,
+  startUp,
+};
 for (const [name, part] of Object.entries(parts)) {
   if (options.only === undefined || options.only === name) await part();
 }
@@ -261,11 +275,9 @@ async function costs(): Promise<void> {
   report.heading("What a turn and a message cost");
   const file = await seeded(10);
   const here = await subject(file, "in-process");
-  const before = commits(file);
   const count = 100;
-  for (let i = 0; i < count; i++) await here.turn(i % 10, i);
-  const perTurn = (commits(file) - before) / count;
-  report.goal("commits per turn (the index's own included)", perTurn, { atMost: 2.2 });
+  const made = await commitsOf(file, () => oneByOne(count, (i) => here.turn(i % 10, i)));
+  report.goal("commits per turn (the index's own included)", made / count, { atMost: 2.2 });
   await here.store.close();
   const big = newFile();
   const { store } = await subject(big, "in-process");
@@ -298,15 +310,17 @@ async function startUp(): Promise<void> {
   }
 }
 
-/** Counts the frames of the write-ahead log that end a commit: how often the disk was waited for. */
-function commits(file: string): number {
-  const wal = readFileSync(`${file}-wal`);
-  const page = wal.readUInt32BE(8);
-  const salt = wal.subarray(16, 24);
-  let count = 0;
-  for (let at = 32; at + 24 + page <= wal.length; at += 24 + page) {
-    if (!wal.subarray(at + 8, at + 16).equals(salt)) break;
-    if (wal.readUInt32BE(at + 4) !== 0) count += 1;
-  }
-  return count;
+async function model(): Promise<void> {
+  report.heading("A turn with a model against the bare client's call");
+  const { bare: call, turn, more } = await modelOverhead("workers", options.quick ? 50 : 300);
+  report.table(
+    ["", "p50 ms"],
+    [
+      ["the client's call, 21 messages, 40 pieces", fixed(call, 2)],
+      ["the turn: accepted, asked, stored", fixed(turn, 2)],
+      ["more than the call before it", fixed(more, 2)],
+    ],
+  );
+  report.note("");
+  report.goal("a turn above the bare call, ms, p50", more, { atMost: 5 });
 }

@@ -36,7 +36,8 @@ const TEXTS = Array.from({ length: 5000 }, (_, index) => {
   let words = `n${index}`;
   for (let i = 0; words.length < 392; i++)
     words += ` ${WORDS[(index * 7 + i * 13 + (i % 3) * index) % WORDS.length]}`;
-  return words;
+  // In one piece: what was put together is else copied, and shrinks, when it is first used.
+  return Buffer.from(words).toString();
 });
 
 export function text(index: number): string {

@@ -19,6 +19,8 @@ beforeAll(async () => {
 const dm = (person: string): ChatPlace => ({ chat: `dm-${person}`, type: "dm" });
 const ann = dm("ann");
 const MEGABYTE = 1024 * 1024;
+/** Megabytes that go through four processes take their time on a machine that is busy. */
+const BIG = { timeout: 90_000 };
 const ECHO = { script: { answers: [{ say: ["You said: ", { echo: true }] }] } };
 const SHORT = { script: { answers: [{ say: "Noted." }] } };
 
@@ -43,24 +45,19 @@ const fileCalled = (name: string): FileJson => ({
   base64: Buffer.from("some bytes").toString("base64"),
 });
 
-describe.concurrent("what is odd, and is taken", () => {
-  it.for<[string, string, string]>([
-    ["half a surrogate pair", "a\ud800b\udc00", "You said: a\ufffdb\ufffd"],
-    [
-      "control characters",
-      "a\u0007b\u001b[31mc\u0085d\u2028e",
-      "You said: a\u0007b\u001b[31mc\u0085d\u2028e",
-    ],
-    ["a byte of zero", "a\u0000b", "You said: a\u0000b"],
-    ["what is not Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "You said: a\ufffd\ufffdb"],
-    [
-      "what looks like JSON and SQL",
-      `{"a":"'); drop table messages;--"}`,
-      `You said: {"a":"'); drop table messages;--"}`,
-    ],
-  ])("%s", async ([, words, answer], test) => {
+const ODD: readonly (readonly [what: string, words: string, answered: string])[] = [
+  ["half a surrogate pair", "a\ud800b\udc00", "a\ufffdb\ufffd"],
+  ["control characters", "a\u0007b\u001b[31mc\u0085d\u2028e", "a\u0007b\u001b[31mc\u0085d\u2028e"],
+  ["a byte of zero", "a\u0000b", "a\u0000b"],
+  ["what is not Unicode", Buffer.from([0x61, 0xff, 0xfe, 0x62]).toString(), "a\ufffd\ufffdb"],
+  ["what looks like SQL", `{"a":"'); drop table messages;--"}`, `{"a":"'); drop table messages;--"}`],
+];
+
+describe.concurrent("what is odd, and is taken", BIG, () => {
+  it("texts with anything in them", async (test) => {
     const stage = await started(test, { agent: ECHO });
-    expect((await stage.ask(ann, "ann", words)).text).toBe(answer);
+    for (const [what, words, answered] of ODD)
+      expect((await stage.ask(ann, "ann", words)).text, what).toBe(`You said: ${answered}`);
     expect(stage.complaints()).toEqual([]);
   });
 
@@ -98,22 +95,20 @@ describe.concurrent("what is odd, and is taken", () => {
   });
 });
 
-describe.concurrent("what cannot be taken is answered with the reason, once", () => {
-  it.for<[string, string, readonly FileJson[]]>([
-    ["a text of more than 25 MB", "x".repeat(26 * MEGABYTE), []],
-    [
-      "a file of more than 25 MB",
-      "look",
-      [{ name: "big", mimeType: "text/plain", base64: Buffer.alloc(26 * MEGABYTE).toString("base64") }],
-    ],
-  ])("%s", async ([, words, files], test) => {
+describe.concurrent("what cannot be taken is answered with the reason, once", BIG, () => {
+  it("a text and a file of more than 25 MB", async (test) => {
     const stage = await started(test, { agent: SHORT });
-    expect((await stage.ask(ann, "ann", words, files)).text).toMatch(
-      /larger than 26214400 bytes\. Divide it/,
-    );
-    await stage.judge.bringAgain(ann.chat);
+    const big = { ...fileCalled("big"), base64: Buffer.alloc(26 * MEGABYTE).toString("base64") };
+    for (const [words, files] of [
+      ["x".repeat(26 * MEGABYTE), []],
+      ["look", [big]],
+    ] as const) {
+      const { text } = await stage.ask(ann, "ann", words, files);
+      expect(text).toMatch(/larger than 26214400 bytes\. Divide it/);
+      await stage.judge.bringAgain(ann.chat);
+    }
     expect((await stage.ask(ann, "ann", "hello")).text).toBe("Noted.");
-    expect(await stage.judge.shown()).toHaveLength(2);
+    expect(await stage.judge.shown()).toHaveLength(3);
     expect(stage.complaints()).toEqual([]);
   });
 
@@ -129,7 +124,7 @@ describe.concurrent("what cannot be taken is answered with the reason, once", ()
   });
 });
 
-describe.concurrent("commands", () => {
+describe.concurrent("commands", BIG, () => {
   it("with a megabyte behind them say in a few words what is wrong with it", async (test) => {
     const stage = await started(test, { agent: SHORT });
     await stage.ask(ann, "ann", "hello");
@@ -143,11 +138,11 @@ describe.concurrent("commands", () => {
       "history",
       "busy",
       "model",
-      "personality",
       "pair",
       "approve",
+      "nonsense",
     ];
-    for (const name of [...names, "fork", "stop", "export", "insights", "compress", "nonsense"]) {
+    for (const name of names) {
       const begun = Date.now();
       const { text } = await stage.ask(ann, "ann", `/${name} ${long}`);
       times.push(`${name} ${Date.now() - begun}`);
@@ -198,7 +193,9 @@ describe.concurrent("a disk that is full", () => {
     // What is said meanwhile and finds room is answered; what finds none comes again.
     expect((await stage.ask(dm("bob"), "bob", "hello")).text).toBe("Noted.");
     await stage.judge.say(dm("cat"), "cat", `a lot ${"z".repeat(400_000)}`);
-    await test.expect.poll(() => errorsOf(stage), { timeout: 20_000 }).toMatch(/cat|not connected|taken in/);
+    await test.expect
+      .poll(() => errorsOf(stage), { timeout: 20_000 })
+      .toContain("what arrived could not be taken in");
     expect(errorsOf(stage)).toMatch(/disk is full|no room/i);
 
     await sessions.remove({ person: OWNER }, "ballast");

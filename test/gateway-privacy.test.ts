@@ -144,6 +144,24 @@ describe.concurrent("who may see what", () => {
     expect(marksIn(await everything(here, "gus"))).not.toContain("zgusx3");
     expect((await ask(here, "gus", `/resume ${handle}`)).text).toMatch(/private/);
   });
+
+  it("refuses to go where another answer is being written, stops nothing for it, and says what it has cancelled", async () => {
+    const here = group("ivy");
+    await ask(here, "ivy", "zivyx1");
+    const handle = await handleIn(here, "ivy");
+    await ask(dm("ivy"), "ivy", "zivyx2");
+    const { judge } = stage;
+    await judge.say(here, "ivy", "zivyx3 pause 20000");
+    await judge.say(dm("ivy"), "ivy", "zivyx4 pause 20000");
+    await judge.until("both are being answered", () =>
+      ["zivyx3", "zivyx4"].every((mark) => readFor(mark).length > 0),
+    );
+    await judge.say(dm("ivy"), "ivy", "zivyx5");
+    const { text } = await ask(dm("ivy"), "ivy", `/resume ${handle}`);
+    expect(text).toMatch(/^An answer is being written in that session\..*will not be:\n\n> zivyx5$/s);
+    expect((await ask(dm("ivy"), "ivy", "/status")).text).toMatch(/answering/);
+    for (const place of [here, dm("ivy")]) expect((await ask(place, "ivy", "/stop")).text).toBe("Stopped.");
+  });
 });
 
 describe("what is brought late, twice, changed or taken back", () => {

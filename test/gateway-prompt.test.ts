@@ -59,7 +59,7 @@ function expectPrompt(what: string, times: readonly number[]): void {
   expect(sorted[0], what).toBeLessThan(200);
 }
 
-const TRIES = 5;
+const TRIES = 6;
 
 describe.concurrent("commands while an answer is written", () => {
   it("are done at once while it streams", async (test) => {

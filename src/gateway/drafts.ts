@@ -36,6 +36,8 @@ type Became = "shown" | "later" | "never";
 /** Answers that take no longer are not shown before they are whole. */
 const FIRST_AFTER_MS = 1000;
 const UNFINISHED = " …";
+/** Made once, because making one is slow. */
+const ENDED = new Error("The answer is whole.");
 
 export function draft(options: DraftOptions): Draft {
   const { store, platform, clock, log, turn, limit } = options;
@@ -138,7 +140,7 @@ export function draft(options: DraftOptions): Draft {
       wake();
     },
     async end() {
-      ending.abort();
+      ending.abort(ENDED);
       await showing;
       return delivery;
     },

@@ -22,6 +22,8 @@ import { type About, tellLeftByMessage } from "./tell-left.ts";
 
 /** Shown again before the platform lets it fade. */
 const TYPING_EVERY_MS = 4000;
+/** One for all: to make a reason, with the place where it was made, takes as long as reading from the store. */
+const OVER = new Error("The turn is over.");
 
 /** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
 export function messengerTurn(flow: Flow, turn: Turn): Around {
@@ -73,7 +75,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
     approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> =>
       askPerson(flow, connected, turn, request, signal),
     async deliveries(answer: Answer): Promise<readonly NewDelivery[]> {
-      over.abort();
+      over.abort(OVER);
       const draftShown = await shown?.end();
       const words = withHeader(turn, inputs, answerText(answer, draftShown !== undefined));
       const { traits } = platform;
@@ -81,7 +83,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       return held.begin(textDeliveries(target, words, { traits, replyTo: replyTo(), draft: draftShown }));
     },
     ended(end) {
-      over.abort();
+      over.abort(OVER);
       held?.take(end?.deliveries ?? []);
       if (end === undefined) return;
       flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");

@@ -59,12 +59,12 @@ export function privacyVerdictOn(witnessed: readonly Witnessed[], world: World):
         crossed.push(`${mark} stands in ${message.chat}: ${message.text.slice(0, 80)}`);
     }
     if (ANSWER.test(message.text)) {
-      for (const mark of marksIn(message.text)) {
-        answers.set(mark, [...(answers.get(mark) ?? []), message]);
-        const from = placeOf.get(mark);
-        if (from?.chat !== message.chat || from.thread !== message.thread)
-          crossed.push(`the answer to ${mark} went to ${message.chat} ${message.thread ?? ""}`);
-      }
+      const marks = marksIn(message.text);
+      for (const mark of marks) answers.set(mark, [...(answers.get(mark) ?? []), message]);
+      // It goes to where the last was said; before it may stand what had been stopped, in another place of the session.
+      const from = placeOf.get(marks.at(-1) ?? "");
+      if (from?.chat !== message.chat || from.thread !== message.thread)
+        crossed.push(`the answer to ${marks.join(" ")} went to ${where(message)}`);
     } else if (/will not be:/.test(message.text))
       for (const mark of marksIn(message.text)) cancelled.add(mark);
   }

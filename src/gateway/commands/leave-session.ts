@@ -2,21 +2,35 @@ import { PostriderError } from "../../core/errors.ts";
 import { escaped, type Place, plural } from "./command.ts";
 
 /**
- * What must happen before a conversation goes elsewhere: the answer that is being written ends here, and what waits is
- * cancelled and said, because it was meant for the session that is left.
+ * What must happen when a conversation goes elsewhere: the answer that is being written ends here, and what waits is
+ * cancelled and said, because it was meant for the session that is left. `go` is what takes it there: the answer ends only
+ * when that has come about.
  */
-export async function leaveSession(place: Place, conversation: number): Promise<string> {
+export async function leaveSession(
+  place: Place,
+  conversation: number,
+  go: () => Promise<unknown> = async () => {},
+): Promise<string> {
   // First what waits: the end of an answer would take it up.
-  const cancelled = await place.talk.cancelWaiting(conversation);
-  const stopped = await place.talk.stop(conversation);
-  const lines = stopped
-    ? ["The answer that was being written has been stopped; what there was of it is kept."]
-    : [];
-  if (cancelled.length > 0) {
-    lines.push(`${plural(cancelled.length, "message")} had not been answered yet and will not be:`);
-    lines.push(...cancelled.map(quoted));
+  const waited = notAnswered(await place.talk.cancelWaiting(conversation));
+  try {
+    await go();
+  } catch (error) {
+    if (waited === "" || !(error instanceof PostriderError)) throw error;
+    throw new PostriderError(error.code, `${error.message}${waited}`, {
+      details: error.details,
+      cause: error,
+    });
   }
-  return lines.map((line) => `\n\n${line}`).join("");
+  const stopped = await place.talk.stop(conversation);
+  const kept = "The answer that was being written has been stopped; what there was of it is kept.";
+  return `${stopped ? `\n\n${kept}` : ""}${waited}`;
+}
+
+function notAnswered(cancelled: readonly string[]): string {
+  if (cancelled.length === 0) return "";
+  const lines = [`${plural(cancelled.length, "message")} had not been answered yet and will not be:`];
+  return [...lines, ...cancelled.map(quoted)].map((line) => `\n\n${line}`).join("");
 }
 
 /** Word by word, so that it can be said again. */

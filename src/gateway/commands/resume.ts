@@ -34,8 +34,9 @@ export const resume: ChatCommand = {
         ...around,
       };
     }
-    const left = await leaveSession(place, conversation.number);
-    await goTo(place, conversation.number, session);
+    const left = await leaveSession(place, conversation.number, () =>
+      goTo(place, conversation.number, session),
+    );
     const count = plural(session.humanCount, "message of yours", "messages of yours");
     return { text: `Back in ${nameOf(session)}, with ${count}.${left}`, moved: true, ...around };
   },

@@ -222,4 +222,16 @@ describe("a program", () => {
     const store = await opened("in-process");
     expect(await store.find({ asker: ann, text: "s1" })).toHaveLength(1);
   });
+
+  it("that closes its store while something is still asked of it sees it closed before it ends", async () => {
+    const program = `
+      import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
+      const store = await sqliteStore({ file: ${JSON.stringify(join(folder, "postrider.db"))} });
+      await store.stats({ asker: { everyone: true } });
+      void store.stats({ asker: { everyone: true } }).then(() => console.log("answered"));
+      await store.close();
+      console.log("closed");
+    `;
+    expect(await run(program)).toBe("answered\nclosed\n");
+  });
 });

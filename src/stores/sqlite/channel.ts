@@ -96,9 +96,9 @@ export function openChannel(start: WorkerStart, onChanged: () => void): Promise<
     return found;
   }
 
-  /** An idle thread does not keep the process alive; a call under way or a listener does. */
+  /** An idle thread does not keep the process alive; a call under way, a listener or its own end does. */
   function rest(): void {
-    if (waiting.size === 0 && !listening) worker.unref();
+    if (waiting.size === 0 && !listening && closing === undefined) worker.unref();
     else worker.ref();
   }
 
