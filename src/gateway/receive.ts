@@ -1,6 +1,7 @@
 import type { Role } from "../core/access.ts";
 import { roleOf } from "../core/access.ts";
 import { findCommand, parseCommand, spokenText } from "../core/command-grammar.ts";
+import type { Conversation } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
 import { type NewMessage, text, textOf } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
@@ -122,7 +123,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     }
     const { turn, running, session, conversation } = accepted;
     if (turn !== undefined) inBackground(flow.log, "a turn", flow.turns.run(turn));
-    else if (running === undefined) inBackground(flow.log, "a turn", claimNext(session.id));
+    else if (running === undefined) inBackground(flow.log, "a turn", claimNext(session.id, conversation));
     else {
       const mode = conversation.settings.busy ?? settings.busy;
       // A picture alone adds to what was asked, and interrupts nothing.
@@ -133,9 +134,10 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
   }
 
   /** Something waits before it, and nobody runs it: what a process that is gone has left behind. */
-  async function claimNext(session: string): Promise<void> {
+  async function claimNext(session: string, { settings }: Conversation): Promise<void> {
     const { runner } = flow;
-    const turn = await store.claim({ session, runner, take: takeAt(flow.settings()), now: clock.now() });
+    const take = takeAt(flow.settings(), settings);
+    const turn = await store.claim({ session, runner, take, now: clock.now() });
     if (turn !== undefined) await flow.turns.run(turn);
   }
 

@@ -5,7 +5,7 @@ import { isRefused } from "../core/refusal.ts";
 import type { LeftLine } from "../core/turn.ts";
 import { shortened } from "./commands/command.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
 import { takeAt } from "./settings.ts";
@@ -31,7 +31,9 @@ async function takeUpTurns(flow: Flow): Promise<void> {
     if (flow.signal.aborted) return;
     // Somebody who waits in a terminal takes theirs up there.
     if (flow.connected(platform) === undefined || turns.isRunning(session)) continue;
-    const turn = await store.claim({ session, runner, take: takeAt(flow.settings()), now: clock.now() });
+    const [conversation] = await store.conversations({ asker: program, session });
+    const take = takeAt(flow.settings(), conversation?.settings);
+    const turn = await store.claim({ session, runner, take, now: clock.now() });
     if (turn !== undefined) inBackground(flow.log, "a turn that was taken up", turns.run(turn));
   }
 }

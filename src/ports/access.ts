@@ -30,10 +30,11 @@ export interface AccessSteps {
    * The account belongs to the person from now on. If no other account belonged to its former person, their sessions
    * and conversations move along, with their role and what they have allowed; a title that is taken gets its lineage's
    * next number. Else, and always when it was the owner's, the former person keeps all that, and the account's chats go
-   * on in new sessions. Refused while an answer is written there.
+   * on in new sessions; so it is, too, without a person: then it belongs to a stranger. Refused while an answer is written
+   * there.
    */
   link(
-    input: { readonly account: AccountName; readonly person: PersonId } & Now,
+    input: { readonly account: AccountName; readonly person?: PersonId } & Now,
   ): Promise<KnownAccount | Refused>;
   /** The person has the role, or none any more. The owner's cannot be taken. */
   grant(

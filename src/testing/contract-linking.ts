@@ -80,6 +80,23 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       assert.notEqual((await scene.open(ANN)).session.id, said.id);
     });
 
+    rule(
+      "to nobody takes it from its person, who keeps everything; whoever has it is a stranger",
+      async (scene) => {
+        const { store } = scene;
+        const mine = await scene.talk(ANN, "a secret", "kept");
+        unrefused(await store.link({ account: annName, person: OWNER, now: T0 }));
+        const known = unrefused(await store.link({ account: annName, now: T0 }));
+        assert.notEqual(known.person, OWNER);
+        assert.equal(known.role, undefined);
+        assert.equal((await scene.get(mine.id)).owner, OWNER);
+        const after = await scene.talk(ANN, "who am I?", "nobody");
+        assert.deepEqual([after.owner, after.id === mine.id], [known.person, false]);
+        const nobody = { platform: "telegram", userId: "404" };
+        assertRefused(await store.link({ account: nobody, now: T0 }), "not_found");
+      },
+    );
+
     rule("takes along what was allowed, what is asked and codes that link", async (scene) => {
       const { store, begin, finish } = scene;
       const turn = await begin(onSignal, "do it");

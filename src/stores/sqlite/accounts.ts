@@ -71,6 +71,11 @@ export function personOf(
   return (account ?? resolveAccount(db, source, { id: source.chatId }, undefined, now)).person;
 }
 
+/** An id for somebody who was not here before. */
+export function newPerson(): PersonId {
+  return `p_${randomHex(6)}`;
+}
+
 export function ensurePerson(db: Db, id: PersonId, now: number): PersonId {
   db.run("insert or ignore into people (id, created_at) values (?, ?)", id, now);
   return id;
@@ -84,7 +89,7 @@ function createAccount(
   named: PersonId | undefined,
   now: number,
 ): AccountRow {
-  const owns = OWNERS_OWN.has(source.platform) ? OWNER : `p_${randomHex(6)}`;
+  const owns = OWNERS_OWN.has(source.platform) ? OWNER : newPerson();
   const person = ensurePerson(db, named ?? owns, now);
   const { lastInsertRowid } = db.run(
     "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",

@@ -3,7 +3,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { account as knownAccount } from "./access.ts";
-import { type AccountRow, ensurePerson, resolveAccount } from "./accounts.ts";
+import { type AccountRow, ensurePerson, newPerson, resolveAccount } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { handOver } from "./hand-over.ts";
 import { speaks } from "./person-rows.ts";
@@ -17,15 +17,18 @@ import { sourceOf } from "./switching.ts";
  */
 export function link(
   db: Db,
-  input: { account: AccountName; person: PersonId; now: number },
+  input: { account: AccountName; person?: PersonId; now: number },
 ): KnownAccount | Refused {
-  const { person, now } = input;
+  const { now } = input;
+  if (input.person === undefined && knownAccount(db, input.account) === undefined)
+    return refuse("not_found", "There is no such account.", { field: "account" });
+  const person = input.person ?? ensurePerson(db, newPerson(), now);
   if (person === OWNER) ensurePerson(db, OWNER, now);
   else if (db.get("select 1 from people where id = ?", person) === undefined)
     return refuse("not_found", "There is no such person.", { field: "person" });
   const row = accountNamed(db, input.account, person, now);
   if (row.person !== person) {
-    const refused = move(db, row, person, now);
+    const refused = move(db, row, person, input.person !== undefined, now);
     if (refused !== undefined) return refused;
   }
   return knownAccount(db, input.account) ?? { person };
@@ -49,12 +52,18 @@ function accountNamed(db: Db, name: AccountName, person: PersonId, now: number):
   return resolveAccount(db, source, ids, person, now);
 }
 
-function move(db: Db, account: AccountRow, person: PersonId, now: number): Refused | undefined {
+function move(
+  db: Db,
+  account: AccountRow,
+  person: PersonId,
+  mayMoveAlong: boolean,
+  now: number,
+): Refused | undefined {
   const former = account.person;
   const others = db
     .all<AccountRow>("select * from accounts where person = ?", former)
     .filter(({ n }) => n !== account.n);
-  const movesAlong = former !== OWNER && others.length === 0;
+  const movesAlong = mayMoveAlong && former !== OWNER && others.length === 0;
   const theirs = db.all<ConversationRow>("select * from conversations where person = ?", former);
   const affected = movesAlong ? theirs : theirs.filter(spokenBy(db, account, others));
   const numbers = new Set(affected.map(({ n }) => n));

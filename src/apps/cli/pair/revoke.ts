@@ -1,5 +1,6 @@
 import { PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
+import { unrefused } from "../../../core/refusal.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
@@ -11,7 +12,7 @@ export const revoke: Command = defineCommand({
   takes: "PERSON | PLATFORM ID",
   words: [1, 2],
   about:
-    "Takes back what pairing gave: the person may not speak any more, on any of their accounts. What they said is kept;\npostrider erase removes it. Lists in the configuration are not touched.",
+    "Takes back what pairing gave: the person may not speak any more, on any of their accounts. What they said is kept;\npostrider erase removes it. An account of the owner is taken from the owner, who keeps the sessions: whoever has it is a\nstranger then. Lists in the configuration are not touched.",
   options: { json: JSON_OPTION },
   examples: [
     ["postrider pair revoke p_3f9a2c44b1d0", "by the id that pair list shows"],
@@ -22,8 +23,7 @@ export const revoke: Command = defineCommand({
     const person = await withStore(io, async ({ store }) => {
       const known = await personOf(store, words);
       if (known === undefined) throw noPerson(name);
-      if (known === OWNER)
-        throw new PostriderError("not_allowed", `${name} is the owner, whose role cannot be taken.`);
+      if (known === OWNER) return unlinked(store, words, io.now());
       const isMember = (await store.grants()).some((one) => one.person === known);
       if (!isMember)
         throw new PostriderError(
@@ -38,6 +38,19 @@ export const revoke: Command = defineCommand({
     note(io, "If a list in the configuration names them, they still may: take them out there.");
   },
 });
+
+/** The owner stays the owner; one of their accounts may be lost or sold. */
+async function unlinked(store: Store, words: readonly string[], now: number): Promise<string> {
+  const [platform = "", id] = words;
+  if (id === undefined)
+    throw new PostriderError(
+      "not_allowed",
+      `${platform} is the owner, whose role cannot be taken. To part with one of their accounts, name it: postrider pair revoke telegram 42`,
+    );
+  const byId = await store.account({ platform, userId: id });
+  const account = byId === undefined ? { platform, altId: id } : { platform, userId: id };
+  return unrefused(await store.link({ account, now })).person;
+}
 
 async function personOf(store: Store, words: readonly string[]): Promise<string | undefined> {
   const [first = "", id] = words;
