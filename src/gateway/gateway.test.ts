@@ -498,3 +498,13 @@ describe("a conversation that several people share", () => {
     second.end();
   });
 });
+
+describe("a command in a group", () => {
+  it("is answered as a reply to whoever gave it; in a direct chat nobody has to be named", async () => {
+    const { chat: at } = await gatewayRoom({ agent: echo });
+    await at(group).say("/help");
+    await at(ada).say("/help");
+    expect((await at(group).sent(1))[0]?.replyTo).toBe("1");
+    expect((await at(ada).sent(1))[0]?.replyTo).toBeUndefined();
+  });
+});

@@ -20,6 +20,8 @@ export interface Line extends CommandLine {
   readonly source: Source;
   readonly role: Role;
   readonly messageId: string;
+  /** What the reply refers to, where others read along; a press is no message. */
+  readonly replyTo?: string;
 }
 
 /** Commands whose arguments open doors. */
@@ -106,7 +108,7 @@ async function send(
   buttons: Buttons | undefined,
 ): Promise<void> {
   const { source } = line;
-  const made = textDeliveries(source, reply.text, { traits: platform.traits });
+  const made = textDeliveries(source, reply.text, { traits: platform.traits, replyTo: line.replyTo });
   const blobs: Blob[] = [];
   if (reply.document !== undefined) {
     const bytes = new TextEncoder().encode(reply.document.text);

@@ -11,7 +11,7 @@ import { readyMessages } from "../sessions/message-input.ts";
 import { routingOf } from "../sessions/routing.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
-import { runLine } from "./lines.ts";
+import { type Line, runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
 import { takeAt } from "./settings.ts";
 import { meetStranger } from "./strangers.ts";
@@ -58,15 +58,16 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     const isOurs =
       command !== undefined &&
       (inbound.source.chatType === "dm" || findCommand(CHAT_COMMANDS, command.name) !== undefined);
-    return isOurs ? takeLine(inbound, words, role) : say(inbound, false);
+    const replyTo = inbound.source.chatType === "dm" ? {} : { replyTo: inbound.messageId };
+    return isOurs ? takeLine({ ...inbound, ...replyTo }, words, role) : say(inbound, false);
   }
 
   async function takeLine(
-    given: { readonly source: Source; readonly messageId: string; readonly cursor?: Cursor },
+    given: Pick<Line, "source" | "messageId" | "replyTo"> & { readonly cursor?: Cursor },
     words: string,
     role: Role,
   ): Promise<Stored> {
-    const { source, messageId, cursor } = given;
+    const { source, messageId, replyTo, cursor } = given;
     const command = parseCommand(words);
     if (command === undefined) return {};
     const { duplicate, inbox } = await store.acceptLine({
@@ -79,7 +80,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
       ...(cursor !== undefined && { cursor }),
     });
     if (duplicate) return {};
-    const line = { ...command, inbox, source, role, messageId };
+    const line = { ...command, inbox, source, role, messageId, ...(replyTo !== undefined && { replyTo }) };
     const again = (said: string, patiently: boolean) => sayAgain(source, messageId, said, patiently);
     const done = runLine(flow, connected, line, again);
     if (!findCommand(CHAT_COMMANDS, command.name)?.slow) return { after: done };
