@@ -21,7 +21,7 @@ describe.each([
       report = await driveLoad({ folder: folder.path, seed: SEED, kills, people: PEOPLE, outbound });
       const { said, answered, told, hitTurns, hitSends, repeatedWithMark, cuts, errands } = report;
       console.log(
-        `seed ${SEED}: kills ${report.kills}, in a turn ${hitTurns}, in a delivery ${hitSends}; texts ${said}, answered ${answered}, told ${told.length}, repeated with mark ${repeatedWithMark.length}, cuts ${cuts}, errands ${errands}`,
+        `seed ${SEED}: kills ${report.kills}, in a turn ${hitTurns}, in a delivery ${hitSends}; texts ${said}, answered ${answered}, told ${told.length}, repeated with mark ${repeatedWithMark.length}, in one place at most ${report.mostRepeatedInOnePlace}, cuts ${cuts}, errands ${errands}`,
       );
       return () => folder.remove();
     }, 150_000);
@@ -50,6 +50,8 @@ describe.each([
       // Several messages may be on their way when a process is killed: each may be repeated, once.
       const most = outbound === "idempotent" ? 0 : report.leftSends + report.cuts;
       expect(report.repeatedWithMark.length).toBeLessThanOrEqual(most);
+      // Within a chat one message is on its way at a time: nobody sees more repetitions than there were kills.
+      expect(report.mostRepeatedInOnePlace).toBeLessThanOrEqual(outbound === "idempotent" ? 0 : kills);
     });
 
     it("does nothing outside twice", () => {

@@ -192,13 +192,16 @@ export const PARTS: readonly Part[] = [
             ...crossed.map((line) => `crossed: ${line}`),
           ]),
           ...halves.flatMap(({ conflicts }) => (conflicts > 0 ? [`${conflicts} conflicts`] : [])),
+          ...halves.flatMap(({ mostRepeatedInOnePlace: most, kills }) =>
+            most > kills ? [`one place has seen ${most} repetitions in ${kills} kills`] : [],
+          ),
           ...(halves.at(1)?.repeatedWithMark ?? []).map(
             (line) => `repeated although it can be known: ${line}`,
           ),
         ],
         notes: [
           `${sum(({ told }) => told.length)} texts were given up after two kills or in the middle of an errand, and their people told`,
-          `repeated with a mark: ${marked[0]} where sending is unknowable (${halves[0]?.leftSends} were on their way in a kill, ${halves[0]?.cuts} connections cut), ${marked[1]} where it is idempotent`,
+          `repeated with a mark: ${marked[0]} where sending is unknowable, in one place at most ${halves[0]?.mostRepeatedInOnePlace} (${halves[0]?.leftSends} were on their way in a kill, ${halves[0]?.cuts} connections cut), ${marked[1]} where it is idempotent`,
         ],
       };
     },

@@ -12,6 +12,8 @@ export interface Verdict {
   readonly repeated: readonly string[];
   /** An answer stands in a chat twice, and the second says so. */
   readonly repeatedWithMark: readonly string[];
+  /** How many of these one place has seen at most, but for those after a connection that was cut there. */
+  readonly mostRepeatedInOnePlace: number;
   /** Something outside was done twice. */
   readonly doneTwice: readonly string[];
   /** Texts that people said. */
@@ -84,6 +86,15 @@ export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
       findings[kind]?.push(line);
     }
 
+  const again = [...answers.values()].flatMap(([, ...more]) =>
+    more.filter(({ text }) => isMarkedAsRepeated(text)),
+  );
+  const cutsIn = (chat: string): number =>
+    witnessed.filter((event) => event.kind === "fault" && event.fault === "cut" && event.chat === chat)
+      .length;
+  const inPlaces = [...Map.groupBy(again, where).values()].map(
+    (all) => all.length - cutsIn(all[0]?.chat ?? ""),
+  );
   const errands = witnessed.flatMap((event) => (event.kind === "effect" ? [event.name] : []));
   const counts = Map.groupBy(errands, (name) => name);
   return {
@@ -91,6 +102,7 @@ export function verdictOn(witnessed: readonly Witnessed[]): Verdict {
     crossed: findings.crossed ?? [],
     repeated: findings.repeated ?? [],
     repeatedWithMark: findings.repeatedWithMark ?? [],
+    mostRepeatedInOnePlace: Math.max(0, ...inPlaces),
     doneTwice: [...counts].flatMap(([name, all]) =>
       all.length > 1 ? [`${name} ran ${all.length} times`] : [],
     ),
