@@ -5,6 +5,8 @@ import { deadRunner, heldAgent, me, rowsIn, talkIn } from "../../test/support/ta
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import { text, textOf } from "../core/message.ts";
+import { OWNER } from "../core/owner.ts";
+import { unrefused } from "../core/refusal.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
 import { localSource, type Source } from "../core/source.ts";
 import { routingOf } from "../sessions/routing.ts";
@@ -295,6 +297,31 @@ describe("after a crash", () => {
     expect(shown?.map(textOf)).toEqual(["from afar"]);
     expect(await home.store.work({ now: home.clock.now() })).toEqual([
       { session: session.id, platform: "telegram" },
+    ]);
+  });
+
+  it("what was asked in a messenger in the same session is answered there, in the draft that stands there", async () => {
+    const home = await openHome();
+    const { store, clock } = home;
+    const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
+    await store.link({ account: { platform: "telegram", userId: "7" }, person: OWNER, now: clock.now() });
+    const { session, turn } = await fallen(home, "from afar", phone);
+    if (turn === undefined) throw new Error("the session was not free");
+    const { number, fence } = turn;
+    const draft = unrefused(await store.beginDraft({ turn: number, fence, target: phone, now: clock.now() }));
+    await store.noteDraft({ delivery: draft.number, shown: { messageId: "12" } });
+
+    const { talk, ask } = await talkIn(home, echo);
+    const { conversation } = await talk.open();
+    await home.sessions.switchTo(me, conversation.number, session.id);
+    expect(await ask("and here")).toBe("You said: and here (before that: from afar)");
+    expect(await store.deliveries({ dueAt: clock.now(), limit: 9 })).toMatchObject([
+      {
+        number: draft.number,
+        target: phone,
+        parts: [text("You said: from afar")],
+        status: { state: "waiting", shown: { messageId: "12" } },
+      },
     ]);
   });
 

@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { Conversation, Fresh, Opened } from "../core/conversation.ts";
+import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
-import type { ClaimBy } from "../core/turn.ts";
+import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { readyMessages } from "../sessions/message-input.ts";
 import { type RoutingSettings, routingOf } from "../sessions/routing.ts";
+import type { Answer } from "./answer.ts";
 import { type Around, answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
 import { nextChange } from "./next-change.ts";
 import { answerText, textDeliveries } from "./outgoing.ts";
@@ -90,7 +92,7 @@ export function openTalk(options: TalkOptions): Talk {
       turn.target.platform === source.platform
         ? { ...options.around, showsNotice: true }
         : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
-          { deliveries: async (answer) => textDeliveries(turn.target, answerText(answer, false)) },
+          { deliveries: async (answer) => elsewhere(turn, answer) },
     takesNext,
     isOwn,
     heard,
@@ -181,6 +183,11 @@ export function openTalk(options: TalkOptions): Talk {
     isAnswering: (session) => turns.isRunning(session),
     close: () => turns.close(),
   };
+}
+
+/** What a gateway had shown of the answer before it fell becomes the whole answer. */
+function elsewhere({ target, draft }: Turn, answer: Answer): NewDelivery[] {
+  return textDeliveries(target, answerText(answer, draft !== undefined), { draft: draft?.delivery });
 }
 
 /** The store goes when the talk has closed, and with it whoever still waited. */
