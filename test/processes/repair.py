@@ -11,8 +11,8 @@ index = os.open(sys.argv[1] + "-shm", os.O_RDWR)
 
 
 def lock(kind):
-    # The locks for writing, for checkpoints and for the repair, side by side.
-    fcntl.fcntl(index, fcntl.F_SETLK, struct.pack("hhqqi", kind, 0, 120, 3, 0))
+    # The locks for writing, for checkpoints and for the repair, side by side; waited for, since words may be being indexed.
+    fcntl.fcntl(index, fcntl.F_SETLKW, struct.pack("hhqqi", kind, 0, 120, 3, 0))
 
 
 lock(fcntl.F_WRLCK)
