@@ -3,6 +3,7 @@ import { look } from "../../test/support/database.ts";
 import { text, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { type PlatformTraits, platformTraits } from "../core/platforms.ts";
+import { unrefused } from "../core/refusal.ts";
 import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
@@ -289,6 +290,54 @@ describe("whatever happens meanwhile", () => {
     mine = true;
     await pass(1000);
     expect(words()).toEqual(["hello"]);
+  });
+
+  it("a draft that another process has ended is sent, though newer ones were seen before it", async () => {
+    const { out, words, pass, home } = await post();
+    const { store, clock } = home;
+    const runner = localRunner();
+    await store.beat({ runner, now: clock.now() });
+    const accepted = await store.accept({
+      source: ada,
+      profile: "main",
+      scope: { groupsPerUser: true, threadsPerUser: true },
+      reset: {},
+      newSession: { id: "talk", kind: "chat" },
+      messageId: "1",
+      message: { role: "user", parts: [text("hello")] },
+      claim: { runner: runner.id, take: "one" },
+      now: clock.now(),
+    });
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+      throw new Error("the turn has not begun");
+    const { number: turn, fence } = accepted.turn;
+    const draft = unrefused(await store.beginDraft({ turn, fence, target: ada, now: clock.now() }));
+    await store.enqueue({
+      deliveries: [{ target: bob, parts: [text("newer")] }],
+      runner: "",
+      now: clock.now(),
+    });
+    await out.look();
+    const ended = { target: ada, parts: [text("whole")], draft: draft.number };
+    const end = {
+      turn,
+      fence,
+      outcome: "done",
+      messages: [],
+      deliveries: [ended],
+      now: clock.now(),
+    } as const;
+    unrefused(await store.finish(end));
+    await out.look();
+    await pass(500);
+    expect(words()).toEqual(["newer"]);
+    await out.look(0);
+    await pass(500);
+    // Whether anything of it was shown is not known here.
+    expect(words("1")).toEqual([`${REPEATED_MARK}\nwhole`]);
+    await out.look(0);
+    await pass(500);
+    expect(words()).toHaveLength(2);
   });
 
   it("the end waits for what is being sent, begins nothing more, and leaves the rest for the next start", async () => {

@@ -32,8 +32,11 @@ export interface Outbox {
   isFree(target: Source): boolean;
   /** Sends these when their target's turn has come. What is here already is not taken twice. */
   take(deliveries: readonly Delivery[]): void;
-  /** Takes what waits in the store, and was not seen by an earlier look: what others have stored, or left behind. */
-  look(): Promise<void>;
+  /**
+   * Takes what waits in the store and was not seen by an earlier look: what others have stored. From `back` on, also what
+   * has come to wait since under an old number: what others have left behind, or a draft that another process has ended.
+   */
+  look(back?: number): Promise<void>;
   /** Begins nothing more, and resolves when nothing is being sent. What waits is kept for the next start. */
   close(): Promise<void>;
 }
@@ -79,7 +82,7 @@ export function outbox(options: DeliverOptions): Outbox {
   const closing = new AbortController();
   /** What is being sent is not cut off at once: nobody would know whether it arrived. */
   const cutting = new AbortController();
-  /** Numbers rise in the order of the commits: whatever is stored later has a higher one than was ever seen. */
+  /** Numbers rise in the order of the commits: whatever is made later has a higher one than was ever seen. */
   let seen = 0;
 
   /** What is first in the lane, until nothing is left. */
@@ -270,12 +273,14 @@ export function outbox(options: DeliverOptions): Outbox {
     for (const name of named) start(name, laneNamed(name));
   }
 
-  async function look(): Promise<void> {
+  async function look(back = seen): Promise<void> {
     const all = { dueAt: Number.MAX_SAFE_INTEGER, limit: PAGE, platform: platform.name };
+    let after = back;
     while (!closing.signal.aborted) {
-      const found = await store.deliveries({ ...all, after: seen });
+      const found = await store.deliveries({ ...all, after });
       take(found);
-      seen = Math.max(seen, found.at(-1)?.number ?? 0);
+      after = found.at(-1)?.number ?? after;
+      seen = Math.max(seen, after);
       if (found.length < PAGE) return;
     }
   }

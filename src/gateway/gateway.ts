@@ -14,7 +14,7 @@ import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { type Hook, hooks } from "./hooks.ts";
 import { messengerTurn } from "./messenger-turn.ts";
-import { recover, takeUpDeliveries } from "./recover.ts";
+import { recover } from "./recover.ts";
 import { type GatewaySettings, takeAt } from "./settings.ts";
 
 export interface GatewayOptions {
@@ -42,6 +42,8 @@ export interface Gateway {
 
 const RECOVER_EVERY_MS = 5000;
 const EXPIRE_EVERY_MS = 60_000;
+/** Rarely, because after an outage thousands may wait, and all of them are read. */
+const LOOK_BACK_EVERY_MS = 60_000;
 /** What others have stored to be sent is looked for this soon after a change. */
 const LOOK_AFTER_MS = 250;
 /** How long answers may still take when the gateway is told to end. */
@@ -114,6 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }
     }),
     every(RECOVER_EVERY_MS, () => recover(flow)),
+    every(LOOK_BACK_EVERY_MS, () => lookForDeliveries(0)),
     every(EXPIRE_EVERY_MS, async () => {
       const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
       if ((await store.lease(mine)) === undefined) return;
@@ -121,7 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await clearAway(flow);
     }),
   ];
-  const unlisten = store.onChange(soon(LOOK_AFTER_MS, lookForDeliveries, ending.signal));
+  const unlisten = store.onChange(soon(LOOK_AFTER_MS, () => lookForDeliveries(), ending.signal));
   // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
   inBackground(log, "a first look", store.surroundings({ asker: program, session: "none" }));
   inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
@@ -147,8 +150,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }, ms);
   }
 
-  async function lookForDeliveries(): Promise<void> {
-    for (const connected of connections.values()) await takeUpDeliveries(flow, connected);
+  async function lookForDeliveries(back?: number): Promise<void> {
+    for (const connected of connections.values()) await connected.outbox.look(back);
   }
 
   let stopping: Promise<void> | undefined;

@@ -1,7 +1,6 @@
 import { roleOf } from "../core/access.ts";
 import { findCommand, parseCommand } from "../core/command-grammar.ts";
-import type { Delivery } from "../core/delivery.ts";
-import { isRefused } from "../core/refusal.ts";
+import type { Settle } from "../core/delivery.ts";
 import type { LeftLine } from "../core/turn.ts";
 import { shortened } from "./commands/command.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
@@ -39,32 +38,22 @@ async function takeUpTurns(flow: Flow): Promise<void> {
 }
 
 /** What was being sent may have arrived; what waits has not been tried, or is to be tried again. */
-export async function takeUpDeliveries(flow: Flow, { platform, outbox }: Connected): Promise<void> {
+async function takeUpDeliveries(flow: Flow, { platform, outbox }: Connected): Promise<void> {
   const { store, clock } = flow;
   const now = clock.now();
-  const left: Delivery[] = [];
-  try {
-    for (const delivery of await store.leftDeliveries({ platform: platform.name, now })) {
-      const { status } = delivery;
-      if (status.state !== "sending") continue;
-      const settled = await store.settle({
-        delivery: delivery.number,
-        outcome: {
-          state: "waiting",
-          nextAt: now,
-          error: "Postrider ended while it was being sent.",
-          ...(status.shown === "nothing" && { shown: "unknown" }),
-        },
-        now,
-      });
-      if (!isRefused(settled)) left.push(settled);
-    }
-    // Those wait by now like the others, so that at the start they come in their order.
-    await outbox.look();
-  } finally {
-    // A look does not see again what it has passed.
-    outbox.take(left);
+  const left = await store.leftDeliveries({ platform: platform.name, now });
+  for (const { number, status } of left) {
+    if (status.state !== "sending") continue;
+    const outcome: Settle["outcome"] = {
+      state: "waiting",
+      nextAt: now,
+      error: "Postrider ended while it was being sent.",
+      ...(status.shown === "nothing" && { shown: "unknown" }),
+    };
+    await store.settle({ delivery: number, outcome, now });
   }
+  // Those wait by now like the others, and come in their order.
+  await outbox.look(left[0] === undefined ? undefined : left[0].number - 1);
 }
 
 /** A command that only looks is done again. Any other may have happened: the person is told, and asked. */
