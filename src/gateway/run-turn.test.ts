@@ -4,11 +4,13 @@ import { deadRunner, heldAgent, me } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import { resetNote } from "../core/context-prompt.ts";
+import { PostriderError } from "../core/errors.ts";
 import { type Message, text, textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
+import type { Store } from "../ports/store.ts";
 import { routingOf } from "../sessions/routing.ts";
 import { DAY, type Home, openHome } from "../sessions/test-home.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
@@ -305,6 +307,53 @@ describe("a turn", () => {
     void asked.promise.then((answer) => answers.push(answer));
     await run(home, turn, agent, more);
     expect(answers).toEqual(more.signal === undefined ? ["deny"] : []);
+  });
+
+  it("lets a tool act once what it is about to do is stored, however long the disk is full before that", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "send it");
+    const done: string[] = [];
+    const agent: Agent = {
+      name: "acting",
+      async *run() {
+        yield { type: "tool_call", call: { id: "1", name: "mail", arguments: {}, effect: "external" } };
+        done.push("sent");
+        yield { type: "tool_result", id: "1", name: "mail", parts: [text("ok")] };
+        yield { type: "text", text: "Sent." };
+      },
+    };
+    let full = 2;
+    const store: Store = {
+      ...home.store,
+      async append(input) {
+        if (full > 0) {
+          full -= 1;
+          expect(done).toEqual([]);
+          throw new PostriderError("disk_full", "There is no room.");
+        }
+        return home.store.append(input);
+      },
+    };
+    const told: string[] = [];
+    const storeLater = ({ code }: PostriderError): void => void told.push(code);
+    const end = await run(home, turn, agent, { store, storeLater });
+    expect([end.outcome, done, told]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
+    const roles = (await shown(home, turn.session)).map(({ role }) => role);
+    expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
+  });
+
+  it("that an agent breaks off with an error of its own is over, whatever the error is called", async () => {
+    const home = await openHome();
+    const agent: Agent = {
+      name: "breaking",
+      // biome-ignore lint/correctness/useYield: it throws before its first value
+      async *run() {
+        throw new PostriderError("invalid_config", "There is no key.");
+      },
+    };
+    const end = await run(home, await begin(home, "hello"), agent);
+    expect(end).toMatchObject({ outcome: "failed", reason: "The agent failed: There is no key." });
+    expect(turnsIn(home)).toEqual(["failed"]);
   });
 
   it("that another runner has taken over stores nothing", async () => {

@@ -40,8 +40,8 @@ export interface TurnRun {
   /** Asks the person, for as long as the signal does not abort; without it, nothing is allowed. */
   approve?(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
   /**
-   * Whether an answer that cannot be stored now, because the disk is full or held by another, is kept and stored when it
-   * can be. Told each time it could not be.
+   * Whether what cannot be stored now, because the disk is full or held by another, is stored when it can be, and the turn
+   * waits for that. Told each time it could not be.
    */
   storeLater?(error: PostriderError): void;
   /** What leaves for a platform, stored in the commit that ends the turn. */
@@ -112,7 +112,8 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
 
 /** A conversation that has become too long for the model is summed up: before it is asked, or when it says so. */
 async function answerTo(turn: Turn, shown: readonly Message[], run: TurnRun): Promise<Answer> {
-  const prepared = (await run.prepare?.()) ?? {};
+  const { prepare } = run;
+  const prepared = prepare === undefined ? {} : await eventually(() => prepare(), run);
   const isShorter = await sumUp(turn, run, false);
   const answer = await ask(turn, isShorter ? await shownIn(turn, run) : shown, prepared, run);
   if (!answer.tooLong || answer.text !== "" || !(await sumUp(turn, run, true))) return answer;
@@ -155,6 +156,7 @@ async function ask(
     ...(model !== undefined && { model }),
   };
   const answer = takeDown();
+  let storeFailure: unknown;
   try {
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
       // What is said or goes wrong after it was stopped is no longer part of the answer.
@@ -164,15 +166,21 @@ async function ask(
         // Stored before it acts: it does so only when the next event is asked for.
         const messages = answer.written();
         const { session, fence } = turn;
-        unrefused(
-          await store.append({ asker: { everyone: true }, session, messages, fence, now: clock.now() }),
-        );
+        const append = async (): Promise<unknown> =>
+          unrefused(
+            await store.append({ asker: { everyone: true }, session, messages, fence, now: clock.now() }),
+          );
+        await eventually(append, run).catch((error: unknown) => {
+          storeFailure = error;
+          throw error;
+        });
       }
       if (event.type === "approval") answerApproval(event, run, signal);
       run.event?.(event, answer.text());
     }
   } catch (error) {
-    if (isRefusedByStore(error)) throw error;
+    // The store's own failures are not the agent's: the turn stays open, to be taken up again.
+    if (storeFailure !== undefined) throw storeFailure;
     // An agent that breaks its promise must not leave the turn open.
     if (!signal.aborted) {
       const failed = { type: "failed", reason: `The agent failed: ${messageIn(error)}` } as const;
@@ -261,13 +269,6 @@ function refused(reason: string, run: TurnRun): Answer {
   return answer.end(false);
 }
 
-/** The store's own failures are not the agent's: the turn stays open, to be taken up again. */
-function isRefusedByStore(error: unknown): boolean {
-  return error instanceof PostriderError && error.code !== "invalid_input";
-}
-
 function messageIn(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-
-export type { Answer } from "./answer.ts";
