@@ -1,10 +1,11 @@
 import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
-import type { NewDelivery } from "../core/delivery.ts";
-import { text } from "../core/message.ts";
+import type { Buttons, NewDelivery } from "../core/delivery.ts";
+import type { PlatformTraits } from "../core/platforms.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import { type Connected, type Flow, program } from "./flow.ts";
 import { nextChange } from "./next-change.ts";
+import { textDeliveries } from "./outgoing.ts";
 
 /** A question that nobody answers in this time is answered with no. */
 const PATIENCE_MS = 5 * 60_000;
@@ -12,7 +13,7 @@ const PATIENCE_MS = 5 * 60_000;
 /** Asks whoever may answer, in the chat where the turn belongs, and waits: for the answer, given anywhere, or in vain. */
 export async function askPerson(
   flow: Flow,
-  { outbox }: Connected,
+  { platform, outbox }: Connected,
   turn: Turn,
   request: ApprovalRequest,
   signal: AbortSignal,
@@ -35,7 +36,7 @@ export async function askPerson(
     await store.answerApproval({ person, approval: asked.number, answer: "once", now });
     return "once";
   }
-  await outbox.put(turn.target, [question(turn, asked)], { session: turn.session });
+  await outbox.put(turn.target, question(turn, asked, platform.traits), { session: turn.session });
   return answered(flow, asked, AbortSignal.any([flow.signal, signal]));
 }
 
@@ -61,24 +62,36 @@ async function answered(flow: Flow, asked: Approval, signal: AbortSignal): Promi
   }
 }
 
-function question({ target }: Turn, { number, request: { title, detail } }: Approval): NewDelivery {
+/** The whole of what would be done, in as many messages as it takes, and the buttons below the last. */
+function question({ target }: Turn, { number, request }: Approval, traits: PlatformTraits): NewDelivery[] {
+  const { title, detail } = request;
   const words = [
     `**May I?** ${title}`,
-    detail === undefined ? "" : `\`\`\`\n${detail}\n\`\`\``,
+    detail === undefined ? "" : fenced(detail),
     "_Unanswered, it is not done._",
   ];
-  return {
-    target,
-    parts: [text(words.filter(Boolean).join("\n"))],
-    buttons: [
-      [
-        { label: "Once", line: `/approve ${number}` },
-        { label: "In this session", line: `/approve ${number} session` },
-      ],
-      [
-        { label: "Always", line: `/approve ${number} always` },
-        { label: "No", line: `/deny ${number}` },
-      ],
+  const made = textDeliveries(target, words.filter(Boolean).join("\n"), { traits });
+  return made.map((delivery, index) =>
+    index < made.length - 1 ? delivery : { ...delivery, buttons: buttonsOf(number) },
+  );
+}
+
+/** In a fence that is longer than any within: nothing of it may look like something else. */
+function fenced(detail: string): string {
+  const longest = Math.max(2, ...(detail.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${detail}\n${fence}`;
+}
+
+function buttonsOf(number: number): Buttons {
+  return [
+    [
+      { label: "Once", line: `/approve ${number}` },
+      { label: "In this session", line: `/approve ${number} session` },
     ],
-  };
+    [
+      { label: "Always", line: `/approve ${number} always` },
+      { label: "No", line: `/deny ${number}` },
+    ],
+  ];
 }

@@ -3,6 +3,7 @@ import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
+import type { Buttons } from "../core/delivery.ts";
 import { textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
@@ -330,6 +331,23 @@ describe("a question of the agent", () => {
     return { chat, first, agent, room, question, line, answered: answered.promise };
   }
 
+  it("shows the whole of what would be done, however long, and the buttons below it", async () => {
+    const { chat, first } = await busyChat({ busy: "queue" });
+    const detail = Array.from({ length: 400 }, (_, n) => `echo ${n} \`\`\` && make step-${n}`).join("\n");
+    first.send({ type: "approval", request: { title: "run it all", detail }, answer: () => {} });
+    const lastOf = (sent: readonly { buttons?: Buttons }[]) => sent.at(-1)?.buttons;
+    let asked = await chat.sent(2);
+    while (lastOf(asked) === undefined) asked = await chat.sent(asked.length + 1);
+    const words = asked.map(textOf).join("\n");
+    for (let n = 0; n < 400; n += 1) expect(words).toContain(`echo ${n} \`\`\` && make step-${n}`);
+    expect(
+      lastOf(asked)
+        ?.flat()
+        .map(({ label }) => label),
+    ).toEqual(["Once", "In this session", "Always", "No"]);
+    first.end();
+  });
+
   it("holds it up until a button is pressed; then it goes on, with what came of it", async () => {
     const { chat, first, question, line, answered } = await asking();
     expect(question && textOf(question)).toContain("run make");
@@ -437,6 +455,17 @@ describe("/background", () => {
     expect(kinds.sort()).toEqual(["background", "chat"]);
   });
 
+  it("belongs to whoever asked, also where the conversations of groups are shared", async () => {
+    const agent = heldAgent();
+    const { chat: at, home } = await gatewayRoom({ agent, settings: { scope: { groupsPerUser: false } } });
+    await at(ada).say("/background look it up");
+    await answer(await agent.asked(), "Done.");
+    await at(ada).texts(2);
+    const person = (await home.store.account({ platform: "telegram", userId: "1" }))?.person ?? "";
+    const { items } = await home.sessions.list({ person });
+    expect(items.map(({ kind }) => kind)).toContain("background");
+  });
+
   it("tells there when it fails", async () => {
     const { chat, agent } = await busyChat();
     await chat.say("/background the impossible");
@@ -496,6 +525,17 @@ describe("a conversation that several people share", () => {
     const said = (await home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
     expect(said.map(textOf)).toEqual(["I am first", "Hello.", "and I second"]);
     second.end();
+  });
+});
+
+describe("what is asked again in a group", () => {
+  it("is answered as a reply to the command that asked", async () => {
+    const { chat: at } = await gatewayRoom({ agent: echo });
+    await at(group).say("hello");
+    await at(group).sent(1);
+    await at(group).say("/retry");
+    const sent = await at(group).sent(3);
+    expect(sent.map(({ replyTo }) => replyTo)).toEqual(["1", "2", "2"]);
   });
 });
 

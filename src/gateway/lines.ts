@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Role } from "../core/access.ts";
 import { type CommandLine, findCommand } from "../core/command-grammar.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
@@ -6,8 +5,9 @@ import { PostriderError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Blob } from "../core/turn.ts";
+import { blobOf } from "../sessions/message-input.ts";
 import { around } from "./commands/around.ts";
-import type { Choice, Place, Reply } from "./commands/command.ts";
+import { type Choice, type Place, type Reply, shortened } from "./commands/command.ts";
 import { CHAT_COMMANDS, chatCommand, runChatCommand } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { messengerPlace } from "./messenger-place.ts";
@@ -90,7 +90,9 @@ async function buttonsFor(place: Place, { name, args }: Line, reply: Reply): Pro
   if (reply.moved || reply.leave) return undefined;
   const choices = reply.choices ?? (await chooseFrom(place, name, args));
   if (choices.length === 0) return undefined;
-  return choices.slice(0, MOST_BUTTONS).map(({ label, line }) => [{ label: shortLabel(label), line }]);
+  return choices
+    .slice(0, MOST_BUTTONS)
+    .map(({ label, line }) => [{ label: shortened(label, LONGEST_LABEL), line }]);
 }
 
 async function chooseFrom(place: Place, name: string, args: string): Promise<readonly Choice[]> {
@@ -111,20 +113,15 @@ async function send(
   const made = textDeliveries(source, reply.text, { traits: platform.traits, replyTo: line.replyTo });
   const blobs: Blob[] = [];
   if (reply.document !== undefined) {
-    const bytes = new TextEncoder().encode(reply.document.text);
-    const hash = createHash("sha256").update(bytes).digest("hex");
-    blobs.push({ hash, bytes });
+    const blob = blobOf(new TextEncoder().encode(reply.document.text), "document");
+    blobs.push(blob);
     const { name } = reply.document;
-    const file: Part = { type: "file", blob: hash, mimeType: "text/plain", size: bytes.byteLength, name };
+    const size = blob.bytes.byteLength;
+    const file: Part = { type: "file", blob: blob.hash, mimeType: "text/plain", size, name };
     made.push({ target: source, parts: [file] });
   }
   const last = made.at(-1);
   const all: NewDelivery[] =
     last === undefined || buttons === undefined ? made : made.with(-1, { ...last, buttons });
   await outbox.put(source, all, { blobs, line: line.inbox });
-}
-
-function shortLabel(label: string): string {
-  const all = [...label];
-  return all.length > LONGEST_LABEL ? `${all.slice(0, LONGEST_LABEL - 1).join("")}…` : label;
 }

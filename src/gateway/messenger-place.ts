@@ -82,8 +82,9 @@ async function inOwnSession(flow: Flow, from: Source, prompt: string): Promise<S
   // A conversation beside the chat's: it points to another session for every task.
   const source = { ...from, chatType: "background" };
   const never = { ...policyFor(flow.settings().reset, from.platform, from.chatType), mode: "none" } as const;
+  // Whoever asked for it owns it, also where others share the chat's own conversation.
   const routing = () =>
-    routingOf(source, { ...flow.settings(), clock }, { kind: "background", policy: never });
+    routingOf(source, { ...flow.settings(), scope: {}, clock }, { kind: "background", policy: never });
   const { session } = await store.open({ ...routing(), fresh: true });
   const messageId = `background:${session.id}`;
   const accepted = await store.accept({
@@ -92,7 +93,7 @@ async function inOwnSession(flow: Flow, from: Source, prompt: string): Promise<S
     message: {
       role: "user",
       parts: [text(prompt)],
-      origin: { platform: from.platform, platformMessageId: messageId },
+      origin: { platform: from.platform },
     },
     claim: { runner, take: "one" },
   });

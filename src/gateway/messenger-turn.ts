@@ -10,6 +10,7 @@ import type { Turn } from "../core/turn.ts";
 import type { Answer } from "./answer.ts";
 import type { Around } from "./answering.ts";
 import { askPerson } from "./ask-person.ts";
+import { escaped } from "./commands/command.ts";
 import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
@@ -156,5 +157,5 @@ function withHeader({ target }: Turn, inputs: readonly Message[], words: string)
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === "text" ? [part.text] : []));
   const short = [...(asked ?? "").replace(/\s+/g, " ").trim()].slice(0, 60).join("");
-  return `**In the background:** ${short.replace(/[\\`*_[\]<>|~&]/g, "\\$&")}\n\n${words}`;
+  return `**In the background:** ${escaped(short)}\n\n${words}`;
 }

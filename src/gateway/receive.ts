@@ -98,7 +98,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     const inbound = {
       source,
       messageId: `${messageId}:said`,
-      message: { role: "user", parts: [text(words)] },
+      message: { role: "user", parts: [text(words)], origin: { platformMessageId: messageId } },
     } as const;
     await say(inbound, patiently);
   }
@@ -223,11 +223,11 @@ function messageFrom({ source, messageId, message }: Inbound): NewMessage {
     ...message,
     parts,
     origin: {
-      ...message.origin,
       platform: source.platform,
       platformMessageId: messageId,
       ...(source.userId !== undefined && { userId: source.userId }),
       ...(source.userName !== undefined && { userName: source.userName }),
+      ...message.origin,
     },
   };
 }
