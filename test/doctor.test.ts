@@ -238,8 +238,7 @@ describe("postrider doctor", () => {
       (db) => {
         db.exec(`insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
             values (6, 1, 'p_gone', 1, '{}', '{"title":"?"}', 1, 1);
-          insert into allowed values ('p_gone', 'ls', 0, 1);
-          insert into allowed values ('owner', 'ls', 4711, 1);
+          insert into allowed (person, pattern, session, at) values ('p_gone', 'ls', 0, 1), ('owner', 'ls', 4711, 1);
           insert into pairings (platform, person, salt, hash, asked_at, expires_at) values ('telegram', 'p_gone', 's', 'h', 1, 1)`);
       },
     ],

@@ -194,6 +194,38 @@ describe("postrider doctor --salvage", () => {
     expect(await store.work({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
   });
 
+  it("gets back rows of the second version beside later ones, and no words that are broken", async () => {
+    const db = new Database(database);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    for (const migration of MIGRATIONS.slice(0, 2)) db.exec(migration);
+    db.exec(`
+      insert into profiles values ('main', 1);
+      insert into people (id, created_at) values ('owner', 1);
+      insert into sessions (n, id, kind, profile, owner, created_at, last_at) values (1, 's1', 'editor', 'main', 'owner', 1, 1);
+      insert into allowed values ('owner', 'ls', 0, 1);
+      insert into turns values (1, 1, 1, 'r1', 1, 1, 'running', '{}', null, 1, null);`);
+    for (const migration of MIGRATIONS.slice(2)) db.exec(migration);
+    db.pragma(`user_version = ${MIGRATIONS.length}`);
+    db.exec(`
+      insert into allowed (person, pattern, session, at, never) values ('owner', 'rm', 0, 2, 1);
+      insert into turns (n, session, conversation, runner, fence, attempt, state, target, started_at, said) values
+        (2, 1, 1, 'r1', 2, 1, 'running', '{}', 2, '{"text":"Go nor","thought":""}'),
+        (3, 1, 1, 'r1', 3, 1, 'running', '{}', 3, '{"text":');`);
+    db.close();
+    const report = await salvaged();
+    expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
+    const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
+    expect(rows("select pattern, at, never from allowed order by pattern")).toEqual([
+      ["ls", 1, 0],
+      ["rm", 2, 1],
+    ]);
+    expect(rows("select n, said from turns order by n")).toEqual([
+      [1, null],
+      [2, '{"text":"Go nor","thought":""}'],
+      [3, null],
+    ]);
+  });
+
   it("loses nothing of a whole file", async () => {
     overwrite([], 1);
     const report = await salvaged();

@@ -45,6 +45,7 @@ describe("a script keeps the promises of every agent", () => {
         };
       },
       asks: async () => saying({ approve: { title: "Delete it?" } }, "Deleted."),
+      uses: async (name, given) => saying("Now: ", { use: name, arguments: given }, "done"),
       async destroy() {
         folder?.remove();
         folder = undefined;
@@ -71,6 +72,11 @@ describe("a model keeps the promises of every agent", () => {
       }),
       endless: () => served({ say: ["It began "], hang: true }),
       fails: () => served({ status: 500 }),
+      uses: (name, given) =>
+        served(
+          { say: ["Now: "], calls: [{ id: "c", name, arguments: JSON.stringify(given) }], usage },
+          { say: ["done"], usage },
+        ),
     },
   );
 });

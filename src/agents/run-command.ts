@@ -5,6 +5,8 @@ export interface CommandRun {
   readonly command: readonly [string, ...string[]];
   /** What the program reads. */
   readonly input: string;
+  /** Where it runs; where we do, unless said. */
+  readonly cwd?: string;
   readonly timeoutMs: number;
 }
 
@@ -30,7 +32,12 @@ export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<
   const [program, ...args] = run.command;
   if (signal.aborted) return { text: `${program} was not started: stopped before.`, failed: true };
   // A group of its own, so that what it starts ends with it.
-  const child = spawn(program, args, { detached: true, env: environment(), stdio: "pipe" });
+  const child = spawn(program, args, {
+    detached: true,
+    env: environment(),
+    stdio: "pipe",
+    ...(run.cwd !== undefined && { cwd: run.cwd }),
+  });
   const output = collected(child);
   child.stdin.on("error", () => {}); // it need not read what it is given
   child.stdin.end(run.input);

@@ -1,7 +1,7 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { asArray, asObject, type Json } from "../core/json.ts";
-import type { PlanEntry } from "../ports/agent.ts";
+import type { PlanEntry } from "../core/plan.ts";
 
 /** Timers count no further; it is more than three weeks. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
@@ -20,9 +20,15 @@ export type Piece =
   | { readonly does: "plan"; readonly entries: readonly PlanEntry[] }
   | { readonly does: "approve"; readonly request: ApprovalRequest; readonly denied: string }
   | { readonly does: "repeat"; readonly times: number; readonly say: readonly Piece[] }
-  | ({ readonly does: "tool" } & ToolPiece);
+  | { readonly does: "tell"; readonly what: "model" | "cwd" | "reasoning" }
+  | { readonly does: "together"; readonly calls: readonly CallPiece[] }
+  | CallPiece;
 
+export type CallPiece = ToolPiece | UsePiece;
+
+/** A call of a tool that the script itself is. */
 export interface ToolPiece {
+  readonly does: "tool";
   readonly name: string;
   readonly given: unknown;
   readonly effect: "external" | "none";
@@ -31,6 +37,13 @@ export interface ToolPiece {
   readonly timeoutMs: number;
   /** What it answers when nothing is run. */
   readonly result: string;
+}
+
+/** A call of a tool that the place offers. */
+export interface UsePiece {
+  readonly does: "use";
+  readonly name: string;
+  readonly given: unknown;
 }
 
 /** The pieces of an answer: a text alone, or a list. */
@@ -49,6 +62,14 @@ const KINDS: Readonly<
   echo: { from: (piece, field) => ({ does: said(piece.echo, "echo", `${field}.echo`) }) },
   message: { from: (piece, field) => ({ does: said(piece.message, "message", `${field}.message`) }) },
   hang: { from: (piece, field) => ({ does: said(piece.hang, "hang", `${field}.hang`) }) },
+  model: { from: (piece, field) => ({ does: "tell", what: said(piece.model, "model", `${field}.model`) }) },
+  cwd: { from: (piece, field) => ({ does: "tell", what: said(piece.cwd, "cwd", `${field}.cwd`) }) },
+  reasoning: {
+    from: (piece, field) => ({
+      does: "tell",
+      what: said(piece.reasoning, "reasoning", `${field}.reasoning`),
+    }),
+  },
   plan: {
     from: ({ plan }, field) => ({
       does: "plan",
@@ -58,6 +79,15 @@ const KINDS: Readonly<
   approve: { with: ["denied"], from: approval },
   repeat: { with: ["say"], from: repetition },
   tool: { with: ["arguments", "effect", "run", "timeout_ms", "result"], from: tool },
+  use: {
+    with: ["arguments"],
+    from: (piece, field) => ({
+      does: "use",
+      name: words(piece.use, `${field}.use`),
+      given: piece.arguments ?? {},
+    }),
+  },
+  together: { from: atOnce },
 };
 
 function pieceFrom(json: unknown, field: string): Piece {
@@ -99,6 +129,17 @@ function repetition({ repeat, say }: Json, field: string): Piece {
   if (!Number.isSafeInteger(repeat) || Number(repeat) < 1 || Number(repeat) > MOST_REPEATS)
     throw wrong(`${field}.repeat`, `must be a whole number from 1 to ${MOST_REPEATS}`);
   return { does: "repeat", times: Number(repeat), say: piecesFrom(say, `${field}.say`) };
+}
+
+function atOnce({ together }: Json, field: string): Piece {
+  const calls = asArray(together, `${field}.together`).map((json, at) => {
+    const inside = `${field}.together[${at}]`;
+    const piece = pieceFrom(json, inside);
+    if (piece.does === "tool" || piece.does === "use") return piece;
+    throw wrong(inside, "must be a piece with tool or use");
+  });
+  if (calls.length === 0) throw wrong(`${field}.together`, "must be a list of calls");
+  return { does: "together", calls };
 }
 
 function tool(piece: Json, field: string): Piece {

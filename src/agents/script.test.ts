@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
 import type { Part } from "../core/message.ts";
-import type { AgentEvent } from "../ports/agent.ts";
+import type { AgentEvent, AgentTurn } from "../ports/agent.ts";
+import type { Terminal } from "../ports/terminal.ts";
 import { script } from "./script.ts";
 
 const TEN_MINUTES = 600_000;
@@ -12,14 +13,20 @@ const TEN_MINUTES = 600_000;
 async function events(
   json: unknown,
   said: string,
-  signal = new AbortController().signal,
+  signal: AbortSignal | undefined = new AbortController().signal,
+  more: Partial<AgentTurn> = {},
 ): Promise<AgentEvent[]> {
   const heard: AgentEvent[] = [];
-  for await (const event of run(json, said, signal)) heard.push(event);
+  for await (const event of run(json, said, signal, more)) heard.push(event);
   return heard;
 }
 
-function run(json: unknown, said: string, signal: AbortSignal): AsyncIterable<AgentEvent> {
+function run(
+  json: unknown,
+  said: string,
+  signal: AbortSignal,
+  more: Partial<AgentTurn> = {},
+): AsyncIterable<AgentEvent> {
   const message = {
     session: "s",
     seq: 1,
@@ -27,7 +34,8 @@ function run(json: unknown, said: string, signal: AbortSignal): AsyncIterable<Ag
     role: "user",
     parts: [{ type: "text", text: said }],
   } as const;
-  return script(json).run({ session: "s", blob: async () => undefined, history: [message] }, signal);
+  const turn = { session: "s", blob: async () => undefined, history: [message], ...more };
+  return script(json).run(turn, signal);
 }
 
 const text = (words: string): AgentEvent => ({ type: "text", text: words });
@@ -247,6 +255,17 @@ describe("a script that acts", () => {
     expect(await heard("deny")).toEqual([text("Then it stays.")]);
   });
 
+  it("takes a never for a no", async () => {
+    for await (const event of run(
+      acting({ approve: { title: "x" } }, "Done."),
+      "x",
+      new AbortController().signal,
+    )) {
+      if (event.type === "approval") event.answer("never");
+      else expect(event).toEqual(text("I was not allowed to: x"));
+    }
+  });
+
   it("can be as deaf as an agent that breaks its promise", async () => {
     const abort = new AbortController();
     const iterator = run(acting("Well, ", { hang: true }), "x", abort.signal)[Symbol.asyncIterator]();
@@ -256,6 +275,69 @@ describe("a script that acts", () => {
     await tick();
     abort.abort();
     expect(await Promise.race([rest, tick()])).toBe("hangs");
+  });
+
+  it("runs its programs in the session's folder", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const [, result] = await events(acting({ tool: "x", run: ["pwd"] }), "x", undefined, {
+      cwd: folder.path,
+    });
+    expect(result).toMatchObject({ parts: [part(`${folder.path}\n`)] });
+  });
+
+  it("runs its programs in the place's terminal, where there is one", async () => {
+    const commands: unknown[] = [];
+    const terminal: Terminal = {
+      async run(command) {
+        commands.push(command);
+        return { text: "shown", failed: commands.length > 1 };
+      },
+    };
+    const say = acting({ tool: "x", run: ["make", "all"], timeout_ms: 7 }, { tool: "x", run: ["make"] });
+    const found = await events(say, "x", undefined, { terminal, cwd: "/work" });
+    expect(commands).toEqual([
+      { call: "script-1-1", program: "make", args: ["all"], cwd: "/work", timeoutMs: 7 },
+      { call: "script-1-2", program: "make", args: [], cwd: "/work", timeoutMs: 30_000 },
+    ]);
+    expect(found.filter(({ type }) => type === "tool_result")).toEqual([
+      { type: "tool_result", id: "script-1-1", name: "x", parts: [part("shown")] },
+      { type: "tool_result", id: "script-1-2", name: "x", parts: [part("shown")], failed: true },
+    ]);
+  });
+
+  it("calls several tools at once: all are told before the first acts, each has its own result", async () => {
+    const together = [{ tool: "a", result: "1" }, { use: "b" }, { tool: "a", result: "2" }];
+    const found = await events(acting({ together }, "done"), "x");
+    const ids = ["script-1-1", "script-1-2", "script-1-3"];
+    expect(found.map((event) => (event.type === "tool_call" ? event.call.id : event.type))).toEqual([
+      ...ids,
+      "tool_result",
+      "tool_result",
+      "tool_result",
+      "text",
+    ]);
+    expect(found.slice(3, 6)).toMatchObject([
+      { id: ids[0], parts: [part("1")] },
+      { id: ids[1], failed: true, parts: [part("There is no tool b.")] },
+      { id: ids[2], parts: [part("2")] },
+    ]);
+  });
+
+  it("says what it was told about the turn, and what it would be unless told", async () => {
+    const say = acting({ model: true }, { cwd: true }, { reasoning: true });
+    expect(await events(say, "x")).toEqual([text("script"), text("none"), text("default")]);
+    const told = await events(say, "x", undefined, { model: "a", cwd: "/work", reasoning: "high" });
+    expect(told).toEqual([text("a"), text("/work"), text("high")]);
+  });
+
+  it("has models to choose from, when the script names some", async () => {
+    const agent = script({ models: ["a", "b"], window: 8000, answers: [] });
+    expect(await agent.models?.(new AbortController().signal)).toEqual(["a", "b"]);
+    expect(agent.windowOf?.("a")).toBe(8000);
+    expect(script({ models: [], answers: [] }).windowOf?.("a")).toBe(0);
+    expect(script({ answers: [] }).models).toBeUndefined();
+    expect(script({ answers: [] }).windowOf).toBeUndefined();
   });
 
   it("says how much it can read, when the script does", () => {
@@ -287,6 +369,16 @@ describe("a script that acts", () => {
     [acting({ tool: "x", run: ["ls"], result: "y" }), "answers[0].say[0].result"],
     [acting({ tool: "x", timeout_ms: -1 }), "answers[0].say[0].timeout_ms"],
     [acting({ wait_ms: 1, say: "x" }), "answers[0].say[0].say"],
+    [{ models: "a", answers: [] }, "models"],
+    [{ models: ["a", 7], answers: [] }, "models[1]"],
+    [acting({ model: "a" }), "answers[0].say[0].model"],
+    [acting({ cwd: 1 }), "answers[0].say[0].cwd"],
+    [acting({ reasoning: "high" }), "answers[0].say[0].reasoning"],
+    [acting({ use: "" }), "answers[0].say[0].use"],
+    [acting({ use: "x", run: ["ls"] }), "answers[0].say[0].run"],
+    [acting({ together: [] }), "answers[0].say[0].together"],
+    [acting({ together: [{ tool: "x" }, "y"] }), "answers[0].say[0].together[1]"],
+    [acting({ together: [{ tool: "x", run: [] }] }), "answers[0].say[0].together[0].run"],
   ])("that is wrong is refused with the name of the field: %j", (json, field) => {
     expect(() => script(json)).toThrow(
       expect.objectContaining({ code: "invalid_input", details: { field } }),

@@ -3,9 +3,12 @@ import { PostriderError } from "../core/errors.ts";
 import { asArray, asObject, usageFromJson } from "../core/json.ts";
 import { text, textOf } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
-import type { Agent, AgentEvent } from "../ports/agent.ts";
+import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
+import type { ToolOutput } from "../ports/tool.ts";
+import { carryOut, type ToldCall, tellCall } from "./call-tool.ts";
 import { runCommand } from "./run-command.ts";
-import { type Piece, piecesFrom, type ToolPiece } from "./script-pieces.ts";
+import { type CallPiece, type Piece, piecesFrom, type ToolPiece, type UsePiece } from "./script-pieces.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** An answer of the script: what it is given to, and what is said and done, piece by piece. */
 interface Answer {
@@ -19,19 +22,24 @@ interface Answer {
  * said. `{ "answers": [{ "to": "hello", "say": ["Good ", { "wait_ms": 50 }, "morning"] }] }`
  */
 export function script(json: unknown): Agent {
-  const { answers: given, window } = asObject(json, "script");
+  const { answers: given, window: size, models: names } = asObject(json, "script");
   const answers = asArray(given, "answers").map(answerFrom);
+  const window = size === undefined ? undefined : windowFrom(size);
+  const models = names === undefined ? undefined : modelsFrom(names);
   return {
     name: "script",
-    ...(window !== undefined && { window: windowFrom(window) }),
-    async *run({ history }, signal) {
+    ...(window !== undefined && { window }),
+    // Without a window of its own it has none with another model either.
+    ...(models !== undefined && { models: async () => models, windowOf: () => window ?? 0 }),
+    async *run(asked, signal) {
+      const { history } = asked;
       const said = textOf(history.findLast((message) => message.role === "user") ?? { parts: [] });
       const answer = answers.find(({ to }) => to.test(said));
       if (answer === undefined) {
         yield { type: "failed", reason: "The script has no answer to that." };
         return;
       }
-      const turn = { said, signal, at: history.at(-1)?.seq ?? 0, calls: 0 };
+      const turn = { asked, said, signal, at: history.at(-1)?.seq ?? 0, calls: 0 };
       yield* perform(answer.say, turn);
       if (signal.aborted) return;
       if (answer.usage !== undefined) yield { type: "usage", usage: answer.usage };
@@ -40,6 +48,7 @@ export function script(json: unknown): Agent {
 }
 
 interface Performance {
+  readonly asked: AgentTurn;
   readonly said: string;
   readonly signal: AbortSignal;
   /** With a count, what makes a call's id unlike every other in the session. */
@@ -87,33 +96,76 @@ async function* performOne(piece: Piece, turn: Performance): AsyncGenerator<Agen
     case "approve": {
       const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
       yield { type: "approval", request: piece.request, answer: resolve };
-      const given = await unlessAborted(promise, turn.signal);
-      if (turn.signal.aborted) return false;
-      if (given !== "deny") return true;
+      const given = await untilAborted(promise, turn.signal);
+      if (given === undefined) return false;
+      if (given !== "deny" && given !== "never") return true;
       yield { type: "text", text: piece.denied };
       return false;
     }
+    case "tell":
+      yield { type: "text", text: told(piece.what, turn.asked) };
+      return true;
+    case "together":
+      yield* call(piece.calls, turn);
+      return true;
     case "tool":
-      yield* act(piece, turn);
+    case "use":
+      yield* call([piece], turn);
       return true;
   }
 }
 
-/** The call is told, and only then done. A call that is stopped has no result. */
-async function* act(piece: ToolPiece, turn: Performance): AsyncGenerator<AgentEvent, void> {
-  const { name, effect, run, timeoutMs } = piece;
-  turn.calls += 1;
-  const id = `script-${turn.at}-${turn.calls}`;
+/** The calls are told, all of them, and only then done, one after the other. What is stopped has no result. */
+async function* call(pieces: readonly CallPiece[], turn: Performance): AsyncGenerator<AgentEvent, void> {
+  const calls: ToldCall[] = [];
+  for (const piece of pieces) {
+    turn.calls += 1;
+    const id = `script-${turn.at}-${turn.calls}`;
+    const next = piece.does === "use" ? yield* offered(piece, id, turn) : yield* ours(piece, id, turn);
+    if (next === undefined || turn.signal.aborted) return;
+    calls.push(next);
+  }
+  for (const next of calls) yield* carryOut(next, turn.signal);
+}
+
+function offered(
+  { name, given }: UsePiece,
+  id: string,
+  { asked, signal }: Performance,
+): AsyncGenerator<AgentEvent, ToldCall | undefined> {
+  return tellCall({ id, name, arguments: given }, asked.tools ?? [], signal);
+}
+
+async function* ours(
+  piece: ToolPiece,
+  id: string,
+  turn: Performance,
+): AsyncGenerator<AgentEvent, ToldCall | undefined> {
+  const { name, effect, given } = piece;
   const external = effect === "external" ? { effect } : {};
-  yield { type: "tool_call", call: { id, name, arguments: piece.given, ...external } };
-  if (turn.signal.aborted) return;
+  yield { type: "tool_call", call: { id, name, arguments: given, ...external } };
+  return { id, name, act: () => act(piece, id, turn) };
+}
+
+async function act(
+  { run, timeoutMs, result }: ToolPiece,
+  id: string,
+  turn: Performance,
+): Promise<ToolOutput> {
+  if (run === undefined) return { parts: [text(result)] };
+  const { asked, said, signal } = turn;
+  const [program, ...args] = run;
+  const cwd = asked.cwd === undefined ? {} : { cwd: asked.cwd };
   const end =
-    run === undefined
-      ? { text: piece.result, failed: false }
-      : await runCommand({ command: run, input: turn.said, timeoutMs }, turn.signal);
-  if (turn.signal.aborted) return;
-  const failed = end.failed ? { failed: true as const } : {};
-  yield { type: "tool_result", id, name, parts: [text(end.text)], ...failed };
+    asked.terminal === undefined
+      ? await runCommand({ command: run, input: said, timeoutMs, ...cwd }, signal)
+      : await asked.terminal.run({ call: id, program, args, timeoutMs, ...cwd }, signal);
+  return { parts: [text(end.text)], ...(end.failed && { failed: true }) };
+}
+
+function told(what: "model" | "cwd" | "reasoning", { model, cwd, reasoning }: AgentTurn): string {
+  if (what === "model") return model ?? "script";
+  return what === "cwd" ? (cwd ?? "none") : (reasoning ?? "default");
 }
 
 function answerFrom(json: unknown, index: number): Answer {
@@ -148,6 +200,16 @@ function windowFrom(value: unknown): number {
   });
 }
 
+function modelsFrom(value: unknown): readonly string[] {
+  return asArray(value, "models").map((name, at) => {
+    if (typeof name === "string" && name !== "") return name;
+    const field = `models[${at}]`;
+    throw new PostriderError("invalid_input", `${field} must be the name of a model.`, {
+      details: { field },
+    });
+  });
+}
+
 function pattern(to: unknown, field: string): RegExp {
   if (typeof to !== "string")
     throw new PostriderError("invalid_input", `${field} must be a text.`, { details: { field } });
@@ -158,15 +220,6 @@ function pattern(to: unknown, field: string): RegExp {
       details: { field },
     });
   }
-}
-
-/** A denial when nobody waits for the answer any more. */
-function unlessAborted(answer: Promise<ApprovalAnswer>, signal: AbortSignal): Promise<ApprovalAnswer> {
-  if (signal.aborted) return Promise.resolve("deny");
-  const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
-  const stop = (): void => resolve("deny");
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([answer, promise]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import type { Store } from "../ports/store.ts";
 import { systemClock } from "../sessions/system-clock.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
-import { agentNamed } from "./cli/chat/agent-named.ts";
+import { agentNamed } from "./agent-named.ts";
 import type { LogLevel } from "./config/config.ts";
 import type { OpenConfig } from "./config/open-config.ts";
 import { startDailyCopies } from "./daily-copies.ts";

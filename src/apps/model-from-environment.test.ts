@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { modelFrom } from "./model-from-environment.ts";
+import { modelFrom, modelOf } from "./model-from-environment.ts";
 
 const OWN = "http://localhost:11434/v1";
 
@@ -80,5 +80,54 @@ describe("which model is asked", () => {
     expect(() => modelFrom(environment, configured)).toThrow(
       expect.objectContaining({ code: "invalid_config", message: expect.stringContaining(named) }),
     );
+  });
+});
+
+describe("how a provider is asked that a chat chooses", () => {
+  it("is with its own key, where there is one", () => {
+    expect(modelOf("openai", { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" })).toMatchObject({
+      provider: "openai",
+      apiKey: "o",
+    });
+    expect(modelOf("openai", { OPENAI_API_KEY: "o", OPENAI_BASE_URL: OWN })?.baseUrl).toBe(OWN);
+    expect(
+      modelOf("openrouter", {}, { provider: "openrouter", apiKey: "k", name: "m", window: 9000 }),
+    ).toEqual({
+      provider: "openrouter",
+      apiKey: "k",
+      model: "m",
+      window: 9000,
+    });
+    expect(modelOf("compatible", { POSTRIDER_BASE_URL: OWN })).toMatchObject({ baseUrl: OWN });
+    expect(modelOf("compatible", { OPENAI_API_KEY: "o" }, { baseUrl: OWN, apiKey: "k" })).toEqual({
+      provider: "compatible",
+      baseUrl: OWN,
+      apiKey: "k",
+      model: "default",
+    });
+  });
+
+  it.each([
+    ["openai", {}, {}],
+    ["compatible", { OPENAI_API_KEY: "o" }, {}],
+    ["openai", { POSTRIDER_API_KEY: "p", POSTRIDER_BASE_URL: OWN }, {}],
+    ["openai", { POSTRIDER_API_KEY: "p", POSTRIDER_PROVIDER: "anthropic" }, {}],
+    ["openai", {}, { provider: "anthropic", apiKey: "k" }],
+    ["openai", {}, { baseUrl: OWN, apiKey: "k" }],
+    ["compatible", { POSTRIDER_BASE_URL: OWN, POSTRIDER_PROVIDER: "openai" }, {}],
+  ] as const)(
+    "is not possible with what was given for another: %s %j %j",
+    (provider, environment, configured) => {
+      expect(modelOf(provider, environment, configured)).toBeUndefined();
+    },
+  );
+
+  it("sends nobody else's key to the address that was named for one", () => {
+    const environment = { POSTRIDER_BASE_URL: OWN, POSTRIDER_API_KEY: "p", ANTHROPIC_API_KEY: "a" };
+    expect(modelOf("anthropic", environment)).toEqual({
+      provider: "anthropic",
+      apiKey: "a",
+      model: "claude-sonnet-5-5",
+    });
   });
 });

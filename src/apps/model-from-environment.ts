@@ -1,4 +1,4 @@
-import type { ModelChoice, ProviderName } from "../agents/model/provider.ts";
+import { KEYS, type ModelChoice, PROVIDERS, type ProviderName } from "../agents/model/provider.ts";
 import { PostriderError } from "../core/errors.ts";
 
 /** The model that is asked where nobody says which. */
@@ -7,12 +7,6 @@ const DEFAULTS: Readonly<Record<ProviderName, string>> = {
   openai: "gpt-6.1-sol",
   openrouter: "openrouter/auto",
   compatible: "default",
-};
-
-const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
-  anthropic: "ANTHROPIC_API_KEY",
-  openai: "OPENAI_API_KEY",
-  openrouter: "OPENROUTER_API_KEY",
 };
 
 /** What configuration files say about the model. */
@@ -33,9 +27,9 @@ export function modelFrom(
   environment: NodeJS.ProcessEnv,
   configured: ModelSettings = {},
 ): ModelChoice | undefined {
-  const said = configured.provider ?? (configured.baseUrl === undefined ? undefined : "compatible");
+  const said = configuredProvider(configured);
   const address = environment.POSTRIDER_BASE_URL || undefined;
-  const chosen = providerNamed(environment.POSTRIDER_PROVIDER) ?? (address ? "compatible" : said);
+  const chosen = chosenProvider(environment, said);
   const provider = chosen ?? withKey(environment);
   if (provider === undefined) {
     if (configured.apiKey === undefined) return undefined;
@@ -63,6 +57,43 @@ export function modelFrom(
   };
 }
 
+/**
+ * How another provider than the one that answers by itself is asked, when a chat chooses one of its models; nothing if
+ * there is no key for it. What the environment says of the chosen provider and its address is for that one alone.
+ */
+export function modelOf(
+  provider: ProviderName,
+  environment: NodeJS.ProcessEnv,
+  configured: ModelSettings = {},
+): ModelChoice | undefined {
+  const said = configuredProvider(configured);
+  if (provider === chosenProvider(environment, said)) return modelFrom(environment, configured);
+  const own = said === provider ? configured : {};
+  const apiKey = provider === "compatible" ? own.apiKey : environment[KEYS[provider]] || own.apiKey;
+  const baseUrl = (provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl;
+  if (provider === "compatible" ? baseUrl === undefined : apiKey === undefined) return undefined;
+  return {
+    provider,
+    model: own.name || DEFAULTS[provider],
+    ...(apiKey !== undefined && { apiKey }),
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(own.window !== undefined && { window: own.window }),
+  };
+}
+
+function configuredProvider({ provider, baseUrl }: ModelSettings): ProviderName | undefined {
+  return provider ?? (baseUrl === undefined ? undefined : "compatible");
+}
+
+/** Whom somebody has named, not only whose key is there. */
+function chosenProvider(
+  environment: NodeJS.ProcessEnv,
+  configured: ProviderName | undefined,
+): ProviderName | undefined {
+  const named = providerNamed(environment.POSTRIDER_PROVIDER);
+  return named ?? (environment.POSTRIDER_BASE_URL ? "compatible" : configured);
+}
+
 function keyFor(
   provider: ProviderName,
   environment: NodeJS.ProcessEnv,
@@ -81,10 +112,9 @@ function withKey(environment: NodeJS.ProcessEnv): ProviderName | undefined {
 
 function providerNamed(text: string | undefined): ProviderName | undefined {
   if (!text) return undefined;
-  const providers = Object.keys(DEFAULTS) as ProviderName[];
-  const found = providers.find((provider) => provider === text.trim().toLowerCase());
+  const found = PROVIDERS.find((provider) => provider === text.trim().toLowerCase());
   if (found !== undefined) return found;
-  throw wrong(`POSTRIDER_PROVIDER must be one of ${providers.join(", ")}, not ${JSON.stringify(text)}.`);
+  throw wrong(`POSTRIDER_PROVIDER must be one of ${PROVIDERS.join(", ")}, not ${JSON.stringify(text)}.`);
 }
 
 function windowFrom({ POSTRIDER_MODEL_WINDOW: text }: NodeJS.ProcessEnv): number | undefined {

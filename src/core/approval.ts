@@ -11,7 +11,8 @@ export interface ApprovalRequest {
   readonly pattern?: string;
 }
 
-export type ApprovalAnswer = "once" | "session" | "always" | "deny";
+/** `never` is a no to everything of its pattern from now on. */
+export type ApprovalAnswer = "once" | "session" | "always" | "deny" | "never";
 
 /** A question that is a row: it survives a restart, and is answered once. */
 export interface Approval {

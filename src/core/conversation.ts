@@ -22,11 +22,23 @@ export type BusyMode = "interrupt" | "queue" | "collect";
 
 export const BUSY_MODES: readonly BusyMode[] = ["interrupt", "queue", "collect"];
 
+/** How long a model thinks before it answers. */
+export type Reasoning = "none" | "low" | "medium" | "high";
+
+export const REASONING: readonly Reasoning[] = ["none", "low", "medium", "high"];
+
+/** What becomes of an agent's question whether it may: the person is asked, or it is answered for them. */
+export type ApprovalMode = "ask" | "allow" | "deny";
+
+export const APPROVAL_MODES: readonly ApprovalMode[] = ["ask", "allow", "deny"];
+
 /** What people chose for one conversation; what is absent is as configured. */
 export interface ConversationSettings {
   readonly busy?: BusyMode;
   readonly model?: string;
   readonly personality?: string;
+  readonly reasoning?: Reasoning;
+  readonly approvals?: ApprovalMode;
 }
 
 /** `undefined` leaves, `null` clears. */

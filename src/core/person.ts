@@ -49,8 +49,13 @@ export interface PersonAccess {
     readonly expiresAt: number;
   }[];
   readonly approvals: readonly Approval[];
-  /** In one session, or everywhere. */
-  readonly allowed: readonly { readonly pattern: string; readonly session?: string; readonly at: number }[];
+  /** In one session, or everywhere; or never. */
+  readonly allowed: readonly {
+    readonly pattern: string;
+    readonly session?: string;
+    readonly never?: true;
+    readonly at: number;
+  }[];
 }
 
 /** Everything of a person but their own sessions, which are read as sessions are. */

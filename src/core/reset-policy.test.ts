@@ -237,6 +237,11 @@ describe("which policy counts", () => {
     expect(policyFor(settings, "discord", "group").idleMinutes).toBe(1440);
   });
 
+  it("is none in an editor, where a thread is one session, whatever is configured", () => {
+    const byPlatform = { acp: DEFAULT_RESET_POLICY };
+    expect(policyFor({ ...settings, byPlatform }, "acp", "dm").mode).toBe("none");
+  });
+
   it("is the default where a policy was left empty", () => {
     expect(policyFor(settings, "discord", "thread")).toBe(settings.default);
   });

@@ -36,8 +36,12 @@ export interface ResetSettings {
   readonly byPlatform: Readonly<Record<string, ResetPolicy>>;
 }
 
-/** The policy of a platform, else of a chat type, else the default; the first that exists counts as a whole. */
+/**
+ * The policy of a platform, else of a chat type, else the default; the first that exists counts as a whole. A thread of an
+ * editor is one session, whatever is configured.
+ */
 export function policyFor(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
+  if (platform === "acp") return NO_RESET;
   return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
 }
 

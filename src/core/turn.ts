@@ -1,6 +1,7 @@
 import type { Conversation, ConversationSettings, Fresh, Routing } from "./conversation.ts";
 import type { Delivery, Shown as DeliveryShown, NewDelivery } from "./delivery.ts";
 import type { NewMessage } from "./message.ts";
+import type { PlanEntry } from "./plan.ts";
 import type { Session } from "./session.ts";
 import type { Source } from "./source.ts";
 import type { UsageDelta } from "./usage.ts";
@@ -33,6 +34,8 @@ export interface Accept extends Routing {
 
 export interface ClaimBy {
   readonly runner: string;
+  /** Only what this runner has accepted itself. */
+  readonly own?: true;
   /** How many waiting messages one turn takes. */
   readonly take: "one" | "all";
   readonly deadline?: number;
@@ -70,8 +73,23 @@ export interface Turn {
   readonly settings: ConversationSettings;
   /** A fresh start of which the model or the person has not been told yet. */
   readonly fresh?: Fresh;
+  /** What an earlier attempt had said after the last message that it stored. */
+  readonly said?: SaidSoFar;
   /** A draft of the answer that an earlier attempt has shown, or may have. */
   readonly draft?: { readonly delivery: number; readonly shown: DeliveryShown };
+}
+
+/** What an agent has said and thought since its last whole message. */
+export interface SaidSoFar {
+  readonly text: string;
+  readonly thought: string;
+  readonly plan?: readonly PlanEntry[];
+}
+
+export interface KeepSaid {
+  readonly turn: number;
+  readonly fence: number;
+  readonly said: SaidSoFar;
 }
 
 /**

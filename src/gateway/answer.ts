@@ -1,5 +1,6 @@
 import { MAX_PART_BYTES, type NewMessage, type ToolCall, text } from "../core/message.ts";
-import type { TurnOutcome } from "../core/turn.ts";
+import type { PlanEntry } from "../core/plan.ts";
+import type { SaidSoFar, TurnOutcome } from "../core/turn.ts";
 import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 
@@ -15,7 +16,7 @@ export interface Answer {
   readonly messages: readonly NewMessage[];
   readonly usage?: UsageDelta;
   readonly reason?: string;
-  /** It failed because there was too much to read. */
+  /** It failed because there was too much to read, before anything was said or done. */
   readonly tooLong?: true;
 }
 
@@ -25,32 +26,43 @@ export interface Taking {
   take(event: AgentEvent): void;
   /** Everything said to the person so far. */
   text(): string;
+  /** What was said since the last whole message. */
+  soFar(): SaidSoFar;
   /** What can be stored so far; it is not given again. */
   written(): readonly NewMessage[];
   end(isStopped: boolean): Answer;
 }
 
-export function takeDown(): Taking {
+/** Goes on where an earlier attempt was broken off, if there was one. */
+export function takeDown(before?: SaidSoFar): Taking {
   let earlier = "";
-  let length = 0;
-  let said = "";
-  let thought = "";
+  let said = before?.text ?? "";
+  let length = said.length;
+  let thought = before?.thought ?? "";
+  let plan: readonly PlanEntry[] | undefined = before?.plan;
   let calls: ToolCall[] = [];
   let messages: NewMessage[] = [];
   let usage: UsageDelta | undefined;
   let reason: string | undefined;
   let tooLong = false;
+  let hasActed = false;
 
   // Asked for with every piece: strings that are put together are copied only when somebody reads them.
   const whole = (): string => (earlier === "" || said === "" ? earlier + said : `${earlier}\n\n${said}`);
 
   /** What was said so far becomes a message by itself, with the tools it calls. */
   function close(): void {
-    if (said === "" && thought === "" && calls.length === 0) return;
-    messages.push(messageOf(said, thought, { ...(calls.length > 0 && { toolCalls: calls }) }));
+    if (said === "" && thought === "" && plan === undefined && calls.length === 0) return;
+    messages.push(
+      messageOf(said, thought, {
+        ...(calls.length > 0 && { toolCalls: calls }),
+        ...(plan !== undefined && { extra: { plan } }),
+      }),
+    );
     earlier = whole();
     said = "";
     thought = "";
+    plan = undefined;
     calls = [];
   }
 
@@ -58,10 +70,13 @@ export function takeDown(): Taking {
     take(event) {
       if (event.type === "usage") usage = together(usage, event.usage);
       else if (event.type === "thought") thought += event.text;
+      else if (event.type === "plan") plan = event.entries;
       else if (event.type === "failed") [reason, tooLong] = [event.reason, event.tooLong === true];
       else if (event.type === "message") close();
-      else if (event.type === "tool_call") calls.push(event.call);
-      else if (event.type === "tool_result") {
+      else if (event.type === "tool_call") {
+        hasActed = true;
+        calls.push(event.call);
+      } else if (event.type === "tool_result") {
         close();
         messages.push({
           role: "tool",
@@ -82,6 +97,7 @@ export function takeDown(): Taking {
       }
     },
     text: whole,
+    soFar: () => ({ text: said, thought, ...(plan !== undefined && { plan }) }),
     written() {
       close();
       const given = messages;
@@ -93,7 +109,10 @@ export function takeDown(): Taking {
       const outcome = reason !== undefined ? "failed" : isStopped ? "interrupted" : "done";
       const last = messageOf(said, thought, {
         ...(outcome !== "done" && { origin: { interrupted: true } }),
-        ...(reason !== undefined && { finishReason: "error", extra: { error: reason } }),
+        ...(reason !== undefined && { finishReason: "error" }),
+        ...((reason !== undefined || plan !== undefined) && {
+          extra: { ...(plan !== undefined && { plan }), ...(reason !== undefined && { error: reason }) },
+        }),
       });
       return {
         outcome,
@@ -101,10 +120,19 @@ export function takeDown(): Taking {
         messages: [...messages, last],
         ...(usage !== undefined && { usage }),
         ...(reason !== undefined && { reason }),
-        ...(tooLong && { tooLong }),
+        ...(tooLong && !hasActed && whole() === "" && { tooLong }),
       };
     },
   };
+}
+
+/**
+ * Whether it belongs to a new message, where the order counts in which things were said: a message holds a thought, then
+ * words, then a plan.
+ */
+export function startsMessage({ text, plan }: Pick<SaidSoFar, "text" | "plan">, event: AgentEvent): boolean {
+  if (event.type === "thought") return text !== "" || plan !== undefined;
+  return (event.type === "text" || event.type === "plan") && plan !== undefined;
 }
 
 function messageOf(said: string, thought: string, more: Partial<NewMessage>): NewMessage {

@@ -36,6 +36,8 @@ export interface Around
       TurnRun,
       | "longestMs"
       | "showsNotice"
+      | "storesFirst"
+      | "stored"
       | "speaker"
       | "storeLater"
       | "compression"
@@ -142,7 +144,10 @@ export function answering(options: AnsweringOptions): Answering {
     const ends: TurnEnd[] = [];
     for (let turn: Turn | undefined = first; turn !== undefined; ) {
       const running: Turn = turn;
+      // The session may have been somebody else's place, too: what they asked is sent to them.
+      const { deliveries } = options.around?.(running) ?? {};
       const end: TurnEnd = await runTurn(running, {
+        ...(deliveries !== undefined && { deliveries }),
         store,
         agent: options.agent(running),
         clock,

@@ -347,6 +347,32 @@ describe("within a turn", () => {
     expect(end).toMatchObject({ outcome: "done", text: "This." });
   });
 
+  it("a model that finds it too long after a tool has acted is not asked again: it would act again", async () => {
+    const home = await openHome();
+    const turn = await begun(home, exchanges(10), "What now?");
+    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const ending = runTurn(turn, {
+      ...home,
+      agent,
+      signal: never,
+      next: () => undefined,
+      compression: { at: 0.85, tell: async () => {} },
+    });
+    const held = await agent.asked();
+    held.send(
+      { type: "tool_call", call: { id: "1", name: "look", arguments: {} } },
+      { type: "tool_result", id: "1", name: "look", parts: [text("much")] },
+      { type: "failed", reason: "It is too long.", tooLong: true },
+    );
+    held.end();
+    expect(await ending).toMatchObject({ outcome: "failed", reason: "It is too long." });
+    expect((await shown(home, turn.session)).slice(-3).map(({ role }) => role)).toEqual([
+      "assistant",
+      "tool",
+      "assistant",
+    ]);
+  });
+
   it("an input that is longer than everything else stays, too", async () => {
     const home = await openHome();
     const long = "long ".repeat(40_000);

@@ -78,6 +78,16 @@ describe("a conversation whose time has come", () => {
     expect((await endOf(home, session)) !== undefined).toBe(isEnded);
   });
 
+  it("is not an editor's: a thread stays what it is, however long nobody speaks in it", async () => {
+    const { home, flow } = await watched();
+    const source = { platform: "acp", chatId: "thread", chatType: "dm" };
+    const { session } = await home.sessions.open(source, { kind: "editor" });
+    await home.sessions.append(all, session.id, { role: "user", text: "hello" });
+    home.clock.pass(30 * DAY);
+    expect(await expire(flow)).toBe(0);
+    expect((await home.sessions.open(source)).session.id).toBe(session.id);
+  });
+
   it("waits while work in it is held", async () => {
     const { home, here, flow } = await watched();
     const session = await talk(here, "hello");

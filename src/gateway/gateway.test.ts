@@ -4,10 +4,12 @@ import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.t
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Buttons } from "../core/delivery.ts";
-import { textOf } from "../core/message.ts";
+import { text, textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
+import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
 import { DAY } from "../sessions/test-home.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
@@ -536,6 +538,38 @@ describe("what is asked again in a group", () => {
     await at(group).say("/retry");
     const sent = await at(group).sent(3);
     expect(sent.map(({ replyTo }) => replyTo)).toEqual(["1", "2", "2"]);
+  });
+});
+
+describe("what is said while another process answers in the session", () => {
+  it("is answered when that one has come to its end, and once, however much was said", async () => {
+    const { chat: at, home } = await gatewayRoom({ agent: echo, settings: { busy: "queue" } });
+    const { store, clock } = home;
+    const runner = { ...localRunner(), id: "an-editor" };
+    await store.beat({ runner, now: clock.now() });
+    const accepted = await store.accept({
+      ...routingOf(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
+      messageId: "from the other",
+      message: { role: "user", parts: [text("asked elsewhere")] },
+      claim: { runner: runner.id, take: "one" },
+    });
+    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+      throw new Error("the turn has not begun");
+    await at(ada).say("one");
+    await at(ada).say("two");
+    const { number: turn, fence } = accepted.turn;
+    const answer = { role: "assistant", parts: [text("answered elsewhere")] } as const;
+    await store.finish({ turn, fence, outcome: "done", messages: [answer], now: clock.now() });
+    expect((await at(ada).texts(2)).map((words) => words.slice(0, 13))).toEqual([
+      "You said: one",
+      "You said: two",
+    ]);
+    const history = (await home.sessions.history({ everyone: true }, accepted.session.id)) ?? [];
+    expect(history.filter(({ role }) => role === "user").map(textOf)).toEqual([
+      "asked elsewhere",
+      "one",
+      "two",
+    ]);
   });
 });
 

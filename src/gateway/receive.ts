@@ -1,7 +1,6 @@
 import type { Role } from "../core/access.ts";
 import { roleOf } from "../core/access.ts";
 import { findCommand, parseCommand, spokenText } from "../core/command-grammar.ts";
-import type { Conversation } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
 import { type NewMessage, text, textOf } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
@@ -13,8 +12,8 @@ import { CHAT_COMMANDS } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import { type Line, runLine } from "./lines.ts";
 import { accountOf } from "./messenger-place.ts";
-import { takeAt } from "./settings.ts";
 import { meetStranger } from "./strangers.ts";
+import { takeBehind } from "./take-behind.ts";
 
 /** An edit of a message that never arrived, when it is as young as this, is the message. */
 const YOUNG_MS = 2 * 60_000;
@@ -26,6 +25,7 @@ const YOUNG_MS = 2 * 60_000;
 export function receiver(flow: Flow, connected: Connected, isUp: () => void): Receiver {
   const { store, clock } = flow;
   const chats = new Map<string, Promise<unknown>>();
+  const takeWaiting = takeBehind(flow);
 
   /** In the order of arrival within a chat: what is said after `/new` belongs to the new session. */
   function inChat({ chatId, threadId = "" }: Source, work: () => Promise<Stored>): Promise<void> {
@@ -124,7 +124,8 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     }
     const { turn, running, session, conversation } = accepted;
     if (turn !== undefined) inBackground(flow.log, "a turn", flow.turns.run(turn));
-    else if (running === undefined) inBackground(flow.log, "a turn", claimNext(session.id, conversation));
+    else if (running === undefined || !flow.turns.isRunning(session.id))
+      inBackground(flow.log, "a turn", takeWaiting(session.id, conversation));
     else {
       const mode = conversation.settings.busy ?? settings.busy;
       // A picture alone adds to what was asked, and interrupts nothing.
@@ -132,14 +133,6 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
         inBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
     }
     return {};
-  }
-
-  /** Something waits before it, and nobody runs it: what a process that is gone has left behind. */
-  async function claimNext(session: string, { settings }: Conversation): Promise<void> {
-    const { runner } = flow;
-    const take = takeAt(flow.settings(), settings);
-    const turn = await store.claim({ session, runner, take, now: clock.now() });
-    if (turn !== undefined) await flow.turns.run(turn);
   }
 
   /** What cannot be stored would come again for ever: it is answered with the reason instead. */

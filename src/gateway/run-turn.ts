@@ -2,18 +2,19 @@ import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
 import { resetNote } from "../core/context-prompt.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type Message, text } from "../core/message.ts";
+import { type Message, type NewMessage, type ToolCall, text } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, Turn, TurnOutcome } from "../core/turn.ts";
-import type { Agent, AgentEvent } from "../ports/agent.ts";
+import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { type Answer, takeDown } from "./answer.ts";
+import { type Answer, startsMessage, takeDown } from "./answer.ts";
 import { compressIfNeeded } from "./compress.ts";
 import { deadline } from "./deadline.ts";
 import { eventsUntil } from "./events-until.ts";
 import { pause } from "./pause.ts";
+import { type StoredFirst, storedFirst } from "./stored-first.ts";
 
 export interface TurnRun {
   readonly store: Store;
@@ -28,6 +29,11 @@ export interface TurnRun {
   speaker?(message: Message): string | undefined;
   /** Whether the place shows the person the notice of a fresh start with this turn. */
   readonly showsNotice?: boolean;
+  /**
+   * Whether nothing is shown that is not stored, as in an editor: whoever opens the session after a crash finds all they
+   * have seen, and is not answered again unasked.
+   */
+  readonly storesFirst?: boolean;
   /** Called before the agent is asked: what the place has to say or do first. */
   prepare?(): Promise<Prepared>;
   /** When a conversation is summed up that the model can hardly read any more, and how the person is told. */
@@ -37,8 +43,10 @@ export interface TurnRun {
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
   event?(event: AgentEvent, said: string): void;
+  /** Messages of the answer have been stored, with these seqs. */
+  stored?(seqs: readonly number[]): void;
   /** Asks the person, for as long as the signal does not abort; without it, nothing is allowed. */
-  approve?(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
+  approve?(request: ApprovalRequest, signal: AbortSignal, call?: ToolCall): Promise<ApprovalAnswer>;
   /**
    * Whether what cannot be stored now, because the disk is full or held by another, is stored when it can be, and the turn
    * waits for that. Told each time it could not be.
@@ -54,7 +62,8 @@ export interface Compressing {
   tell(notice: string): Promise<void>;
 }
 
-export interface Prepared {
+/** What the place adds to what an agent is told. */
+export interface Prepared extends Pick<AgentTurn, "cwd" | "tools" | "terminal"> {
   /** What the model is told about where it speaks and with whom. */
   readonly prompt?: string;
   /** Told to the model once, besides the note of a fresh start. */
@@ -79,11 +88,9 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
   const { store, clock } = run;
   const shown = await shownIn(turn, run);
   run.begun?.(shown.filter(({ session, seq }) => session === turn.session && turn.inputs.includes(seq)));
-  const halted = turn.attempt === 1 ? undefined : reasonToHalt(turn, shown);
-  const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, run);
+  const first = run.storesFirst ? firstStored(turn, run) : undefined;
+  const answer = await answerOf(turn, shown, { ...run, ...(first !== undefined && { first }) });
   const { outcome } = answer;
-  if (outcome === "interrupted" && run.isLeft?.())
-    throw new PostriderError("closed", "This turn was left to another runner.");
   const deliveries = await run.deliveries?.(answer);
   const finish = async (): Promise<Finished> => {
     const next = run.next();
@@ -102,21 +109,53 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
     });
     return unrefused(finished);
   };
+  const finished = await eventually(finish, run);
+  run.stored?.(finished.seqs);
+  first?.stored();
   return {
-    ...(await eventually(finish, run)),
+    ...finished,
     outcome,
     text: answer.text,
     ...(answer.reason !== undefined && { reason: answer.reason }),
   };
 }
 
+interface Asking extends TurnRun {
+  readonly first?: StoredFirst;
+}
+
+async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Promise<Answer> {
+  if (isLeftByEditor(turn, run)) return takeDown(turn.said).end(true);
+  const halted = turn.attempt === 1 ? undefined : reasonToHalt(turn, shown);
+  const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, run);
+  if (answer.outcome === "interrupted" && run.isLeft?.())
+    throw new PostriderError("closed", "This turn was left to another runner.");
+  return answer;
+}
+
+/** Whoever asked in an editor that is gone has seen that it broke off, and will ask again if they still want to know. */
+function isLeftByEditor({ target, attempt }: Turn, { storesFirst }: TurnRun): boolean {
+  return target.platform === "acp" && (attempt > 1 || storesFirst !== true);
+}
+
+function firstStored(turn: Turn, run: TurnRun): StoredFirst {
+  const { store, signal } = run;
+  return storedFirst({
+    store,
+    turn,
+    signal,
+    show: (event, said) => run.event?.(event, said),
+    eventually: (step) => eventually(step, run),
+  });
+}
+
 /** A conversation that has become too long for the model is summed up: before it is asked, or when it says so. */
-async function answerTo(turn: Turn, shown: readonly Message[], run: TurnRun): Promise<Answer> {
+async function answerTo(turn: Turn, shown: readonly Message[], run: Asking): Promise<Answer> {
   const { prepare } = run;
   const prepared = prepare === undefined ? {} : await eventually(() => prepare(), run);
   const isShorter = await sumUp(turn, run, false);
   const answer = await ask(turn, isShorter ? await shownIn(turn, run) : shown, prepared, run);
-  if (!answer.tooLong || answer.text !== "" || !(await sumUp(turn, run, true))) return answer;
+  if (!answer.tooLong || !(await sumUp(turn, run, true))) return answer;
   return ask(turn, await shownIn(turn, run), prepared, run);
 }
 
@@ -139,43 +178,51 @@ async function sumUp(turn: Turn, run: TurnRun, force: boolean): Promise<boolean>
 async function ask(
   turn: Turn,
   shown: readonly Message[],
-  { prompt, note }: Prepared,
-  run: TurnRun,
+  { prompt, note, ...place }: Prepared,
+  run: Asking,
 ): Promise<Answer> {
-  const { agent, store, clock } = run;
+  const { agent, store, first } = run;
   const late = deadline(run.signal, run.longestMs);
   const { signal } = late;
   const notes = [turn.fresh?.noteDue ? resetNote(turn.fresh.reason) : undefined, note].filter(Boolean);
-  const { model } = turn.settings;
-  const input = {
+  const { model, reasoning } = turn.settings;
+  const input: AgentTurn = {
     session: turn.session,
     history: providerHistory(run.speaker === undefined ? shown : signed(shown, run.speaker)),
     blob: (hash: string) => store.blob({ asker: { everyone: true }, hash }),
+    ...place,
     ...(prompt !== undefined && { prompt }),
     ...(notes.length > 0 && { note: notes.join("\n") }),
     ...(model !== undefined && { model }),
+    ...(reasoning !== undefined && { reasoning }),
   };
   const answer = takeDown();
   let storeFailure: unknown;
+  const stored = async (step: Promise<unknown>): Promise<void> => {
+    await step.catch((error: unknown) => {
+      storeFailure = error;
+      throw error;
+    });
+  };
   try {
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
       // What is said or goes wrong after it was stopped is no longer part of the answer.
       if (signal.aborted && event.type !== "usage") continue;
-      answer.take(event);
-      if (event.type === "tool_call" && event.call.effect === "external") {
-        // Stored before it acts: it does so only when the next event is asked for.
-        const messages = answer.written();
-        const { session, fence } = turn;
-        const append = async (): Promise<unknown> =>
-          unrefused(
-            await store.append({ asker: { everyone: true }, session, messages, fence, now: clock.now() }),
-          );
-        await eventually(append, run).catch((error: unknown) => {
-          storeFailure = error;
-          throw error;
-        });
+      if (first !== undefined && startsMessage(answer.soFar(), event)) {
+        await stored(append(turn, answer.written(), run));
+        first.stored();
       }
-      if (event.type === "approval") answerApproval(event, run, signal);
+      answer.take(event);
+      // Stored before it acts: it does so only when the next event is asked for.
+      if (isWhole(event, first !== undefined)) await stored(append(turn, answer.written(), run));
+      if (first !== undefined && isGrowth(event)) {
+        first.grow(event, answer.text(), answer.soFar());
+        if (first.failure() !== undefined) await stored(Promise.reject(first.failure()));
+        continue;
+      }
+      if (isWhole(event, true)) first?.stored();
+      else await first?.settle();
+      if (event.type === "approval") answerApproval(event, turn, run, signal);
       run.event?.(event, answer.text());
     }
   } catch (error) {
@@ -199,6 +246,28 @@ async function ask(
   return answer.end(signal.aborted);
 }
 
+/** Whether a message is whole with it that is to be stored now: what acts, always; anything, where it is shown after. */
+function isWhole(event: AgentEvent, storesFirst: boolean): boolean {
+  if (event.type === "tool_call") return storesFirst || event.call.effect === "external";
+  return storesFirst && (event.type === "tool_result" || event.type === "message");
+}
+
+function isGrowth({ type }: AgentEvent): boolean {
+  return type === "text" || type === "thought" || type === "plan";
+}
+
+async function append(turn: Turn, messages: readonly NewMessage[], run: TurnRun): Promise<void> {
+  if (messages.length === 0) return;
+  const { store, clock } = run;
+  const { session, fence } = turn;
+  const asker = { everyone: true } as const;
+  const appended = await eventually(
+    async () => unrefused(await store.append({ asker, session, messages, fence, now: clock.now() })),
+    run,
+  );
+  run.stored?.(appended.seqs);
+}
+
 /** With the speaker's name before what a person said. What is stored stays as it was said. */
 function signed(
   shown: readonly Message[],
@@ -218,14 +287,16 @@ function signed(
 
 function answerApproval(
   event: Extract<AgentEvent, { readonly type: "approval" }>,
+  { settings }: Turn,
   run: TurnRun,
   signal: AbortSignal,
 ): void {
-  const asked = signal.aborted ? undefined : run.approve?.(event.request, signal);
-  if (asked === undefined) event.answer("deny");
+  const mode = signal.aborted ? "deny" : (settings.approvals ?? "ask");
+  const asked = mode === "ask" ? run.approve?.(event.request, signal, event.call) : undefined;
+  if (asked === undefined) event.answer(mode === "allow" ? "once" : "deny");
   else
     asked.then(
-      (given) => event.answer(given),
+      (given) => event.answer(given === "never" ? "deny" : given),
       () => event.answer("deny"),
     );
 }

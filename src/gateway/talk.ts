@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type { Conversation, Fresh, Opened } from "../core/conversation.ts";
+import type { Conversation, Fresh, Opened, Routing } from "../core/conversation.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type Message, textOf } from "../core/message.ts";
+import { type Message, type Part, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { readyMessages } from "../sessions/message-input.ts";
-import { type RoutingSettings, routingOf } from "../sessions/routing.ts";
+import { type DataPart, readyMessages } from "../sessions/message-input.ts";
 import type { Answer } from "./answer.ts";
 import { type Around, answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
 import { nextChange } from "./next-change.ts";
@@ -21,17 +21,21 @@ export type { TalkEvent } from "./answering.ts";
 
 export interface TalkOptions {
   readonly store: Store;
-  readonly agent: Agent;
+  /** Who answers, from the next turn on. */
+  agent(): Agent;
   readonly runner: string;
+  readonly clock: Clock;
   readonly source: Source;
-  readonly settings: RoutingSettings;
+  /** How what is said here finds its session, as things are now. */
+  routing(): Routing;
   /**
-   * Whether what waits behind an answer is answered here too, whoever said it. Not where the place may be left at any
-   * moment: whoever said it is told of the end, and takes it up. Default true.
+   * What waits behind an answer is answered here too, whoever said it (`all`); or not, where the place may be left at any
+   * moment: whoever said it is told of the end, and takes it up (`one`); or nothing is ever answered here that was said
+   * elsewhere (`own`). Default `all`.
    */
-  readonly takesNext?: boolean;
-  /** What the place adds to a turn: what the model is told, and when it sums up. */
-  readonly around?: Pick<Around, "prepare" | "compression">;
+  readonly takes?: "all" | "one" | "own";
+  /** What the place adds to a turn. */
+  around?(turn: Turn): Around;
   /** Told of everything that this process answers, as it happens. */
   readonly heard: (event: TalkEvent) => void;
 }
@@ -47,15 +51,19 @@ export interface Said {
   readonly answer: Promise<Message | undefined>;
 }
 
-/** One place where the owner of the home talks with the agent: a terminal, a pipe. */
+/** One place where the owner of the home talks with the agent: a terminal, a pipe, a thread of an editor. */
 export interface Talk {
   /** The place's conversation, after the reset policy has spoken. */
   open(): Promise<Opened>;
   /** The same without touching anything. */
   look(): Promise<{ readonly conversation: Conversation; readonly session: Session } | undefined>;
-  say(text: string): Promise<Said>;
-  /** Answers what a process that is gone had accepted from a terminal. Resolves with how each turn ended. */
-  recover(): Promise<readonly TurnEnd[]>;
+  /** Under an id of its own, unless one is given. */
+  say(text: string | readonly (Part | DataPart)[], messageId?: string): Promise<Said>;
+  /**
+   * Takes up what a process that is gone had accepted from a place like this one, in any session or in one. Resolves with
+   * how each turn ended.
+   */
+  recover(session?: string): Promise<readonly TurnEnd[]>;
   /**
    * Ends the answers that are being written here, or those to one conversation; resolves when they are stored. False if
    * there are none.
@@ -77,23 +85,22 @@ const who = { person: OWNER };
 const asker = { everyone: true } as const;
 
 export function openTalk(options: TalkOptions): Talk {
-  const { store, agent, runner, source, settings, takesNext = true, heard } = options;
-  const { clock } = settings;
-  const by: ClaimBy = { runner, take: "one" };
+  const { store, clock, runner, source, routing, takes = "all", heard } = options;
+  const by: ClaimBy = { runner, take: "one", ...(takes === "own" && { own: true }) };
   /** Ids of what was said here and has no answer yet. */
   const open = new Set<string | undefined>();
   const isOwn = ({ origin }: Message): boolean => open.has(origin?.platformMessageId);
   const turns = answering({
     store,
     clock,
-    agent: () => agent,
+    agent: () => options.agent(),
     by: () => by,
     around: (turn) =>
       turn.target.platform === source.platform
-        ? { ...options.around, showsNotice: true }
+        ? { ...options.around?.(turn), showsNotice: true }
         : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
           { deliveries: async (answer) => elsewhere(turn, answer) },
-    takesNext,
+    takesNext: takes === "all",
     isOwn,
     heard,
   });
@@ -110,7 +117,7 @@ export function openTalk(options: TalkOptions): Talk {
         const waiting = await store.waiting({ asker, session });
         const said = (await store.messages({ asker, session, after })) ?? [];
         const at = said.findIndex((message) => message.origin?.platformMessageId === messageId);
-        const answer = at === -1 ? undefined : said.slice(at + 1).find(({ role }) => role === "assistant");
+        const answer = at === -1 ? undefined : endOfAnswer(said.slice(at + 1));
         if (answer !== undefined || closing.aborted) return answer;
         if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId)) {
           const [conversation] = await store.conversations({ asker: who, source });
@@ -137,7 +144,7 @@ export function openTalk(options: TalkOptions): Talk {
   }
 
   return {
-    open: () => store.open(routingOf(source, settings)),
+    open: () => store.open(routing()),
     async look() {
       const [conversation] = await store.conversations({ asker: who, source });
       if (conversation === undefined) return undefined;
@@ -145,13 +152,13 @@ export function openTalk(options: TalkOptions): Talk {
       const session = found.find(({ id }) => id === conversation.session);
       return session && { conversation, session };
     },
-    async say(text) {
-      const messageId = randomUUID();
+    async say(input, messageId = randomUUID()) {
       const origin = { platform: source.platform, platformMessageId: messageId };
-      const [message] = readyMessages({ role: "user", text, origin }).messages;
+      const said = typeof input === "string" ? { text: input } : { parts: input };
+      const { messages, blobs } = readyMessages({ role: "user", ...said, origin });
+      const [message] = messages;
       if (message === undefined) throw new Error("a text became no message");
-      const routing = routingOf(source, settings);
-      const accepted = await store.accept({ ...routing, messageId, message, claim: by });
+      const accepted = await store.accept({ ...routing(), messageId, message, blobs, claim: by });
       if (accepted.duplicate) throw new Error("a new message was taken for an old one");
       if (accepted.tooMany !== undefined) throw new Error("a message was refused though any number may wait");
       const { turn, session, conversation } = accepted;
@@ -164,13 +171,14 @@ export function openTalk(options: TalkOptions): Talk {
       const fresh = accepted.fresh && toldOnce(accepted.fresh);
       return { session, conversation, messageId, answer, ...(fresh !== undefined && { fresh }) };
     },
-    async recover() {
+    async recover(only) {
       const ends: TurnEnd[] = [];
       for (const { session, platform } of await store.work({ now: clock.now() })) {
         if (closing.aborted) break;
+        if (only !== undefined && only !== session) continue;
         // Other platforms' messages are answered by whoever can deliver there.
         if (platform !== source.platform) continue;
-        const turn = await store.claim({ session, ...by, now: clock.now() });
+        const turn = await store.claim({ session, runner, take: "one", now: clock.now() });
         if (turn !== undefined) ends.push(...(await turns.runUnheard(turn)));
       }
       return ends;
@@ -183,6 +191,13 @@ export function openTalk(options: TalkOptions): Talk {
     isAnswering: (session) => turns.isRunning(session),
     close: () => turns.close(),
   };
+}
+
+/** The answer's last message, once there is one: what calls a tool is not at its end. */
+function endOfAnswer(after: readonly Message[]): Message | undefined {
+  const next = after.findIndex(({ role }) => role === "user");
+  const last = (next === -1 ? after : after.slice(0, next)).findLast(({ role }) => role === "assistant");
+  return last?.toolCalls === undefined ? last : undefined;
 }
 
 /** What a gateway had shown of the answer before it fell becomes the whole answer. */

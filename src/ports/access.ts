@@ -53,7 +53,8 @@ export interface AccessSteps {
     } & Now,
   ): Promise<Approval | Refused>;
   /**
-   * Answered once, in time, by the one who may. `session` and `always` are kept for the request's pattern. Refused: to
+   * Answered once, in time, by the one who may. `session`, `always` and `never` are kept for the request's pattern; of
+   * always and never, what was said last counts. Refused: to
    * anyone else and the second time, then with the first `answer` in the details, `not_allowed`; too late, `expired`.
    */
   answerApproval(
@@ -76,10 +77,10 @@ export interface AccessReads {
     readonly conversation?: number;
   }): Promise<readonly Approval[]>;
   approval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
-  /** Whether the person has allowed this before, for the session or always. */
-  isAllowed(input: {
+  /** What the person has said of this before, for the session or always; a never counts before any yes. */
+  standing(input: {
     readonly person: PersonId;
     readonly session: string;
     readonly pattern: string;
-  }): Promise<boolean>;
+  }): Promise<"allowed" | "never" | undefined>;
 }

@@ -1,6 +1,10 @@
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Reasoning } from "../core/conversation.ts";
 import type { Message, Part, ToolCall } from "../core/message.ts";
+import type { PlanEntry } from "../core/plan.ts";
 import type { UsageDelta } from "../core/usage.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Tool } from "./tool.ts";
 
 /** The brain behind a conversation. */
 export interface Agent {
@@ -12,6 +16,8 @@ export interface Agent {
   readonly window?: number;
   /** The same for a model that a chat chose, where the agent has several. */
   windowOf?(model: string): number;
+  /** Names of models that a chat may choose; any other name is tried, too. */
+  models?(signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What
    * goes wrong with the model is an event, never an exception.
@@ -29,6 +35,14 @@ export interface AgentTurn {
   readonly note?: string;
   /** Which model this chat chose, as the provider calls it; the agent's own unless said. */
   readonly model?: string;
+  /** How long it thinks before it answers; as the provider has it, unless said. */
+  readonly reasoning?: Reasoning;
+  /** The folder that the session works in. */
+  readonly cwd?: string;
+  /** What it may call, besides what it can do by itself. */
+  readonly tools?: readonly Tool[];
+  /** Where commands run; on this machine, unless the place has somewhere better. */
+  readonly terminal?: Terminal;
   /** The bytes that parts of the history name. */
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
@@ -56,6 +70,8 @@ export type AgentEvent =
   | {
       readonly type: "approval";
       readonly request: ApprovalRequest;
+      /** The call that waits for it, where it is about one; it is made, or has failed, when it has been answered. */
+      readonly call?: ToolCall;
       readonly answer: (answer: ApprovalAnswer) => void;
     }
   /** What was said so far is a message by itself; what follows is another. */
@@ -65,8 +81,3 @@ export type AgentEvent =
    * session shows, so that asking again helps only after it was summed up.
    */
   | { readonly type: "failed"; readonly reason: string; readonly tooLong?: true };
-
-export interface PlanEntry {
-  readonly text: string;
-  readonly state: "pending" | "in_progress" | "completed";
-}

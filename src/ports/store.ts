@@ -8,6 +8,7 @@ import type {
   SettingsChange,
   Silent,
 } from "../core/conversation.ts";
+import type { ScopeRules } from "../core/identity.ts";
 import type { Insights } from "../core/insights.ts";
 import type {
   Hit,
@@ -41,6 +42,7 @@ import type {
   Claim,
   Finish,
   Finished,
+  KeepSaid,
   Shown,
   Turn,
 } from "../core/turn.ts";
@@ -66,10 +68,15 @@ export interface Steps {
   open(input: Open): Promise<Opened>;
   /** The message is an inbox row, once, and the cursor has moved; the turn has begun if the session was free. */
   accept(input: Accept): Promise<Accepted>;
-  /** One runner per session. `undefined` while another lives and holds it, or when nothing waits. */
+  /**
+   * One runner per session. `undefined` while another lives and holds it, or when nothing waits. What came from an editor
+   * (platform `acp`) is left to the runner that accepted it, for as long as that one lives: it alone can reach the editor.
+   */
   claim(input: Claim): Promise<Turn | undefined>;
   /** The messages follow each other at the end of the session. With a fence, only the turn's holder may. */
   append(input: Append): Maybe<{ readonly seqs: readonly number[] }>;
+  /** What is said of an answer before its message is whole. Only the turn's holder may; the next message replaces it. */
+  keepSaid(input: KeepSaid): Maybe<{ readonly kept: true }>;
   /** Messages, usage, deliveries and inbox are stored, the lease is free, the next work found: all or nothing. */
   finish(input: Finish): Maybe<Finished>;
   /** A line that waits for no turn is stored, once, and the cursor has moved. Nothing else is touched. */
@@ -105,6 +112,11 @@ export interface Shapes {
   ): Maybe<Opened>;
   /** The conversation points at this session. Refused unless everyone who would then read it may see it. */
   switchTo(input: Ask & { readonly conversation: number } & Now): Maybe<Opened>;
+  /**
+   * The conversation of this source points at this session, and is made if there is none. Refused as `switchTo` is. The
+   * session's origin stays what it was.
+   */
+  attach(input: Ask & Attach): Maybe<Opened>;
   reshape(input: Reshape): Maybe<Reshaped>;
   /** A new session that shows what the other shows now, or its first `keep` messages. */
   fork(input: Ask & { readonly newSession: ForkedSession; readonly keep?: number } & Now): Maybe<Session>;
@@ -238,6 +250,14 @@ export interface NewTitle {
   readonly title?: string;
   readonly numbered?: boolean;
   readonly ifUntitled?: boolean;
+}
+
+/** Where somebody goes on with a session that is there already. */
+export interface Attach {
+  readonly source: Source;
+  readonly profile: string;
+  readonly scope: ScopeRules;
+  readonly now: number;
 }
 
 export interface Append extends Ask {

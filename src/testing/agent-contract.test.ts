@@ -124,7 +124,21 @@ describe("the contract of agents", () => {
       yield say("Done.");
     };
     const failed = await broken({ asks: async () => asked(impatient) });
-    expect(failed).toHaveLength(4);
+    expect(failed).toHaveLength(5);
     expect(failed[0]).toMatch(/^holds it up/);
+  });
+
+  it("notices one that uses a tool unasked, before its call was told, and whatever comes of it", async () => {
+    const uses = async (name: string, given: Readonly<Record<string, unknown>>) => {
+      const hasty: Run = async function* ({ tools = [] }, signal) {
+        tools[0]?.run(given, { id: "1", signal }).catch(() => {});
+        yield { type: "tool_call", call: { id: "1", name, arguments: given } };
+        yield { type: "tool_result", id: "1", name, parts: [] };
+      };
+      return asked(hasty);
+    };
+    const failed = await broken({ uses });
+    expect(failed).toHaveLength(7);
+    expect(failed[0]).toMatch(/^acts only when/);
   });
 });

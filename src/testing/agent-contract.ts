@@ -1,14 +1,24 @@
 import assert from "node:assert/strict";
-import { type Message, text } from "../core/message.ts";
 import { addUsage, emptyUsage } from "../core/usage.ts";
-import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
+import { toolRules } from "./agent-contract-tools.ts";
+import {
+  type AgentCase,
+  all,
+  collect,
+  deepFreeze,
+  drained,
+  eventsOf,
+  never,
+  SOON_MS,
+  textIn,
+  ticks,
+  turnOf,
+  until,
+  within,
+} from "./agent-scene.ts";
 import type { TestApi } from "./scene.ts";
 
-/** An agent, and what has to be said to it so that it does what the rule is about. */
-export interface AgentCase {
-  readonly agent: Agent;
-  readonly said: string;
-}
+export type { AgentCase } from "./agent-scene.ts";
 
 /** How the suite gets agents of the kind under test. What it cannot do is left out, and so are the rules about it. */
 export interface AgentHarness {
@@ -22,12 +32,12 @@ export interface AgentHarness {
   acts?(): Promise<AgentCase & { acted(): boolean }>;
   /** It asks whether it may. */
   asks?(): Promise<AgentCase>;
+  /** It calls the turn's tool of this name, once, with these arguments, whatever comes of it, and then ends. */
+  uses?(name: string, given: Readonly<Record<string, unknown>>): Promise<AgentCase>;
   /** Called after each test. */
   destroy?(): Promise<void>;
 }
 
-/** Whoever stopped an agent waits no longer. */
-const SOON_MS = 1000;
 /** Long enough for a program to start and write a file: only what has not happened by then was truly not begun. */
 const TIME_TO_ACT_MS = 150;
 
@@ -163,7 +173,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
   const { asks } = harness;
   if (asks !== undefined) {
     describe("a question", () => {
-      for (const answer of ["once", "session", "always", "deny"] as const) {
+      for (const answer of ["once", "session", "always", "deny", "never"] as const) {
         rule(`holds it up until it is answered (${answer}), and then it comes to an end`, async () => {
           const { agent, said } = await asks();
           const events = eventsOf(agent, said);
@@ -188,76 +198,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       });
     });
   }
-}
 
-function turnOf(said: string): AgentTurn {
-  const message: Message = { session: "s", seq: 1, at: 0, role: "user", parts: [text(said)] };
-  return { session: "s", history: [message], blob: async () => undefined };
-}
-
-function never(): AbortSignal {
-  return new AbortController().signal;
-}
-
-function eventsOf(agent: Agent, said: string, signal: AbortSignal = never()): AsyncIterator<AgentEvent> {
-  return agent.run(turnOf(said), signal)[Symbol.asyncIterator]();
-}
-
-function all({ agent, said }: AgentCase): Promise<AgentEvent[]> {
-  return collect(agent.run(turnOf(said), never()));
-}
-
-async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
-  const found: AgentEvent[] = [];
-  for await (const event of events) found.push(event);
-  return found;
-}
-
-/** What comes from here on. */
-async function drained(
-  first: Promise<IteratorResult<AgentEvent>>,
-  events: AsyncIterator<AgentEvent>,
-): Promise<AgentEvent[]> {
-  const found: AgentEvent[] = [];
-  for (let step = await first; step.done !== true; step = await events.next()) found.push(step.value);
-  return found;
-}
-
-async function until<Type extends AgentEvent["type"]>(
-  events: AsyncIterator<AgentEvent>,
-  type: Type,
-): Promise<Extract<AgentEvent, { readonly type: Type }>> {
-  for (;;) {
-    const step = await events.next();
-    assert.ok(step.done !== true, `it ended without a ${type}`);
-    if (step.value.type === type) return step.value as Extract<AgentEvent, { readonly type: Type }>;
-  }
-}
-
-function textIn(events: readonly AgentEvent[]): string {
-  return events.map((event) => (event.type === "text" ? event.text : "")).join("");
-}
-
-async function within<T>(ms: number, happens: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `not within ${ms} ms` })), ms);
-  });
-  try {
-    return await Promise.race([happens, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Some turns of the event loop, in which whatever does not wait would go on. */
-async function ticks(): Promise<"waits"> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  return "waits";
-}
-
-function deepFreeze(value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
-  Object.freeze(value);
-  for (const inner of Object.values(value)) deepFreeze(inner);
+  const { uses } = harness;
+  if (uses !== undefined) describe("a tool that the turn offers", () => toolRules(rule, uses));
 }

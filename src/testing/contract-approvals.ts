@@ -5,6 +5,7 @@ import type { Turn } from "../core/turn.ts";
 import {
   ANN,
   assertRefused,
+  BOB,
   EVERYONE,
   GROUP,
   inGroup,
@@ -76,8 +77,8 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       const refused = assertRefused(await answer(scene, person, number, "always"), "not_allowed");
       assert.equal(refused.details?.answer, "deny");
       assert.equal(
-        await scene.store.isAllowed({ person, session: "any", pattern: present(REQUEST.pattern) }),
-        false,
+        await scene.store.standing({ person, session: "any", pattern: present(REQUEST.pattern) }),
+        undefined,
       );
       assertRefused(await answer(scene, person, 4711, "once"), "not_found");
     });
@@ -126,10 +127,10 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       const pattern = present(REQUEST.pattern);
       const other = await scene.create(person);
       unrefused(await answer(scene, person, number, "session"));
-      assert.equal(await scene.store.isAllowed({ person, session, pattern }), true);
-      assert.equal(await scene.store.isAllowed({ person, session: other.id, pattern }), false);
-      assert.equal(await scene.store.isAllowed({ person, session, pattern: "rm *" }), false);
-      assert.equal(await scene.store.isAllowed({ person: "p_bob", session, pattern }), false);
+      assert.equal(await scene.store.standing({ person, session, pattern }), "allowed");
+      assert.equal(await scene.store.standing({ person, session: other.id, pattern }), undefined);
+      assert.equal(await scene.store.standing({ person, session, pattern: "rm *" }), undefined);
+      assert.equal(await scene.store.standing({ person: "p_bob", session, pattern }), undefined);
     });
 
     rule("always is allowed in every session, of that person", async (scene) => {
@@ -137,8 +138,8 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       const pattern = present(REQUEST.pattern);
       unrefused(await answer(scene, person, number, "always"));
       await scene.reopen();
-      assert.equal(await scene.store.isAllowed({ person, session: "any", pattern }), true);
-      assert.equal(await scene.store.isAllowed({ person: "p_bob", session: "any", pattern }), false);
+      assert.equal(await scene.store.standing({ person, session: "any", pattern }), "allowed");
+      assert.equal(await scene.store.standing({ person: "p_bob", session: "any", pattern }), undefined);
     });
 
     rule("once, or without a pattern, is allowed no further", async (scene) => {
@@ -146,10 +147,53 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       const plain = unrefused(await ask(scene, turn, { title: "Just this" }));
       const once = unrefused(await ask(scene, turn));
       unrefused(await answer(scene, plain.person, plain.number, "always"));
+      const no = unrefused(await ask(scene, turn, { title: "Nor this" }));
+      unrefused(await answer(scene, no.person, no.number, "never"));
       unrefused(await answer(scene, once.person, once.number, "once"));
       const { person, session } = once;
       for (const pattern of [present(REQUEST.pattern), "", "undefined"])
-        assert.equal(await scene.store.isAllowed({ person, session, pattern }), false);
+        assert.equal(await scene.store.standing({ person, session, pattern }), undefined);
+    });
+
+    rule("never is a no in every session, of that person", async (scene) => {
+      const { person, number, session } = await question(scene);
+      const pattern = present(REQUEST.pattern);
+      assert.equal(unrefused(await answer(scene, person, number, "never")).answer, "never");
+      await scene.reopen();
+      const { store } = scene;
+      for (const where of [session, "any"])
+        assert.equal(await store.standing({ person, session: where, pattern }), "never");
+      assert.equal(await store.standing({ person, session, pattern: "rm *" }), undefined);
+      assert.equal(await store.standing({ person: "p_bob", session, pattern }), undefined);
+      const { allowed, counts } = present(await store.personData({ person }));
+      assert.deepEqual([allowed, counts.allowed], [[{ pattern, never: true, at: T0 }], 1]);
+    });
+
+    rule("always or never is as it was said last", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      const pattern = present(REQUEST.pattern);
+      for (const given of ["always", "never", "never", "always", "always", "never"] as const) {
+        const { person, number, session } = unrefused(await ask(scene, turn));
+        unrefused(await answer(scene, person, number, given));
+        const expected = given === "never" ? "never" : "allowed";
+        assert.equal(await scene.store.standing({ person, session, pattern }), expected);
+      }
+    });
+
+    rule("for the session does not count against a never, in whichever order", async (scene) => {
+      const pattern = present(REQUEST.pattern);
+      for (const [source, order] of [
+        [ANN, ["session", "never"]],
+        [BOB, ["never", "session"]],
+      ] as const) {
+        const turn = await scene.begin(source, "tidy up");
+        for (const given of order) {
+          const { person, number } = unrefused(await ask(scene, turn));
+          unrefused(await answer(scene, person, number, given));
+        }
+        const { owner: person, id: session } = await scene.get(turn.session);
+        assert.equal(await scene.store.standing({ person, session, pattern }), "never");
+      }
     });
 
     rule("goes with the session that is removed, and so do its questions", async (scene) => {

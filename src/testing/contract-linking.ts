@@ -119,12 +119,56 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       await finish(turn, "done");
       unrefused(await store.link({ account: signalName, person: ann, now: T0 }));
       const { session } = turn;
-      assert.equal(await store.isAllowed({ person: ann, session, pattern: "ls" }), true);
-      assert.equal(await store.isAllowed({ person: former, session, pattern: "ls" }), false);
+      assert.equal(await store.standing({ person: ann, session, pattern: "ls" }), "allowed");
+      assert.equal(await store.standing({ person: former, session, pattern: "ls" }), undefined);
       assert.deepEqual(
         (await store.approvals({ person: ann })).map(({ number }) => number),
         [open],
       );
+    });
+
+    rule("of always and never keeps what either of the two said last", async (scene) => {
+      const { store } = scene;
+      const answered = async (source: typeof ANN, given: Readonly<Record<string, [string, number]>>) => {
+        const turn = await scene.begin(source, "do it");
+        const { owner: person } = await scene.get(turn.session);
+        for (const [pattern, [answer, now]] of Object.entries(given)) {
+          const request = { title: "Do it", pattern };
+          const { number: approval } = unrefused(
+            await store.askApproval({
+              turn: turn.number,
+              fence: turn.fence,
+              request,
+              deadline: T0 + 9,
+              now: T0,
+            }),
+          );
+          const said = answer as "always" | "never";
+          unrefused(await store.answerApproval({ person, approval, answer: said, now }));
+        }
+        await scene.finish(turn, "done");
+        return person;
+      };
+      await answered(onSignal, {
+        only: ["never", T0],
+        late: ["never", T0 + 2],
+        early: ["never", T0],
+        same: ["always", T0],
+        too: ["never", T0],
+      });
+      const person = await answered(ANN, {
+        late: ["always", T0 + 1],
+        early: ["always", T0 + 1],
+        same: ["never", T0],
+        too: ["always", T0],
+      });
+      unrefused(await store.link({ account: signalName, person, now: T0 }));
+      const standing = (pattern: string) => store.standing({ person, session: "any", pattern });
+      assert.equal(await standing("only"), "never");
+      assert.equal(await standing("late"), "never");
+      assert.equal(await standing("early"), "allowed");
+      assert.equal(await standing("same"), "never", "in the same moment, the no");
+      assert.equal(await standing("too"), "never");
     });
 
     rule("knows an account that has never spoken", async ({ store, talk }) => {

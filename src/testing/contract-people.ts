@@ -89,7 +89,7 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
         assert.ok(left === undefined || left.person === bob);
       }
       const pattern = "annwords *";
-      assert.equal(await store.isAllowed({ person: ann, session: shared, pattern }), false);
+      assert.equal(await store.standing({ person: ann, session: shared, pattern }), undefined);
       for (const name of GUESSES) {
         const counted = await store.countGuess({ name, most: 1, lockMs: 1, now: T0 });
         assert.equal(counted.allowed, !name.includes("joann"), name);

@@ -8,6 +8,10 @@ export interface Reply {
   readonly say?: readonly string[];
   readonly think?: string;
   readonly usage?: unknown;
+  /** Tools that it calls, after what it says; the arguments as text, as a model writes them. */
+  readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  /** Why it ends, where it is not the usual reason. */
+  readonly finish?: string;
   /** After the last piece: nothing more, and the connection stays open. */
   readonly hang?: boolean;
   /** After the last piece: the connection is cut. */
@@ -20,6 +24,10 @@ export interface ModelServer {
   readonly url: string;
   /** What it answers when it is asked for a title; until it is set, that it has none. */
   title?: string;
+  /** What it answers when it is asked for its models; until it is set, nothing at all. */
+  models?: unknown;
+  /** The headers of each request for its models. */
+  readonly listed: IncomingMessage["headers"][];
   /** What was asked, in order, but for titles. */
   readonly requests: { readonly headers: IncomingMessage["headers"]; readonly body: Asked }[];
   /** Resolves when a client has gone away in the middle of an answer. */
@@ -30,11 +38,14 @@ export interface ModelServer {
 export interface Asked {
   readonly model: string;
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: unknown } }[];
+  readonly reasoning_effort?: string;
 }
 
 /** A server that speaks OpenAI's protocol and answers the n-th request with the n-th reply, and then with the last. */
 export async function startModelServer(...replies: readonly Reply[]): Promise<ModelServer> {
-  const made: { title?: string } = {};
+  const made: { title?: string; models?: unknown } = {};
+  const listed: IncomingMessage["headers"][] = [];
   const requests: { headers: IncomingMessage["headers"]; body: Asked }[] = [];
   let leave = (): void => {};
   const left = new Promise<void>((resolve) => {
@@ -42,6 +53,11 @@ export async function startModelServer(...replies: readonly Reply[]): Promise<Mo
   });
   const server = createServer((request, response) => {
     void (async () => {
+      if (request.method === "GET") {
+        listed.push(request.headers);
+        if (made.models !== undefined) response.end(JSON.stringify(made.models));
+        return;
+      }
       let text = "";
       for await (const chunk of request) text += chunk;
       const body = JSON.parse(text) as Asked;
@@ -61,7 +77,7 @@ export async function startModelServer(...replies: readonly Reply[]): Promise<Mo
     server.closeAllConnections();
     server.close();
   };
-  return Object.assign(made, { url, requests, left, close });
+  return Object.assign(made, { url, requests, listed, left, close });
 }
 
 function answer(response: ServerResponse, reply: Reply): void {
@@ -82,6 +98,11 @@ function answer(response: ServerResponse, reply: Reply): void {
     });
   if (reply.think !== undefined) chunk({ role: "assistant", reasoning_content: reply.think });
   for (const content of reply.say ?? []) chunk({ content });
+  for (const [index, { id, name, arguments: given }] of (reply.calls ?? []).entries()) {
+    const opened = { index, id, type: "function", function: { name, arguments: given.slice(0, 3) } };
+    chunk({ tool_calls: [opened] });
+    chunk({ tool_calls: [{ index, function: { arguments: given.slice(3) } }] });
+  }
   if (reply.hang) return;
   if (reply.cut) {
     response.write("data: {", () => response.destroy());
@@ -92,7 +113,7 @@ function answer(response: ServerResponse, reply: Reply): void {
     response.end();
     return;
   }
-  chunk({}, "stop");
+  chunk({}, reply.finish ?? (reply.calls === undefined ? "stop" : "tool_calls"));
   if (reply.usage !== undefined)
     send({
       id: "c",

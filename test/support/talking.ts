@@ -13,6 +13,7 @@ import {
   textOf,
 } from "../../src/index.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
+import { routingOf } from "../../src/sessions/routing.ts";
 import type { Home } from "../../src/sessions/test-home.ts";
 import { look } from "./database.ts";
 
@@ -112,11 +113,12 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
   const reset = { default: policy, byType: {}, byPlatform: {} };
   const talk = openTalk({
     store,
-    agent,
+    agent: () => agent,
     runner: runner.id,
+    clock,
     source,
-    settings: { zone, profile: "main", reset, scope: {}, clock },
-    takesNext: options.takesNext ?? true,
+    routing: () => routingOf(source, { zone, profile: "main", reset, scope: {}, clock }),
+    takes: (options.takesNext ?? true) ? "all" : "one",
     heard: (event) => events.push(event),
   });
   onTestFinished(() => talk.close());

@@ -1,82 +1,75 @@
-import type { LanguageModelUsage } from "ai";
-import type { UsageDelta } from "../../core/usage.ts";
-import type { Agent, AgentEvent } from "../../ports/agent.ts";
-import { failureWords, isTooLong } from "./failure.ts";
-import { messagesFor } from "./prompt.ts";
-import { languageModel, type ModelChoice } from "./provider.ts";
-import { windowOf } from "./window.ts";
+import type { ModelMessage, ToolResultPart } from "ai";
+import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import type { ToolOutput } from "../../ports/tool.ts";
+import { callTool } from "../call-tool.ts";
+import { callIds } from "./call-ids.ts";
+import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
+import { modelNames } from "./model-names.ts";
+import { messagesFor, wordsOf } from "./prompt.ts";
+import type { ModelChoice, ProviderName } from "./provider.ts";
+import { askOnce, failed, type ModelCall } from "./round.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
+/** A model that still calls tools after so many answers goes in circles, and costs money with each. */
+const MOST_ROUNDS = 50;
 
-const INSTRUCTIONS =
-  "You are a helpful assistant in a chat. Answer in Markdown, in the language in which you are spoken to.";
+export interface ModelOptions {
+  readonly retries?: number;
+  /** How another provider is asked, which a chat may choose as `provider:model`; nothing if there is no key for it. */
+  other?(provider: ProviderName): ModelChoice | undefined;
+}
 
-/** A model of any provider; a chat may choose another of the same one. */
-export function model(own: ModelChoice, options: { readonly retries?: number } = {}): Agent {
+/** A model of any provider; a chat may choose another of the same one, or of another as `provider:model`. */
+export function model(own: ModelChoice, options: ModelOptions = {}): Agent {
+  const { retries = RETRIES, other } = options;
   return {
     name: own.model,
     titles: true,
-    window: own.window ?? windowOf(own.model),
-    windowOf: (name) => (name === own.model ? (own.window ?? windowOf(name)) : windowOf(name)),
+    window: windowFor(own.model, own, other),
+    windowOf: (name) => windowFor(name, own, other),
+    models: (signal) => modelNames(own, signal),
     async *run(turn, signal) {
-      const choice = turn.model === undefined ? own : { ...own, model: turn.model };
-      try {
-        const { streamText } = await import("ai");
-        const { stream } = streamText({
-          model: await languageModel(choice),
-          instructions: [INSTRUCTIONS, turn.prompt, turn.note].filter(Boolean).join("\n\n"),
-          messages: await messagesFor(turn),
-          abortSignal: signal,
-          maxRetries: options.retries ?? RETRIES,
-          onError: () => {}, // it comes as a part of the stream; the default writes it to the console
-        });
-        for await (const part of stream) {
-          if (signal.aborted) return;
-          if (part.type === "text-delta") yield { type: "text", text: part.text };
-          else if (part.type === "reasoning-delta") yield { type: "thought", text: part.text };
-          // Nothing was counted of what broke off: it must not pass for an empty prompt.
-          else if (part.type === "finish-step" && !isUncounted(part))
-            yield { type: "usage", usage: usageOf(part.usage, choice) };
-          else if (part.type === "error") yield failed(part.error, choice);
-        }
-      } catch (error) {
-        if (!signal.aborted) yield failed(error, choice);
-      }
+      const choice = choiceFor(turn.model, own, other);
+      if (typeof choice === "string") yield { type: "failed", reason: noKeyWords(choice) };
+      else yield* answer(turn, choice, retries, signal);
     },
   };
 }
 
-function failed(error: unknown, choice: ModelChoice): AgentEvent {
-  const reason = failureWords(error, choice);
-  return { type: "failed", reason, ...(isTooLong(error) && { tooLong: true }) };
+/** Asks, does what the model calls for, and asks again with what came of it, until it calls for nothing more. */
+async function* answer(
+  turn: AgentTurn,
+  choice: ModelChoice,
+  retries: number,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, void> {
+  try {
+    const unique = callIds(turn.history);
+    const messages = await messagesFor(turn);
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      if (signal.aborted) return;
+      const came = yield* askOnce({ choice, turn, messages, retries }, signal);
+      if (came === undefined || came.calls.length === 0) return;
+      const results: ToolResultPart[] = [];
+      for (const call of came.calls) {
+        const { name, given, wrong } = call;
+        const wanted = { id: unique(call.id), name, arguments: given, ...(wrong !== undefined && { wrong }) };
+        const output = yield* callTool(wanted, turn.tools ?? [], signal);
+        if (output === undefined) return;
+        results.push(resultOf(call, output));
+      }
+      messages.push(...came.messages, { role: "tool", content: results } satisfies ModelMessage);
+    }
+    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row and came to no end, so it was stopped.`;
+    yield { type: "failed", reason };
+  } catch (error) {
+    if (!signal.aborted) yield failed(error, choice);
+  }
 }
 
-function isUncounted({
-  finishReason,
-  usage,
-}: {
-  readonly finishReason: string;
-  readonly usage: LanguageModelUsage;
-}): boolean {
-  return finishReason === "error" && usage.inputTokens === undefined;
-}
-
-/** Tokens as our counters have them: what came from the cache is not input again. */
-function usageOf(usage: LanguageModelUsage, choice: ModelChoice): UsageDelta {
-  const { cacheReadTokens = 0, cacheWriteTokens = 0, noCacheTokens } = usage.inputTokenDetails;
-  const { inputTokens = 0, outputTokens = 0 } = usage;
-  const cost = (usage.raw as { cost?: unknown } | undefined)?.cost;
-  return {
-    inputTokens: noCacheTokens ?? Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
-    outputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    reasoningTokens: usage.outputTokenDetails.reasoningTokens ?? 0,
-    lastPromptTokens: inputTokens,
-    model: choice.model,
-    provider: choice.provider,
-    ...(choice.baseUrl !== undefined && { baseUrl: choice.baseUrl }),
-    ...(typeof cost === "number" && { costUsd: cost, costStatus: "actual", costSource: "provider" }),
-  };
+function resultOf({ id, name }: ModelCall, { parts, failed: hasFailed }: ToolOutput): ToolResultPart {
+  const value = parts.map(wordsOf).join("\n");
+  const type = hasFailed ? "error-text" : "text";
+  return { type: "tool-result", toolCallId: id, toolName: name, output: { type, value } };
 }

@@ -3,8 +3,9 @@ import { type Message, type Part, textOf } from "../../core/message.ts";
 import type { AgentTurn } from "../../ports/agent.ts";
 
 /**
- * The history as every provider takes it. Without tools of our own, calls and results of earlier turns are told in
- * words: providers refuse calls of tools that the request does not offer.
+ * The history as every provider takes it. Calls and results of earlier turns are told in words: the chat may have had
+ * another model then, whose calls mean nothing to this one, or other tools, and providers refuse calls of tools that the
+ * request does not offer. Only what is called in the turn itself goes to and fro in the provider's own form.
  */
 export async function messagesFor(turn: AgentTurn): Promise<ModelMessage[]> {
   const messages: ModelMessage[] = [];
@@ -27,7 +28,7 @@ function answered(message: Message): string {
 
 function aside(message: Message): string {
   return message.role === "tool"
-    ? `[${message.toolName ?? "a tool"} answered: ${textOf(message)}]`
+    ? `[${message.toolName ?? "a tool"} answered: ${message.parts.map(wordsOf).join("\n")}]`
     : `[Note: ${textOf(message)}]`;
 }
 
@@ -40,12 +41,17 @@ async function saidBy(message: Message, turn: AgentTurn): Promise<UserContent> {
 }
 
 async function contentOf(part: Part, turn: AgentTurn) {
-  if (part.type === "text") return { type: "text" as const, text: part.text };
   if (part.type === "image") {
     const data = await turn.blob(part.blob);
     if (data !== undefined) return { type: "file" as const, data, mediaType: part.mimeType };
   }
+  return { type: "text" as const, text: wordsOf(part) };
+}
+
+/** A part for whoever reads only words. */
+export function wordsOf(part: Part): string {
+  if (part.type === "text") return part.text;
   const name = part.type === "resource" ? part.uri : (part.name ?? part.mimeType);
   const text = part.type === "resource" && part.text !== undefined ? `: ${part.text}` : "";
-  return { type: "text" as const, text: `[${part.type} ${name}${text}]` };
+  return `[${part.type} ${name}${text}]`;
 }

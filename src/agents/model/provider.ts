@@ -4,6 +4,15 @@ import { PostriderError } from "../../core/errors.ts";
 /** Who runs the model. `compatible` is anything that speaks OpenAI's protocol at an address: Ollama and the like. */
 export type ProviderName = "anthropic" | "openai" | "openrouter" | "compatible";
 
+export const PROVIDERS: readonly ProviderName[] = ["anthropic", "openai", "openrouter", "compatible"];
+
+/** The variable in which each provider's key is given. */
+export const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
+  anthropic: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  openrouter: "OPENROUTER_API_KEY",
+};
+
 export interface ModelChoice {
   readonly provider: ProviderName;
   /** As the provider calls it. */

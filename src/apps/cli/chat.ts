@@ -1,5 +1,5 @@
+import { agentNamed, type ChosenAgent } from "../agent-named.ts";
 import type { Config } from "../config/config.ts";
-import { agentNamed, type ChosenAgent } from "./chat/agent-named.ts";
 import type { Beginning } from "./chat/start.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
 import { configHere } from "./config/here.ts";

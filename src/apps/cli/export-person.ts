@@ -183,6 +183,6 @@ function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
       answered_at: one.answeredAt ?? null,
     };
   }
-  for (const { pattern, session, at } of data.allowed)
-    yield { kind: "allowed", pattern, session: session ?? null, at };
+  for (const { pattern, session, never = false, at } of data.allowed)
+    yield { kind: "allowed", pattern, session: session ?? null, never, at };
 }

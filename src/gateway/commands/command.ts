@@ -63,6 +63,8 @@ export interface ChatCommand extends Named {
   readonly summary: string;
   /** Where alone it makes sense. */
   readonly only?: "terminal" | "messenger";
+  /** Why it cannot be given in an editor, where a thread is one session, and what to do instead. */
+  readonly inEditors?: string;
   /** Whether only the owner of the home may give it. */
   readonly ownerOnly?: boolean;
   /** It only looks: after a crash it is simply done again. */
@@ -93,7 +95,11 @@ export function personOf({ who }: Pick<Place, "who">): PersonId {
   return isEveryone(who) ? OWNER : who.person;
 }
 
-/** Everywhere else, answers are delivered. */
+/** Where a thread is one session, and stays it. */
+export function isEditor({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
+  return source.platform === "acp";
+}
+
 export function isTerminal({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
   return source.platform === "local";
 }

@@ -7,6 +7,8 @@ export const fork: ChatCommand = {
   aliases: ["branch"],
   takes: "[TITLE]",
   summary: "go on in a copy; the original stays as it is",
+  inEditors:
+    "A thread is one session here: fork it from the list of your threads, or in the terminal by its handle.",
   async run(place, args) {
     const { conversation, session } = await here(place);
     refuseWhileAnswering(place, session.id);

@@ -1,8 +1,8 @@
 import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
 import { cleanTitle } from "../../core/titles.ts";
-import { type ChatCommand, here, nameOf, type Place, plural } from "./command.ts";
-import { leaveSession } from "./leave-session.ts";
+import { type ChatCommand, here, isEditor, nameOf, type Place, plural, type Reply } from "./command.ts";
+import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
 
 export const newSession: ChatCommand = {
   name: "new",
@@ -13,6 +13,7 @@ export const newSession: ChatCommand = {
     // Before anything is stopped or left.
     const title = cleanTitle(args);
     const { conversation, session: old } = await here(place);
+    if (isEditor(place)) return afresh(place, old, title);
     const left = await leaveSession(place, conversation.number);
     const back = await wayBack(place, old);
     const { session } = await place.sessions.reset(place.who, conversation.number);
@@ -20,6 +21,19 @@ export const newSession: ChatCommand = {
     return { text: `New session ${nameOf(titled)}.${back}${left}`, moved: true };
   },
 };
+
+/** Where a thread is one session, it stays here and shows nothing any more; what it showed becomes a session of its own. */
+async function afresh(place: Place, session: Session, title: string | undefined): Promise<Reply> {
+  const { sessions, who } = place;
+  refuseWhileAnswering(place, session.id);
+  const kept = await sessions.fork(who, session.id);
+  await sessions.rewrite(who, session.id, []);
+  if (title !== undefined) await entitled(place, session, title);
+  return {
+    text: `From here on, nothing that was said above is read any more. It is kept as ${nameOf(kept)}, which is in the list of your threads.`,
+    moved: true,
+  };
+}
 
 /** A title that is taken gets its lineage's next number: the person is in the new session already. */
 async function entitled({ store, who }: Place, session: Session, title: string): Promise<Session> {

@@ -11,6 +11,7 @@ export const pair: ChatCommand = {
   name: "pair",
   takes: "CODE | approve CODE | list",
   summary: "say who you are by a code, or let somebody in",
+  inEditors: "Pair people in the terminal: postrider pair.",
   async run(place, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
     if (verb === "approve") return approve(ownersOwn(place, "approve"), rest);

@@ -5,6 +5,7 @@ export const queue: ChatCommand = {
   name: "queue",
   takes: "TEXT",
   summary: "say something for after this answer, without interrupting it",
+  inEditors: "What you write while an answer is written waits for its turn here anyway.",
   async run(place, args) {
     if (args === "")
       throw new PostriderError(

@@ -22,6 +22,7 @@ export const resume: ChatCommand = {
   name: "resume",
   takes: "[TITLE | HANDLE | HANDLE/MESSAGE]",
   summary: "go on in another session",
+  inEditors: "A thread is one session here: open another from the list of your threads, or load it.",
   async run(place, args) {
     if (args === "") return { text: await sessionList(place) };
     const { session, seq } = await placeNamed(place, args);

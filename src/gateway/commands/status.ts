@@ -7,6 +7,7 @@ import {
   type ChatCommand,
   escaped,
   here,
+  isEditor,
   isTerminal,
   nameOf,
   type Place,
@@ -43,7 +44,7 @@ function chosenLines(place: Place, settings: ConversationSettings): string[] {
   return [
     ...(model === undefined ? [] : [`- model ${escaped(model)}, chosen for this chat`]),
     ...(personality === undefined ? [] : [`- personality ${escaped(personality)}, chosen for this chat`]),
-    ...(isTerminal(place)
+    ...(isTerminal(place) || isEditor(place)
       ? []
       : [
           `- while it answers: ${mode}${busy === undefined ? "" : ", chosen for this chat"} (${BUSY_WORDS[mode]})`,

@@ -5,7 +5,7 @@ import { approve, deny } from "./approve.ts";
 import { archive } from "./archive.ts";
 import { background } from "./background.ts";
 import { busy } from "./busy.ts";
-import { type ChatCommand, isTerminal, type Place, type Reply } from "./command.ts";
+import { type ChatCommand, isEditor, isTerminal, type Place, type Reply } from "./command.ts";
 import { compress } from "./compress.ts";
 import { exportSession } from "./export.ts";
 import { fork } from "./fork.ts";
@@ -73,7 +73,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
 /** Who gives a command, and in what kind of place. */
 export interface Standing {
   readonly role: Role;
-  readonly kind: "terminal" | "messenger";
+  readonly kind: "terminal" | "messenger" | "editor";
 }
 
 /** The commands that may be given so. */
@@ -118,11 +118,16 @@ function named(name: string, offered: readonly ChatCommand[]): ChatCommand {
 }
 
 function standingIn(place: Pick<Place, "role" | "source">): Standing {
-  return { role: place.role, kind: isTerminal(place) ? "terminal" : "messenger" };
+  return {
+    role: place.role,
+    kind: isTerminal(place) ? "terminal" : isEditor(place) ? "editor" : "messenger",
+  };
 }
 
 /** Why it may not be given, if it may not. */
-function refusal({ name, only, ownerOnly }: ChatCommand, { role, kind }: Standing): string | undefined {
+function refusal(command: ChatCommand, { role, kind }: Standing): string | undefined {
+  const { name, only, inEditors, ownerOnly } = command;
+  if (kind === "editor" && inEditors !== undefined) return inEditors;
   if (only === "terminal" && kind !== only) return `/${name} works in the terminal only.`;
   if (only === "messenger" && kind !== only) return `/${name} works in messengers only.`;
   if (ownerOnly && role !== "owner") return `Only the owner of this home may give /${name}.`;

@@ -15,6 +15,8 @@ export function append(db: Db, input: Append): { seqs: number[] } | Refused {
   if (stale !== undefined) return stale;
   const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
   db.run(sql.growSession, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  // What the holder had said before its message was whole is in that message now.
+  if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.dropSaidIn, session.n);
   // A person speaks, so what points here is in use; what only the agent or a program says does not count.
   if (grown.humans > 0) db.run(sql.touchConversationsOf, input.now, session.n);
   return { seqs: grown.seqs };

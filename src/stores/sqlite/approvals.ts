@@ -88,14 +88,9 @@ export function answerApproval(
   db.run("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
   if (isLate) return tooLate();
   const { pattern } = JSON.parse(row.request) as ApprovalRequest;
-  if (pattern !== undefined && (answer === "session" || answer === "always")) {
-    db.run(
-      "insert or ignore into allowed (person, pattern, session, at) values (?, ?, ?, ?)",
-      row.person,
-      pattern,
-      answer === "session" ? row.session : 0,
-      now,
-    );
+  if (pattern !== undefined && (answer === "session" || answer === "always" || answer === "never")) {
+    const where = answer === "session" ? row.session : 0;
+    db.run(sql.allow, row.person, pattern, where, now, answer === "never" ? 1 : 0);
   }
   return toApproval({ ...row, answer, answered_at: now });
 }
@@ -129,16 +124,12 @@ export function approval(db: Db, input: { asker: Asker; approval: number }): App
   return toApproval(row);
 }
 
-export function isAllowed(db: Db, input: { person: PersonId; session: string; pattern: string }): boolean {
-  return (
-    db.get(
-      `select 1 from allowed where person = ? and pattern = ?
-         and (session = 0 or session = (select n from sessions where id = ?))`,
-      input.person,
-      input.pattern,
-      input.session,
-    ) !== undefined
-  );
+export function standing(
+  db: Db,
+  { person, session, pattern }: { person: PersonId; session: string; pattern: string },
+): "allowed" | "never" | undefined {
+  const said = db.get<{ never: number | null }>(sql.standingOf, person, pattern, session)?.never ?? undefined;
+  return said === undefined ? undefined : said === 0 ? "allowed" : "never";
 }
 
 function rowOf(db: Db, n: number): ApprovalRow | undefined {

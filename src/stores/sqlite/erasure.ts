@@ -163,6 +163,8 @@ function eraseElsewhere(db: Db, ids: readonly number[]): void {
     if (first !== undefined && theirs.includes(first.id))
       db.run("update sessions set title = null where n = ?", n);
     for (const id of withAnswers(db, n, new Set(theirs))) blank(db, session, id);
+    // What is being said just now may answer them, too.
+    db.run(sql.dropSaidIn, n);
   }
 }
 

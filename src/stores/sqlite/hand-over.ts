@@ -18,8 +18,12 @@ export function handOver(db: Db, from: PersonId, to: PersonId): void {
   );
   db.run("update approvals set person = ? where person = ?", to, from);
   db.run("update pairings set person = ? where person = ?", to, from);
+  // What both have spoken of is as the later one said; in the same moment, the no.
   db.run(
-    "insert or ignore into allowed select ?, pattern, session, at from allowed where person = ?",
+    `insert into allowed (person, pattern, session, at, never)
+     select ?, pattern, session, at, never from allowed where person = ?
+     on conflict (person, pattern, session) do update set at = excluded.at, never = excluded.never
+     where (excluded.at, excluded.never) > (allowed.at, allowed.never)`,
     to,
     from,
   );

@@ -5,6 +5,7 @@ import { grant } from "./access.ts";
 import { reconsider } from "./afterthoughts.ts";
 import { append } from "./append.ts";
 import { answerApproval, askApproval } from "./approvals.ts";
+import { attach } from "./attaching.ts";
 import { choose } from "./choosing.ts";
 import { clear } from "./clearing.ts";
 import type { Db } from "./connection.ts";
@@ -24,7 +25,7 @@ import { change, create, hold, recordUsage, release, setTitle } from "./sessions
 import { fork, reshape } from "./shapes.ts";
 import { reset, switchTo } from "./switching.ts";
 import { importMore, importSession } from "./transfer.ts";
-import { accept, cancelWaiting, claim, finish, markShown } from "./turns.ts";
+import { accept, cancelWaiting, claim, finish, keepSaid, markShown } from "./turns.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
 export type On<Port> = {
@@ -44,6 +45,7 @@ export const WRITES: On<Writes> = {
   accept,
   claim,
   append,
+  keepSaid,
   finish,
   acceptLine,
   reconsider,
@@ -68,6 +70,7 @@ export const WRITES: On<Writes> = {
   create,
   reset,
   switchTo,
+  attach,
   reshape,
   fork,
   setTitle,

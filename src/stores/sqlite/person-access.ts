@@ -22,12 +22,17 @@ export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
     })),
     approvals: approvalsOf(db, person),
     allowed: db
-      .all<{ pattern: string; session: string | null; at: number }>(
-        `select a.pattern, s.id as session, a.at from allowed a left join sessions s on s.n = a.session
+      .all<{ pattern: string; session: string | null; at: number; never: number }>(
+        `select a.pattern, s.id as session, a.at, a.never from allowed a left join sessions s on s.n = a.session
          where a.person = ? order by a.at, a.pattern`,
         person,
       )
-      .map(({ pattern, session, at }) => ({ pattern, at, ...(session !== null && { session }) })),
+      .map(({ pattern, session, at, never }) => ({
+        pattern,
+        at,
+        ...(session !== null && { session }),
+        ...(never === 1 && { never: true as const }),
+      })),
   };
 }
 

@@ -285,6 +285,8 @@ function everyStep(db: Db, called: Set<string>): void {
   const { turn } = first;
   accepted(ANN, picture, { claim });
   accepted(ANN, hello, { claim });
+  const said = { text: "hel", thought: "" };
+  write.keepSaid(db, { turn: turn.number, fence: turn.fence, said });
   write.append(db, { asker: ann, session: turn.session, messages: [hello], fence: turn.fence, now: T0 });
   write.retire(db, { runner: "r1" });
   const again = write.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
@@ -374,6 +376,25 @@ function everyStep(db: Db, called: Set<string>): void {
   write.change(db, { ...ask, change: { archived: false, ended: false } });
   write.recordUsage(db, { ...ask, usage: { inputTokens: 1 } });
   write.switchTo(db, { ...ask, conversation });
+
+  // Editors: attached, what waits for them, what is left to them.
+  const desk = unrefused(
+    write.create(db, { session: { ...newSession(), owner: "owner" }, profile: "main", now: T0 }),
+  );
+  const editor = { platform: "acp", chatType: "dm", chatId: desk.id };
+  const place = { source: editor, profile: "second", scope: routing(ANN).scope };
+  for (const now of [T0, T0 + 1]) write.attach(db, { asker: everyone, session: desk.id, ...place, now });
+  const own = { runner: "e1", take: "one", own: true } as const;
+  for (const runner of ["e1", "e1", "e2"])
+    write.accept(db, {
+      ...routing(editor),
+      ...place,
+      messageId: `m${ids}`,
+      message: hello,
+      claim: { ...own, runner },
+    });
+  for (const runner of ["e3", "e1", "e2"]) write.claim(db, { session: desk.id, ...own, runner, now: T0 });
+  write.claim(db, { session: desk.id, ...claim, now: T0 });
   write.reset(db, { asker: ann, conversation, newSession: newSession(), now: T0 });
   write.importSession(db, {
     profile: "main",
@@ -498,9 +519,13 @@ function everyStep(db: Db, called: Set<string>): void {
   const approval = asked.number;
   write.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
   write.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
+  const denied = unrefused(
+    write.askApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+  );
+  write.answerApproval(db, { person: denied.person, approval: denied.number, answer: "never", now: T0 });
   read.approvals(db, { person: asked.person, conversation });
   read.approval(db, { asker: ann, approval });
-  read.isAllowed(db, { person: asked.person, session: asked.session, pattern: "ls" });
+  read.standing(db, { person: asked.person, session: asked.session, pattern: "ls" });
   write.finish(db, { turn: doing, fence: held, outcome: "done", messages: [], now: T0 });
 
   // Rounds: what fell silent, what may go, who holds what.
@@ -523,16 +548,16 @@ function everyStep(db: Db, called: Set<string>): void {
     ...routing(group, { scope: { groupsPerUser: false, threadsPerUser: false } }),
     messageId: "shared",
   };
-  const said = write.accept(db, {
+  const spoken = write.accept(db, {
     ...shared,
     source: { ...group, chatId: "-200" },
     message: picture,
     blobs: [bytes],
     claim,
   });
-  if (said.duplicate || said.tooMany !== undefined || said.turn === undefined)
+  if (spoken.duplicate || spoken.tooMany !== undefined || spoken.turn === undefined)
     throw new Error("the turn did not begin");
-  const { number, fence } = said.turn;
+  const { number, fence } = spoken.turn;
   const messages: NewMessage[] = [
     { ...hello, role: "assistant", toolCalls: [{ id: "1", name: "t", arguments: {} }] },
   ];

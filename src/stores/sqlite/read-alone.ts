@@ -35,6 +35,6 @@ export const READ_ALONE: Loads<On<AllReads>> = {
   pairings: async () => (await import("./pairing.ts")).pairings,
   approvals: async () => (await import("./approvals.ts")).approvals,
   approval: async () => (await import("./approvals.ts")).approval,
-  isAllowed: async () => (await import("./approvals.ts")).isAllowed,
+  standing: async () => (await import("./approvals.ts")).standing,
   personData: async () => (await import("./person-data.ts")).personData,
 };

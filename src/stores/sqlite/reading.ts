@@ -22,6 +22,7 @@ import { left } from "./runners.ts";
 import { shownAt } from "./shapes.ts";
 import * as sql from "./sql.ts";
 import { knownConversation, speaksIn } from "./switching.ts";
+import { reachable } from "./takeable.ts";
 import { viewOf } from "./views.ts";
 import { ownedSession, readableSession, visible, visibleSql } from "./visible.ts";
 
@@ -252,7 +253,7 @@ export function waiting(db: Db, input: Ask): NewMessage[] {
 /** One place per session: where the turn that runs is answered, else where the next one would be. */
 export function work(db: Db, { now }: { now: number }): { session: string; platform: string }[] {
   const running = db.all<WorkRow>(sql.runningTurns);
-  const waiting = db.all<WorkRow>(sql.sessionsWithWaiting);
+  const waiting = reachable(db, db.all<WorkRow>(sql.sessionsWithWaiting), now);
   const platforms = new Map<string, string>();
   for (const { id, platform } of [...running, ...waiting])
     if (!platforms.has(id)) platforms.set(id, platform);

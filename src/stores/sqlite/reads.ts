@@ -1,5 +1,5 @@
 import { account, grants } from "./access.ts";
-import { approval, approvals, isAllowed } from "./approvals.ts";
+import { approval, approvals, standing } from "./approvals.ts";
 import { deliveries, leftDeliveries } from "./deliveries.ts";
 import { silent } from "./expiry.ts";
 import { homes } from "./homes.ts";
@@ -47,7 +47,7 @@ export const READS: On<AllReads> = {
   pairings,
   approvals,
   approval,
-  isAllowed,
+  standing,
   personData,
 };
 

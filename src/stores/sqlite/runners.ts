@@ -68,13 +68,18 @@ export function left<Row extends { readonly runner: string | null }>(
   rows: readonly Row[],
   now: number,
 ): Row[] {
+  const isAlive = whoLives(db, now);
+  return rows.filter(({ runner }) => runner === null || !isAlive(runner));
+}
+
+/** `alive`, asked once of each. */
+export function whoLives(db: Db, now: number): (id: string) => boolean {
   const lives = new Map<string, boolean>();
-  return rows.filter(({ runner }) => {
-    if (runner === null) return true;
-    const known = lives.get(runner) ?? alive(db, runner, now);
-    lives.set(runner, known);
-    return !known;
-  });
+  return (id) => {
+    const known = lives.get(id) ?? alive(db, id, now);
+    lives.set(id, known);
+    return known;
+  };
 }
 
 export function lease(

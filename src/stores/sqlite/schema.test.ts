@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { unrefused } from "../../core/refusal.ts";
-import type { Store } from "../../ports/store.ts";
+import type { Source } from "../../core/source.ts";
+import type { Erased, Store } from "../../ports/store.ts";
 import { type Db, migrate, openReader, openWriter } from "./connection.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { indexMessages } from "./search.ts";
@@ -162,6 +163,31 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
   });
 
+  it("carry a running turn and what was allowed from the second version into the present one", async () => {
+    directly(secondVersion);
+    const opened = await store();
+    const standing = (pattern: string, session: string) =>
+      opened.standing({ person: "p_ann", session, pattern });
+    expect(await standing("ls", "any")).toBe("allowed");
+    expect([await standing("rm", "s1"), await standing("rm", "any")]).toEqual(["allowed", undefined]);
+    const turn = await opened.claim({ session: "s1", runner: "r2", take: "one", now: T0 });
+    expect(turn).toEqual({
+      number: 3,
+      session: "s1",
+      conversation: 1,
+      fence: 5,
+      attempt: 2,
+      target: { platform: "telegram", chatType: "dm", chatId: "ann" },
+      inputs: [1],
+      settings: {},
+    });
+    const said = { text: "It is", thought: "" };
+    expect(await opened.keepSaid({ turn: 3, fence: 5, said })).toEqual({ kept: true });
+    const again = await opened.claim({ session: "s1", runner: "r3", take: "one", now: T0 });
+    expect(again).toMatchObject({ attempt: 3, said });
+    expect(existsSync(`${file}.schema-2.bak`)).toBe(true);
+  });
+
   it("do nothing twice", () => {
     const db = withSession();
     const migrations = [...MIGRATIONS, second];
@@ -220,6 +246,26 @@ function firstVersion(raw: Database.Database): void {
       (7, 1, 3, '{"platform":"telegram","chatType":"dm","chatId":"ann"}', '[{"type":"text","text":"hi"}]', 'waiting', 2, 5,
         null, '429', 4),
       (8, 1, 3, '{"platform":"signal","chatType":"dm","chatId":"ann"}', '[]', 'sending', 1, 5, 'r0', null, 4);`);
+}
+
+/** A database as the second version made it, with a turn whose runner is gone, and what a person has allowed. */
+function secondVersion(raw: Database.Database): void {
+  raw.pragma(`application_id = ${APPLICATION_ID}`);
+  for (const migration of MIGRATIONS.slice(0, 2)) raw.exec(migration);
+  raw.pragma("user_version = 2");
+  raw.exec(`
+    insert into profiles values ('main', 1);
+    insert into people (id, created_at) values ('p_ann', 1);
+    insert into sessions (n, id, kind, profile, owner, created_at, last_at, next_seq, lease_holder, fence)
+      values (1, 's1', 'chat', 'main', 'p_ann', 1, 1, 2, 'r1', 4);
+    insert into conversations (n, profile, platform, chat_type, chat_id, person, groups_per_user, threads_per_user, session,
+      active_at, created_at) values (1, 'main', 'telegram', 'dm', 'ann', 'p_ann', 1, 1, 1, 1, 1);
+    insert into messages (id, at, role, text) values (${2 ** 24 + 1}, 1, 0, 'what time is it?');
+    insert into turns (n, session, conversation, runner, fence, attempt, state, target, started_at) values
+      (3, 1, 1, 'r1', 4, 1, 'running', '{"platform":"telegram","chatType":"dm","chatId":"ann"}', 1);
+    insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, runner, turn, seq) values
+      ('main', 'telegram', 'ann', '1', 1, 1, 1, 'r1', 3, 1);
+    insert into allowed values ('p_ann', 'ls', 0, 1), ('p_ann', 'rm', 1, 1);`);
 }
 
 /** Says once what the version was before another process changed it. */
@@ -371,6 +417,72 @@ describe("removed words", () => {
     expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
     // The account keeps the name it was first known by: it is whom the next message will belong to.
     expect(traces().filter((trace) => !trace.startsWith("Zwiebelturm"))).toEqual([]);
+  });
+
+  const editor = { platform: "acp", chatType: "dm", chatId: "s1" };
+  const begun = async (opened: Store, id: string, source: Source, scope = true, messageId = "1") => {
+    const accepted = await opened.accept({
+      source,
+      profile: "main",
+      scope: { groupsPerUser: scope, threadsPerUser: scope },
+      reset: {},
+      newSession: { id, kind: "editor" },
+      messageId,
+      message: { role: "user", parts: [{ type: "text", text: "hello" }] },
+      claim: { runner: "gone", take: "one" },
+      now: T0,
+    });
+    const { number = 0, fence = 0 } = ("turn" in accepted ? accepted.turn : undefined) ?? {};
+    const words = (text: string) =>
+      opened.keepSaid({ turn: number, fence, said: { text, thought: "Zwiebelturm ".repeat(2000) } });
+    unrefused(await words(secret));
+    unrefused(await words(`${secret} `.repeat(1000)));
+    return { turn: number, fence };
+  };
+  /** As the database itself has it, without what lies about in its log. */
+  const saidIn = () => directly((raw) => raw.prepare("select said from turns").pluck().all());
+
+  for (const mode of ["in-process", "workers"] as const) {
+    it(`of an answer that was not finished go with the session (${mode})`, async () => {
+      const opened = await store(mode);
+      await begun(opened, "s1", editor);
+      expect(traces()).not.toEqual([]);
+      expect(await opened.remove({ asker: { person: "owner" }, session: "s1", now: T0 })).toBe(true);
+      expect(traces()).toEqual([]);
+      await opened.close();
+      expect(traces()).toEqual([]);
+    });
+  }
+
+  it("of an answer are in no turn any more when it was said or has ended", async () => {
+    const opened = await store();
+    const held = await begun(opened, "s1", editor);
+    const messages: NewMessage[] = [{ role: "assistant", parts: [{ type: "text", text: "Done." }] }];
+    const ask = { asker: { person: "owner" }, session: "s1", messages, now: T0 };
+    unrefused(await opened.append({ ...ask, fence: held.fence }));
+    expect(saidIn()).toEqual([null]);
+    unrefused(await opened.keepSaid({ ...held, said: { text: secret, thought: "" } }));
+    unrefused(await opened.finish({ ...held, outcome: "interrupted", messages, now: T0 }));
+    expect(saidIn()).toEqual([null]);
+  });
+
+  it("of an answer that was not finished go with the person, also where others read along", async () => {
+    const opened = await store();
+    const inGroup = { platform: "telegram", chatType: "group", chatId: "-100" };
+    await begun(opened, "s1", { platform: "telegram", chatType: "dm", chatId: "ann", userId: "ann" });
+    await begun(opened, "s2", { ...inGroup, userId: "ann" }, false);
+    // What Bob is being told may repeat what Ann has said before him.
+    const elsewhere = { ...inGroup, chatId: "-200" };
+    const held = await begun(opened, "s3", { ...elsewhere, userId: "ann" }, false);
+    unrefused(await opened.finish({ ...held, outcome: "done", messages: [], now: T0 }));
+    await begun(opened, "s4", { ...elsewhere, userId: "bob" }, false, "2");
+    expect(saidIn().filter((words) => words !== null)).toHaveLength(3);
+    const known = await opened.account({ platform: "telegram", userId: "ann" });
+    const person = known?.person ?? "";
+    let step: Erased = { done: false };
+    while (!step.done) step = unrefused(await opened.erasePerson({ person, limit: 9, now: T0, ...step }));
+    expect(saidIn()).toEqual([null, null, null]);
+    expect(traces()).toEqual([]);
   });
 
   it("are put into the index once, also where a removed session has gaps", () => {

@@ -353,4 +353,9 @@ create index allowed_in_session on allowed(session) where session > 0;
 
 create table homes (platform text primary key, home text not null, at integer not null) without rowid;
 `,
+  `
+alter table turns add column said text;
+
+alter table allowed add column never integer not null default 0;
+`,
 ];

@@ -100,7 +100,7 @@ insert into inbox (profile, platform, chat_id, message_id, conversation, at, sta
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 /** With what the conversation's turn must know, which is in the row that is read anyway. */
 export const waitingInSession = `
-select i.n, i.conversation, i.at, i.message, i.source, c.settings, c.fresh_reason, c.fresh_had_activity,
+select i.n, i.conversation, i.at, i.platform, i.runner, i.message, i.source, c.settings, c.fresh_reason, c.fresh_had_activity,
   c.fresh_previous, c.note_due, c.notice_due from conversations c
 join inbox i on i.conversation = c.n and i.state = 0
 where c.session = ? order by i.n`;
@@ -153,7 +153,11 @@ export const takeUpTurn = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 export const expireQuestionsOf = `
 update approvals set answer = 'expired', answered_at = ? where session = ? and turn = ? and answer is null`;
-export const endTurn = "update turns set state = ?, ended_at = ? where n = ?";
+/** What was said of the answer is a message by now, or will be none. */
+export const endTurn = "update turns set state = ?, ended_at = ?, said = null where n = ?";
+export const keepSaid = "update turns set said = ? where n = ? and fence = ? and state = 'running'";
+export const dropSaidIn =
+  "update turns set said = null where session = ? and state = 'running' and said is not null";
 
 export const insertDelivery = `
 insert into deliveries (platform, session, turn, target, parts, reply_to, buttons, state, attempts, next_at, runner, shown,
@@ -197,6 +201,14 @@ export const piecesElsewhere = `
 select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq`;
 export const hiddenOf = "select from_seq, to_seq from hidden where session = ? order by from_seq";
 
+/** What was said last counts. */
+export const allow = `
+insert into allowed (person, pattern, session, at, never) values (?, ?, ?, ?, ?)
+on conflict (person, pattern, session) do update set at = excluded.at, never = excluded.never`;
+/** In every session (0) and in this one; null where nothing was said. */
+export const standingOf = `
+select max(never) as never from allowed where person = ? and pattern = ?
+  and (session = 0 or session = (select n from sessions where id = ?))`;
 /** What was allowed in one session goes with it. */
 export const dropAllowedIn = "delete from allowed where session = ? and session > 0";
 

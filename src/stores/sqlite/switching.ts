@@ -12,6 +12,7 @@ import * as sql from "./sql.ts";
 import { visible } from "./visible.ts";
 
 export const noConversation: Refused = refuse("not_found", "There is no such conversation.");
+export const noSession: Refused = refuse("not_found", "There is no such session.");
 
 export function reset(
   db: Db,
@@ -36,23 +37,36 @@ export function reset(
 }
 
 export function switchTo(db: Db, input: Ask & { conversation: number; now: number }): Opened | Refused {
-  const { now } = input;
   const conversation = knownConversation(db, input.asker, input.conversation);
   if (conversation === undefined) return noConversation;
-  const target = db.get<SessionRow>(sql.sessionById, input.session);
-  if (target === undefined || target.removed_at !== null)
-    return refuse("not_found", "There is no such session.");
-  const refused = notForAll(input.asker, conversation, target);
+  const target = keptSession(db, input.session);
+  return target === undefined ? noSession : moveTo(db, input.asker, conversation, target, input.now);
+}
+
+/** A session by its id, whoever asks, unless it was removed. */
+export function keptSession(db: Db, id: string): SessionRow | undefined {
+  const found = db.get<SessionRow>(sql.sessionById, id);
+  return found?.removed_at === null ? found : undefined;
+}
+
+/** The conversation points at the session, unless somebody who reads there may not see it. */
+export function moveTo(
+  db: Db,
+  asker: Asker,
+  conversation: ConversationRow,
+  target: SessionRow,
+  now: number,
+  scopeKept = false,
+): Opened | Refused {
+  const refused = notForAll(asker, conversation, target);
   if (refused !== undefined) return refused;
-  const here = { created: false, scopeKept: false };
+  const here = { created: false, scopeKept };
   // What has expired is left already, though nothing new has begun there.
   if (target.n === conversation.session && conversation.expired === null)
     return opened(db, conversation.n, here);
   const from = sessionRow(db, conversation.session);
-  if (target.audience !== null && chatOf(sourceOf(conversation)) === undefined) {
-    const busy = makePrivate(db, target, now);
-    if (busy !== undefined) return busy;
-  }
+  const busy = leaveChat(db, conversation, target, now);
+  if (busy !== undefined) return busy;
   point(db, conversation, target, "switch", now);
   decide(db, conversation.n, now, "switched", { from: from.id, to: target.id });
   return opened(db, conversation.n, here);
@@ -64,9 +78,9 @@ export function readersIn(source: PlainSource, person: string | undefined): Aske
   return { person: person ?? chat ?? "", ...(chat !== undefined && { chat }) };
 }
 
-/** Everyone who reads in this conversation must be one who may see the session. */
-function notForAll(asker: Asker, conversation: ConversationRow, target: SessionRow): Refused | undefined {
-  const readers = readersIn(sourceOf(conversation), conversation.person ?? undefined);
+/** Everyone who reads in this place must be one who may see the session. */
+export function notForAll(asker: Asker, place: PlaceRow, target: SessionRow): Refused | undefined {
+  const readers = readersIn(sourceOf(place), place.person ?? undefined);
   if (visible(readers, target)) return undefined;
   // Said only to whom it belongs; to anyone else it is simply not theirs.
   const own = !isEveryone(asker) && maySee({ person: asker.person }, { owner: target.owner });
@@ -76,6 +90,12 @@ function notForAll(asker: Asker, conversation: ConversationRow, target: SessionR
         "That session is private, and others read along in this chat. Resume it in a direct chat.",
       )
     : refuse("not_allowed", "That session belongs to someone else.");
+}
+
+/** A chat's session that goes on in a place where its people do not read leaves the chat. */
+export function leaveChat(db: Db, to: PlaceRow, session: SessionRow, now: number): Refused | undefined {
+  if (session.audience === null || chatOf(sourceOf(to)) !== undefined) return undefined;
+  return makePrivate(db, session, now);
 }
 
 /**
@@ -122,7 +142,7 @@ export function knownConversation(db: Db, asker: Asker, n: number): Conversation
   return row !== undefined && speaksIn(asker, row) ? row : undefined;
 }
 
-export function speaksIn(asker: Asker, row: ConversationRow): boolean {
+export function speaksIn(asker: Asker, row: PlaceRow): boolean {
   if (isEveryone(asker)) return true;
   const chat = chatOf(sourceOf(row));
   if (row.person === null) return asker.chat === chat;
@@ -132,7 +152,10 @@ export function speaksIn(asker: Asker, row: ConversationRow): boolean {
 
 export type PlainSource = Pick<Source, "platform" | "chatType" | "chatId" | "threadId">;
 
-export function sourceOf(row: ConversationRow): PlainSource {
+/** Where a conversation takes place, or would, and whose it is. */
+export type PlaceRow = Pick<ConversationRow, "platform" | "chat_type" | "chat_id" | "thread_id" | "person">;
+
+export function sourceOf(row: PlaceRow): PlainSource {
   return {
     platform: row.platform,
     chatType: row.chat_type,

@@ -3,7 +3,18 @@ import type { Delivery, NewDelivery } from "../../core/delivery.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { Accept, Accepted, Claim, ClaimBy, Finish, Finished, Shown, Turn } from "../../core/turn.ts";
+import type {
+  Accept,
+  Accepted,
+  Claim,
+  ClaimBy,
+  Finish,
+  Finished,
+  KeepSaid,
+  SaidSoFar,
+  Shown,
+  Turn,
+} from "../../core/turn.ts";
 import { insertMessages, useBlobs } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { insertDelivery } from "./deliveries.ts";
@@ -14,6 +25,7 @@ import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSe
 import { alive } from "./runners.ts";
 import { addUsageTo } from "./sessions.ts";
 import * as sql from "./sql.ts";
+import { takeable } from "./takeable.ts";
 
 interface TurnRow {
   n: number;
@@ -24,6 +36,7 @@ interface TurnRow {
   attempt: number;
   state: string;
   target: string;
+  said: string | null;
 }
 
 interface FinishingRow extends TurnRow {
@@ -36,6 +49,8 @@ interface WaitingRow extends ToldColumns {
   n: number;
   conversation: number;
   at: number;
+  platform: string;
+  runner: string | null;
   message: string;
   source: string;
 }
@@ -54,7 +69,7 @@ export function accept(db: Db, input: Accept): Accepted {
   if (seen !== undefined) return { duplicate: true, inbox: seen };
 
   const { conversation, session, scopeKept } = route(db, input, false);
-  const by = input.claim !== undefined && isFree(db, session) ? input.claim : undefined;
+  const by = input.claim !== undefined && isFree(db, session, input.claim, now) ? input.claim : undefined;
   const full = by === undefined ? tooMany(db, input, conversation) : undefined;
   if (full !== undefined) return full;
   for (const blob of input.blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
@@ -75,9 +90,14 @@ export function accept(db: Db, input: Accept): Accepted {
   };
 }
 
-/** Nobody holds the session, and nothing waits before what comes now. */
-function isFree(db: Db, session: SessionRow): boolean {
-  return session.lease_holder === null && db.get(sql.waitingInSession, session.n) === undefined;
+/** Nobody holds the session, and nothing waits that this runner would take before what comes now. */
+function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
+  return session.lease_holder === null && waitingFor(db, session, by, now).length === 0;
+}
+
+/** What waits in a session and is this runner's to take, in order. */
+function waitingFor(db: Db, session: SessionRow, by: ClaimBy, now: number): WaitingRow[] {
+  return takeable(db, db.all<WaitingRow>(sql.waitingInSession, session.n), by, now);
 }
 
 /** One more than may wait is a row without words, so that it is not taken later either. */
@@ -165,6 +185,7 @@ export function claim(db: Db, input: Claim): Turn | undefined {
   if (session === undefined) return undefined;
   if (session.lease_holder !== null && alive(db, session.lease_holder, input.now)) return undefined;
   const abandoned = db.get<TurnRow>(sql.runningTurn, session.n);
+  // Also for a runner that takes only its own: behind a turn that nobody ends, nothing of its own would ever run.
   if (abandoned !== undefined) return takeUp(db, session, abandoned, input, input.now);
   return takeNext(db, session, input, input.now);
 }
@@ -188,13 +209,14 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
     target: JSON.parse(turn.target) as Source,
     inputs: db.all<{ seq: number }>(sql.inputsOfTurn, turn.n).map((row) => row.seq),
     ...(conversation === undefined ? { settings: {} } : told(db, conversation)),
+    ...(turn.said !== null && { said: JSON.parse(turn.said) as SaidSoFar }),
     ...(draft !== undefined && { draft }),
   };
 }
 
-/** The oldest waiting input, or all that waits in the same conversation, becomes a turn. */
+/** The oldest input that this runner may take, or all such of the same conversation, becomes a turn. */
 function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn | undefined {
-  const waiting = db.all<WaitingRow>(sql.waitingInSession, session.n);
+  const waiting = waitingFor(db, session, by, now);
   const first = waiting[0];
   if (first === undefined) return undefined;
   const taken =
@@ -243,6 +265,15 @@ function beginTurn(
     now,
   ).lastInsertRowid;
   return { number, session: session.id, conversation, fence, attempt: 1 };
+}
+
+/** One statement: this runs for every few words of an answer. */
+export function keepSaid(db: Db, { turn, fence, said }: KeepSaid): { kept: true } | Refused {
+  if (db.run(sql.keepSaid, JSON.stringify(said), turn, fence).changes > 0) return { kept: true };
+  return refuse(
+    "stale_fence",
+    "This turn was finished or taken over by another runner; what was said was not kept.",
+  );
 }
 
 export function finish(db: Db, input: Finish): Finished | Refused {

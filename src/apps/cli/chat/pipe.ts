@@ -13,7 +13,7 @@ import type { Config } from "../../config/config.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { type AnswerPrinter, answerPrinter, printed } from "./answer-printer.ts";
-import { saveDocument } from "./save-document.ts";
+import { saveDocument } from "../../save-document.ts";
 import { type Beginning, begin, type Chat, startChat } from "./start.ts";
 
 /** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */

@@ -14,7 +14,7 @@ import { conversationView } from "./conversation-view.ts";
 import { leaveKeys } from "./leave-keys.ts";
 import { picker } from "./picker.ts";
 import { noticeOf } from "./pipe.ts";
-import { saveDocument } from "./save-document.ts";
+import { saveDocument } from "../../save-document.ts";
 import { sessionScreen } from "./session-screen.ts";
 import { type Beginning, begin, startChat } from "./start.ts";
 import { statusLine } from "./status-line.ts";

@@ -12,7 +12,7 @@ import { promptFor } from "../../../gateway/prompt.ts";
 import { openTalk, type Talk, type TalkEvent } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
-import { DEFAULT_RESET } from "../../../sessions/routing.ts";
+import { DEFAULT_RESET, routingOf } from "../../../sessions/routing.ts";
 import { createSessions } from "../../../sessions/sessions.ts";
 import { systemClock, systemZone } from "../../../sessions/system-clock.ts";
 import { localRunner } from "../../../stores/sqlite/runners.ts";
@@ -63,7 +63,6 @@ export async function startChat({ home, agent, kind, config, heard, notice }: Ch
   const zone = config?.gateway.zone ?? systemZone();
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
-  const takesNext = kind === "terminal"; // a pipe or a question may be at its end with its own answer
   const told = {
     store,
     settings: config?.gateway ?? { personalities: {}, privacy: {}, scope, homes: [] },
@@ -72,15 +71,16 @@ export async function startChat({ home, agent, kind, config, heard, notice }: Ch
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
   const talk = openTalk({
     store,
-    agent,
+    agent: () => agent,
     runner: runner.id,
+    clock: systemClock,
     source,
-    settings,
-    takesNext,
-    around: {
-      prepare: async () => ({ prompt: await promptFor(source, {}, told) }),
+    routing: () => routingOf(source, settings),
+    takes: kind === "terminal" ? "all" : "one", // a pipe or a question may be at its end with its own answer
+    around: ({ settings: chosen }) => ({
+      prepare: async () => ({ prompt: await promptFor(source, chosen, told) }),
       ...(at !== undefined && { compression: { at, tell: async (words) => notice(words) } }),
-    },
+    }),
     heard,
   });
   return {

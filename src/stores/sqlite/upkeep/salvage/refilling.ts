@@ -104,7 +104,7 @@ const JSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   messages: ["parts", "meta"],
   sessions: ["origin", "config"],
   inbox: ["message", "source"],
-  turns: ["target"],
+  turns: ["target", "said"],
   deliveries: ["target", "parts", "buttons", "shown"],
   conversations: ["settings"],
 };

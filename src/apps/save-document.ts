@@ -1,10 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { PostriderError } from "../../../core/errors.ts";
+import { PostriderError } from "../core/errors.ts";
 
-/** Writes an exported document into the current folder, readable by its owner alone. Returns what to say. */
-export function saveDocument({ name, text }: { readonly name: string; readonly text: string }): string {
-  const file = resolve(name);
+/** Writes an exported document into a folder, readable by its owner alone. Returns what to say. */
+export function saveDocument(
+  { name, text }: { readonly name: string; readonly text: string },
+  folder: string = process.cwd(),
+): string {
+  const file = resolve(folder, name);
   try {
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
     return `Written to ${file}`;

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { echo } from "../../../agents/echo.ts";
-import { script } from "../../../agents/script.ts";
-import { PostriderError } from "../../../core/errors.ts";
-import type { Agent } from "../../../ports/agent.ts";
-import { HOW_TO_CONNECT, type ModelSettings, modelFrom } from "../../model-from-environment.ts";
-import { wrongArguments } from "../command.ts";
+import { echo } from "../agents/echo.ts";
+import { script } from "../agents/script.ts";
+import { PostriderError } from "../core/errors.ts";
+import type { Agent } from "../ports/agent.ts";
+import { wrongArguments } from "./cli/command.ts";
+import { HOW_TO_CONNECT, type ModelSettings, modelFrom, modelOf } from "./model-from-environment.ts";
 
 export interface ChosenAgent {
   readonly agent: Agent;
@@ -13,8 +13,8 @@ export interface ChosenAgent {
 }
 
 /**
- * Who answers: `model`, the one that the environment or the configuration names; `echo`; or `script:FILE` with answers from a file. Unless
- * said, the model if there is one.
+ * Who answers: `model`, the one that the environment or the configuration names; `echo`; or `script:FILE` with answers
+ * from a file. Unless said, the model if there is one.
  */
 export async function agentNamed(
   name: string | undefined,
@@ -31,8 +31,8 @@ export async function agentNamed(
   }
   const choice = modelFrom(environment, configured);
   if (choice !== undefined) {
-    const { model } = await import("../../../agents/model/model.ts");
-    return { agent: model(choice) };
+    const { model } = await import("../agents/model/model.ts");
+    return { agent: model(choice, { other: (provider) => modelOf(provider, environment, configured) }) };
   }
   if (name === "model")
     throw new PostriderError("invalid_config", HOW_TO_CONNECT.replace(/, so I repeat[^.]*/, ""));

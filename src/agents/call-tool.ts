@@ -1,0 +1,100 @@
+import type { ApprovalAnswer } from "../core/approval.ts";
+import { type ToolCall, text } from "../core/message.ts";
+import type { AgentEvent } from "../ports/agent.ts";
+import type { Tool, ToolOutput } from "../ports/tool.ts";
+import { shortened } from "./shortened.ts";
+import { wrongArguments } from "./tool-arguments.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+/** A tool that is stopped has this long to put its things away; less than whoever stopped the agent waits for it. */
+const GRACE_MS = 500;
+
+/** A call as a model makes it: the tool may not exist, and what it is given may be anything. */
+export interface WantedCall extends Omit<ToolCall, "effect"> {
+  /** Why it cannot be done, where that is known already. */
+  readonly wrong?: string;
+}
+
+/** A call that has been told, and is done when somebody says so. */
+export interface ToldCall {
+  readonly id: string;
+  readonly name: string;
+  act(): Promise<ToolOutput>;
+}
+
+/** One call from the question whether it may to its result. Nothing when it was stopped. */
+export async function* callTool(
+  wanted: WantedCall,
+  tools: readonly Tool[],
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, ToolOutput | undefined> {
+  const told = yield* tellCall(wanted, tools, signal);
+  return told === undefined ? undefined : yield* carryOut(told, signal);
+}
+
+/**
+ * Asks the person, where the tool wants that, and tells the call. What they do not allow, and what cannot be done, is a
+ * call that acts on nothing and has failed. Nothing when it was stopped.
+ */
+export async function* tellCall(
+  { wrong: known, ...call }: WantedCall,
+  tools: readonly Tool[],
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, ToldCall | undefined> {
+  const { id, name, arguments: given } = call;
+  const tool = tools.find((offered) => offered.name === name);
+  const wrong = known ?? (tool === undefined ? noTool(name, tools) : await wrongArguments(tool, given));
+  if (signal.aborted) return undefined;
+  const isDenied = tool !== undefined && wrong === undefined && !(yield* isAllowed(tool, call, signal));
+  if (signal.aborted) return undefined;
+  if (tool === undefined || wrong !== undefined || isDenied) {
+    yield { type: "tool_call", call };
+    return { id, name, act: async () => failedWith(wrong ?? `The person did not allow ${name}.`) };
+  }
+  yield { type: "tool_call", call: { ...call, ...(tool.effect === "external" && { effect: tool.effect }) } };
+  return { id, name, act: () => tool.run(given, { id, signal }) };
+}
+
+/** Acts, now that whoever reads has asked for more, and tells the result. A call that is stopped has none. */
+export async function* carryOut(
+  { id, name, act }: ToldCall,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, ToolOutput | undefined> {
+  if (signal.aborted) return undefined;
+  const acted = await untilAborted(settled(name, act), signal, GRACE_MS);
+  if (acted === undefined || signal.aborted) return undefined;
+  const output = { ...acted, parts: shortened(acted.parts) };
+  yield { type: "tool_result", id, name, ...output };
+  return output;
+}
+
+export function failedWith(sentence: string): ToolOutput {
+  return { parts: [text(sentence)], failed: true };
+}
+
+async function* isAllowed(
+  tool: Tool,
+  call: ToolCall,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, boolean> {
+  const request = tool.asks?.(call.arguments);
+  if (request === undefined) return true;
+  const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+  yield { type: "approval", request, call, answer: resolve };
+  const answer = await untilAborted(promise, signal);
+  return answer !== undefined && answer !== "deny" && answer !== "never";
+}
+
+/** A tool that breaks its promise and throws has failed like any other. */
+async function settled(name: string, act: () => Promise<ToolOutput>): Promise<ToolOutput> {
+  try {
+    return await act();
+  } catch (error) {
+    return failedWith(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function noTool(name: string, tools: readonly Tool[]): string {
+  const names = tools.map((tool) => tool.name).join(", ");
+  return `There is no tool ${name}.${names === "" ? "" : ` There are: ${names}.`}`;
+}

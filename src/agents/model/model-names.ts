@@ -1,0 +1,73 @@
+import { untilAborted } from "../until-aborted.ts";
+import { type ModelChoice, OPENROUTER_URL } from "./provider.ts";
+
+const FRESH_MS = 10 * 60_000;
+/** A provider that could not be asked is left alone for a while: whoever opens an editor must not wait each time. */
+const FAILED_MS = 30_000;
+const LONGEST_MS = 3000;
+const MOST_NAMES = 200;
+/** OpenAI lists all it has; these do not answer in a chat. */
+const NO_CHAT =
+  /embedding|whisper|tts|dall-e|moderation|image|sora|realtime|audio|transcribe|davinci|babbage|search-api/;
+
+interface Asked {
+  readonly names: Promise<readonly string[]>;
+  until: number;
+}
+
+const asked = new Map<string, Asked>();
+
+/** The names of a provider's models, as it lists them itself. None if it does not say, or not soon. */
+export async function modelNames(choice: ModelChoice, signal: AbortSignal): Promise<readonly string[]> {
+  const key = JSON.stringify([choice.provider, choice.baseUrl, choice.apiKey]);
+  const now = performance.now();
+  let known = asked.get(key);
+  if (known === undefined || known.until <= now) {
+    const made: Asked = { names: ask(choice), until: now + FRESH_MS };
+    void made.names.then((names) => {
+      if (names.length === 0) made.until = performance.now() + FAILED_MS;
+    });
+    asked.set(key, made);
+    known = made;
+  }
+  return (await untilAborted(known.names, signal)) ?? [];
+}
+
+/** Never fails, and says nothing of why: the address may hold a password, and a list is not worth an error. */
+async function ask(choice: ModelChoice): Promise<readonly string[]> {
+  try {
+    const response = await fetch(
+      `${addressOf(choice)}/models${choice.provider === "anthropic" ? "?limit=200" : ""}`,
+      {
+        headers: headersFor(choice),
+        redirect: "error", // the key is for this address
+        signal: AbortSignal.timeout(LONGEST_MS),
+      },
+    );
+    return response.ok ? namesIn(await response.json(), choice) : [];
+  } catch {
+    return [];
+  }
+}
+
+function addressOf({ provider, baseUrl }: ModelChoice): string {
+  if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, "");
+  if (provider === "anthropic") return "https://api.anthropic.com/v1";
+  return provider === "openrouter" ? OPENROUTER_URL : "https://api.openai.com/v1";
+}
+
+function headersFor({ provider, apiKey }: ModelChoice): Record<string, string> {
+  if (apiKey === undefined) return {};
+  if (provider === "anthropic") return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+function namesIn(json: unknown, { provider }: ModelChoice): readonly string[] {
+  const { data } = json as { readonly data?: unknown };
+  if (!Array.isArray(data)) return [];
+  const names = data.flatMap((entry: { readonly id?: unknown } | null) =>
+    typeof entry?.id === "string" && entry.id !== "" ? [entry.id] : [],
+  );
+  const chatting = provider === "openai" ? names.filter((name) => !NO_CHAT.test(name)) : names;
+  return [...new Set(chatting)].slice(0, MOST_NAMES);
+}

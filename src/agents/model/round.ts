@@ -1,0 +1,118 @@
+import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
+import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import type { Tool } from "../../ports/tool.ts";
+import { failureWords, isTooLong } from "./failure.ts";
+import { languageModel, type ModelChoice } from "./provider.ts";
+import { usageOf } from "./usage.ts";
+
+const INSTRUCTIONS =
+  "You are a helpful assistant in a chat. Answer in Markdown, in the language in which you are spoken to.";
+
+export interface Asking {
+  readonly choice: ModelChoice;
+  readonly turn: AgentTurn;
+  readonly messages: readonly ModelMessage[];
+  readonly retries: number;
+}
+
+/** What came of asking a model once, besides what it said. */
+export interface Round {
+  readonly calls: readonly ModelCall[];
+  /** What it said and called, in the form in which its provider wants it back. */
+  readonly messages: readonly ModelMessage[];
+}
+
+export interface ModelCall {
+  /** As the provider has it. */
+  readonly id: string;
+  readonly name: string;
+  readonly given: unknown;
+  readonly wrong?: string;
+}
+
+/** Asks the model once. Nothing when it failed or was stopped: then there is no more to do. */
+export async function* askOnce(
+  { choice, turn, messages, retries }: Asking,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent, Round | undefined> {
+  const { streamText } = await import("ai");
+  // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const result = streamText({
+    model: await languageModel(choice),
+    instructions: [INSTRUCTIONS, turn.prompt, turn.note].filter(Boolean).join("\n\n"),
+    messages: [...messages],
+    ...(turn.tools !== undefined && turn.tools.length > 0 && { tools: await offered(turn.tools) }),
+    ...(turn.reasoning !== undefined && { reasoning: turn.reasoning }),
+    abortSignal: signal,
+    maxRetries: retries,
+    onError: () => {}, // it comes as a part of the stream; the default writes it to the console
+  });
+  const calls: ModelCall[] = [];
+  let isFailed = false;
+  for await (const part of result.stream) {
+    if (signal.aborted) return undefined;
+    if (part.type === "text-delta" && part.text !== "") yield { type: "text", text: part.text };
+    else if (part.type === "reasoning-delta" && part.text !== "") yield { type: "thought", text: part.text };
+    else if (part.type === "tool-call" && part.providerExecuted !== true) calls.push(callOf(part, turn));
+    else if (part.type === "finish-step") {
+      // Nothing was counted of what broke off: it must not pass for an empty prompt.
+      if (!isUncounted(part)) yield { type: "usage", usage: usageOf(part.usage, choice) };
+      if (part.finishReason === "length" && calls.length > 0) {
+        isFailed = true;
+        yield { type: "failed", reason: `${choice.model} had to stop in the middle of calling a tool.` };
+      }
+    } else if (part.type === "error") {
+      isFailed = true;
+      yield failed(part.error, choice);
+    }
+  }
+  if (signal.aborted || isFailed) return undefined;
+  if (calls.length === 0) return { calls, messages: [] };
+  // The client answers calls that it cannot read by itself: what is wrong with them, we say with the other results.
+  const said = (await result.responseMessages).filter(({ role }) => role === "assistant");
+  return { calls, messages: said };
+}
+
+export function failed(error: unknown, choice: ModelChoice): AgentEvent {
+  const reason = failureWords(error, choice);
+  return { type: "failed", reason, ...(isTooLong(error) && { tooLong: true }) };
+}
+
+/** Tools that the client only tells the model about: acting is ours, after the call was stored. */
+async function offered(tools: readonly Tool[]): Promise<ToolSet> {
+  const { jsonSchema, tool } = await import("ai");
+  return Object.fromEntries(
+    tools.map(({ name, description, input }) => [
+      name,
+      tool({ description, inputSchema: jsonSchema(input) }),
+    ]),
+  );
+}
+
+interface CallPart {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly invalid?: boolean | undefined;
+}
+
+function callOf({ toolCallId, toolName, input, invalid }: CallPart, { tools = [] }: AgentTurn): ModelCall {
+  const isKnown = tools.some(({ name }) => name === toolName);
+  return {
+    id: toolCallId,
+    name: toolName,
+    given: input,
+    ...(invalid === true && isKnown && { wrong: "The arguments are no valid JSON." }),
+  };
+}
+
+function isUncounted({
+  finishReason,
+  usage,
+}: {
+  readonly finishReason: string;
+  readonly usage: LanguageModelUsage;
+}): boolean {
+  return finishReason === "error" && usage.inputTokens === undefined;
+}

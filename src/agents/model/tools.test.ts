@@ -1,0 +1,348 @@
+import { describe, expect, it } from "vitest";
+import { modelServer, type Reply } from "../../../test/support/model-server.ts";
+import type { ApprovalAnswer } from "../../core/approval.ts";
+import { type Message, text } from "../../core/message.ts";
+import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import type { Tool } from "../../ports/tool.ts";
+import { model } from "./model.ts";
+
+const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
+const never = new AbortController().signal;
+
+/** A tool that adds, and remembers how often. */
+function adding(more: Partial<Tool> = {}): Tool & { readonly sums: number[] } {
+  const sums: number[] = [];
+  return {
+    sums,
+    name: "add",
+    description: "Adds two numbers.",
+    input: {
+      type: "object",
+      properties: { a: { type: "number" }, b: { type: "number" } },
+      required: ["a", "b"],
+    },
+    effect: "none",
+    async run(given) {
+      const { a, b } = given as { a: number; b: number };
+      sums.push(a + b);
+      return { parts: [text(String(a + b))] };
+    },
+    ...more,
+  };
+}
+
+const asks = (): { readonly title: string; readonly pattern: string } => ({ title: "Add?", pattern: "add" });
+const add = (id: string, given: string) => ({ id, name: "add", arguments: given });
+
+function turn(tools: readonly Tool[], more: Partial<AgentTurn> = {}): AgentTurn {
+  const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [text("go")] }];
+  return { session: "s", history, tools, blob: async () => undefined, ...more };
+}
+
+async function asked(asking: AgentTurn, ...replies: readonly Reply[]) {
+  const server = await modelServer(...replies);
+  const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
+  return { ...server, run: (signal = never) => agent.run(asking, signal)[Symbol.asyncIterator]() };
+}
+
+/** What comes, but for what is counted, of questions that are all answered so. */
+async function rest(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer = "once"): Promise<AgentEvent[]> {
+  return (await everything(run, answer)).filter(({ type }) => type !== "usage");
+}
+
+async function everything(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer): Promise<AgentEvent[]> {
+  const found: AgentEvent[] = [];
+  for (let step = await run.next(); step.done !== true; step = await run.next()) {
+    found.push(step.value);
+    if (step.value.type === "approval") step.value.answer(answer);
+  }
+  return found;
+}
+
+async function until(run: AsyncIterator<AgentEvent>, type: AgentEvent["type"]): Promise<AgentEvent> {
+  for (;;) {
+    const step = await run.next();
+    if (step.done === true) throw new Error(`it ended without ${type}`);
+    if (step.value.type === type) return step.value;
+  }
+}
+
+describe("a model that calls tools", () => {
+  it("gets what each of its calls gave, in its own form, and goes on", async () => {
+    const tool = adding({ effect: "external" });
+    const { run, requests } = await asked(
+      turn([tool]),
+      { say: ["I add."], calls: [add("c1", '{"a":1,"b":2}'), add("c2", '{"a":3,"b":4}')], usage },
+      { say: ["3 and 7."], usage },
+    );
+    const counted = { type: "usage", usage: expect.objectContaining({ inputTokens: 5, model: "tiny" }) };
+    const call = (id: string, a: number, b: number) => ({
+      type: "tool_call",
+      call: { id, name: "add", arguments: { a, b }, effect: "external" },
+    });
+    expect(await everything(run(), "once")).toEqual([
+      { type: "text", text: "I add." },
+      counted,
+      call("c1", 1, 2),
+      { type: "tool_result", id: "c1", name: "add", parts: [text("3")] },
+      call("c2", 3, 4),
+      { type: "tool_result", id: "c2", name: "add", parts: [text("7")] },
+      { type: "text", text: "3 and 7." },
+      counted,
+    ]);
+    expect(requests[0]?.body.tools?.map((offered) => offered.function)).toEqual([
+      expect.objectContaining({ name: "add", parameters: tool.input }),
+    ]);
+    const call1 = { id: "c1", type: "function", function: { name: "add", arguments: '{"a":1,"b":2}' } };
+    const call2 = { id: "c2", type: "function", function: { name: "add", arguments: '{"a":3,"b":4}' } };
+    expect(requests[1]?.body.messages.slice(1)).toEqual([
+      { role: "user", content: "go" },
+      { role: "assistant", content: "I add.", tool_calls: [call1, call2] },
+      { role: "tool", tool_call_id: "c1", content: "3" },
+      { role: "tool", tool_call_id: "c2", content: "7" },
+    ]);
+  });
+
+  it("acts only when the next event is asked for", async () => {
+    const tool = adding();
+    const { run } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
+    const events = run();
+    await until(events, "tool_call");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(tool.sums).toEqual([]);
+    await until(events, "tool_result");
+    expect(tool.sums).toEqual([3]);
+    await rest(events);
+  });
+
+  it.each(["once", "session", "always"] as const)(
+    "asks the person first, and acts when they say %s",
+    async (answer) => {
+      const tool = adding({ asks });
+      const { run } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
+      const found = await rest(run(), answer);
+      expect(found.map(({ type }) => type)).toEqual(["approval", "tool_call", "tool_result", "text"]);
+      expect(found[0]).toMatchObject({ request: { title: "Add?", pattern: "add" } });
+      expect(tool.sums).toEqual([3]);
+    },
+  );
+
+  it.each(["deny", "never"] as const)(
+    "does not act when they say %s, and the model is told",
+    async (answer) => {
+      const tool = adding({ asks, effect: "external" });
+      const { run, requests } = await asked(
+        turn([tool]),
+        { calls: [add("c", '{"a":1,"b":2}')] },
+        { say: ["Then not."] },
+      );
+      expect((await rest(run(), answer)).slice(1)).toEqual([
+        { type: "tool_call", call: { id: "c", name: "add", arguments: { a: 1, b: 2 } } },
+        {
+          type: "tool_result",
+          id: "c",
+          name: "add",
+          failed: true,
+          parts: [text("The person did not allow add.")],
+        },
+        { type: "text", text: "Then not." },
+      ]);
+      expect(tool.sums).toEqual([]);
+      expect(requests[1]?.body.messages.at(-1)).toMatchObject({ content: "The person did not allow add." });
+    },
+  );
+
+  it.each([
+    [
+      "that there is no such tool",
+      { id: "c", name: "sub", arguments: "{}" },
+      "There is no tool sub. There are: add.",
+    ],
+    ["that its arguments are no JSON", add("c", '{"a":1,'), "The arguments are no valid JSON."],
+    ["that its arguments are no object", add("c", "[1]"), "The arguments must be a JSON object."],
+    ["what does not fit", add("c", '{"a":"1"}'), /do not fit: .*property 'b'.*a must be number\.$/],
+    ["of a tool that throws", add("c", '{"a":0,"b":0}'), "add failed: no zeros"],
+  ])("is told %s, and may try again", async (_, call, words) => {
+    const tool = adding({
+      async run() {
+        throw new Error("no zeros");
+      },
+    });
+    const { run, requests } = await asked(turn([tool]), { calls: [call] }, { say: ["I see."] });
+    const found = await rest(run());
+    const said = typeof words === "string" ? words : expect.stringMatching(words);
+    expect(found).toMatchObject([
+      { type: "tool_call", call: { id: "c" } },
+      { type: "tool_result", id: "c", failed: true, parts: [{ text: said }] },
+      { type: "text", text: "I see." },
+    ]);
+    expect(requests[1]?.body.messages.at(-1)).toEqual({ role: "tool", tool_call_id: "c", content: said });
+  });
+
+  it("keeps what it was given as text when it is no JSON", async () => {
+    const { run } = await asked(turn([adding()]), { calls: [add("c", '{"a":1,')] }, { say: ["I see."] });
+    expect(await until(run(), "tool_call")).toMatchObject({ call: { arguments: '{"a":1,' } });
+  });
+
+  it("is not asked again when it fails, or has to stop in the middle of a call", async () => {
+    const { run, requests } = await asked(turn([adding()]), {
+      calls: [add("c", '{"a":1}')],
+      finish: "length",
+    });
+    expect(await rest(run())).toEqual([
+      { type: "failed", reason: "tiny had to stop in the middle of calling a tool." },
+    ]);
+    expect(requests).toHaveLength(1);
+    const broken = await asked(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { status: 500 });
+    expect((await rest(broken.run())).at(-1)).toMatchObject({
+      type: "failed",
+      reason: expect.stringContaining("a problem of its own"),
+    });
+  });
+
+  it("is stopped when it comes to no end", async () => {
+    const tool = adding();
+    const { run, requests } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] });
+    const found = await rest(run());
+    expect(found.at(-1)).toMatchObject({
+      type: "failed",
+      reason: expect.stringContaining("50 times in a row"),
+    });
+    expect([requests.length, tool.sums.length]).toEqual([50, 50]);
+  });
+
+  it("has a name for each call that no other in the session has, whatever its provider calls them", async () => {
+    const before: Message = {
+      session: "s",
+      seq: 1,
+      at: 0,
+      role: "assistant",
+      parts: [],
+      toolCalls: [{ id: "call_0", name: "add", arguments: {} }],
+    };
+    const asking = turn([adding()]);
+    const { run, requests } = await asked(
+      { ...asking, history: [before, ...asking.history] },
+      { calls: [add("call_0", '{"a":1,"b":2}')] },
+      { calls: [add("call_0", '{"a":1,"b":3}')] },
+      { say: ["ok"] },
+    );
+    const results = (await rest(run())).flatMap((event) => (event.type === "tool_result" ? [event.id] : []));
+    expect(results).toEqual(["call_0-2", "call_0-3"]);
+    expect(requests[2]?.body.messages.at(-1)).toMatchObject({ tool_call_id: "call_0" });
+  });
+
+  it("is told of long outputs without their middle", async () => {
+    const long = `begin${"x".repeat(300_000)}end`;
+    const tool = adding({ run: async () => ({ parts: [text(long)] }) });
+    const { run, requests } = await asked(
+      turn([tool]),
+      { calls: [add("c", '{"a":1,"b":2}')] },
+      { say: ["ok"] },
+    );
+    const result = await until(run(), "tool_result");
+    const told =
+      result.type === "tool_result" && result.parts[0]?.type === "text" ? result.parts[0].text : "";
+    expect(told).toMatch(/^beginx+\n\n\[100,008 characters are left out here\.\]\n\nx+end$/);
+    expect(told.length).toBeLessThan(200_100);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("is told of resources in words", async () => {
+    const parts = [{ type: "resource", uri: "file:///a", text: "in it" } as const, text("seen")];
+    const tool = adding({ run: async () => ({ parts }) });
+    const { run, requests } = await asked(
+      turn([tool]),
+      { calls: [add("c", '{"a":1,"b":2}')] },
+      { say: ["ok"] },
+    );
+    expect(await rest(run())).toContainEqual({ type: "tool_result", id: "c", name: "add", parts });
+    expect(requests[1]?.body.messages.at(-1)?.content).toBe("[resource file:///a: in it]\nseen");
+  });
+});
+
+describe("a model that is stopped", () => {
+  const calls = [add("c1", '{"a":1,"b":2}'), add("c2", '{"a":1,"b":2}')];
+
+  it("while it calls: nothing is called", async () => {
+    const { run, left } = await asked(turn([adding()]), { say: ["Now "], calls, hang: true });
+    const stop = new AbortController();
+    const events = run(stop.signal);
+    await until(events, "text");
+    stop.abort();
+    expect(await rest(events)).toEqual([]);
+    await left;
+  });
+
+  it("while the person is asked: it waits no longer", async () => {
+    const tool = adding({ asks });
+    const { run } = await asked(turn([tool]), { calls });
+    const stop = new AbortController();
+    const events = run(stop.signal);
+    await until(events, "approval");
+    const next = events.next();
+    stop.abort();
+    expect(await next).toMatchObject({ done: true });
+    expect(tool.sums).toEqual([]);
+  });
+
+  it("between the call and the act: it does not act", async () => {
+    const tool = adding();
+    const { run } = await asked(turn([tool]), { calls });
+    const stop = new AbortController();
+    const events = run(stop.signal);
+    await until(events, "tool_call");
+    stop.abort();
+    expect(await rest(events)).toEqual([]);
+    expect(tool.sums).toEqual([]);
+  });
+
+  it("while a tool acts: the tool hears of it, also one that does not listen, and the model is not asked again", async () => {
+    const heard = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const tool = adding({
+      run: (_, { signal }) => {
+        begun.resolve();
+        signal.addEventListener("abort", () => heard.resolve());
+        return new Promise(() => {});
+      },
+    });
+    const { run, requests } = await asked(turn([tool]), { calls });
+    const stop = new AbortController();
+    const events = run(stop.signal);
+    await until(events, "tool_call");
+    const next = events.next();
+    await begun.promise;
+    const before = performance.now();
+    stop.abort();
+    expect(await next).toMatchObject({ done: true });
+    expect(performance.now() - before).toBeLessThan(900);
+    await heard.promise;
+    expect(requests).toHaveLength(1);
+  });
+
+  it("after a result: the next call is not made", async () => {
+    const tool = adding();
+    const { run, requests } = await asked(turn([tool]), { calls });
+    const stop = new AbortController();
+    const events = run(stop.signal);
+    await until(events, "tool_result");
+    stop.abort();
+    expect(await rest(events)).toEqual([]);
+    expect([tool.sums, requests.length]).toEqual([[3], 1]);
+  });
+});
+
+describe("how long a model thinks", () => {
+  it("is asked for as the chat wants it, and left to the provider otherwise", async () => {
+    for (const reasoning of ["none", "low", "medium", "high"] as const) {
+      const { run, requests } = await asked(turn([], { reasoning }), { say: ["ok"] });
+      await rest(run());
+      expect(requests[0]?.body.reasoning_effort).toBe(reasoning);
+    }
+    const { run, requests } = await asked(turn([]), { say: ["ok"] });
+    await rest(run());
+    expect(requests[0]?.body).not.toHaveProperty("reasoning_effort");
+    expect(requests[0]?.body).not.toHaveProperty("tools");
+  });
+});

@@ -1,0 +1,75 @@
+import { unrefused } from "../core/refusal.ts";
+import type { SaidSoFar, Turn } from "../core/turn.ts";
+import type { AgentEvent } from "../ports/agent.ts";
+import type { Store } from "../ports/store.ts";
+import { pause } from "./pause.ts";
+
+/** Text grows faster than a disk should be asked to write it; nobody reads faster than this. */
+const KEEP_EVERY_MS = 40;
+
+/** Shows what an agent says, in order, and nothing that a crash could still take back. */
+export interface StoredFirst {
+  /** Growing text: it is kept soon, together with what comes meanwhile, and shown then. */
+  grow(event: AgentEvent, said: string, soFar: SaidSoFar): void;
+  /** All that has grown is stored by now, with a whole message. */
+  stored(): void;
+  /** Keeps what has grown, and shows it. */
+  settle(): Promise<void>;
+  /** Why it could not be kept. */
+  failure(): unknown;
+}
+
+export interface StoredFirstOptions {
+  readonly store: Store;
+  readonly turn: Turn;
+  readonly signal: AbortSignal;
+  show(event: AgentEvent, said: string): void;
+  /** Does it, again if need be. */
+  eventually(step: () => Promise<unknown>): Promise<unknown>;
+}
+
+export function storedFirst({ store, turn, signal, show, eventually }: StoredFirstOptions): StoredFirst {
+  const grown: { readonly event: AgentEvent; readonly said: string }[] = [];
+  let newest: SaidSoFar = { text: "", thought: "" };
+  let keeping: Promise<void> | undefined;
+  let failure: unknown;
+
+  function shown(count: number): void {
+    for (const { event, said } of grown.splice(0, count)) show(event, said);
+  }
+
+  async function keep(): Promise<void> {
+    while (grown.length > 0 && failure === undefined) {
+      const [before, said] = [performance.now(), newest];
+      const first = grown[0];
+      let count = grown.length;
+      try {
+        await eventually(async () =>
+          unrefused(await store.keepSaid({ turn: turn.number, fence: turn.fence, said })),
+        );
+      } catch (error) {
+        failure = error;
+        return;
+      }
+      // A whole message may have been stored meanwhile, and shown what this was about.
+      if (grown[0] !== first) count = 0;
+      shown(count);
+      await pause(KEEP_EVERY_MS - (performance.now() - before), signal);
+    }
+  }
+
+  return {
+    grow(event, said, soFar) {
+      grown.push({ event, said });
+      newest = soFar;
+      keeping ??= keep().finally(() => {
+        keeping = undefined;
+      });
+    },
+    stored: () => shown(grown.length),
+    async settle() {
+      while (keeping !== undefined && grown.length > 0) await keeping;
+    },
+    failure: () => failure,
+  };
+}

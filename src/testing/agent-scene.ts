@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { type Message, text } from "../core/message.ts";
+import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
+import type { Tool } from "../ports/tool.ts";
+
+/** An agent, and what has to be said to it so that it does what the rule is about. */
+export interface AgentCase {
+  readonly agent: Agent;
+  readonly said: string;
+}
+
+/** Whoever stopped an agent waits no longer. */
+export const SOON_MS = 1000;
+
+export function turnOf(said: string, tools: readonly Tool[] = []): AgentTurn {
+  const message: Message = { session: "s", seq: 1, at: 0, role: "user", parts: [text(said)] };
+  return { session: "s", history: [message], tools, blob: async () => undefined };
+}
+
+export function never(): AbortSignal {
+  return new AbortController().signal;
+}
+
+export function eventsOf(
+  agent: Agent,
+  said: string,
+  signal: AbortSignal = never(),
+): AsyncIterator<AgentEvent> {
+  return agent.run(turnOf(said), signal)[Symbol.asyncIterator]();
+}
+
+export function all({ agent, said }: AgentCase): Promise<AgentEvent[]> {
+  return collect(agent.run(turnOf(said), never()));
+}
+
+export async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const found: AgentEvent[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+/** What comes from here on. */
+export async function drained(
+  first: Promise<IteratorResult<AgentEvent>>,
+  events: AsyncIterator<AgentEvent>,
+): Promise<AgentEvent[]> {
+  const found: AgentEvent[] = [];
+  for (let step = await first; step.done !== true; step = await events.next()) found.push(step.value);
+  return found;
+}
+
+export async function until<Type extends AgentEvent["type"]>(
+  events: AsyncIterator<AgentEvent>,
+  type: Type,
+): Promise<Extract<AgentEvent, { readonly type: Type }>> {
+  for (;;) {
+    const step = await events.next();
+    assert.ok(step.done !== true, `it ended without a ${type}`);
+    if (step.value.type === type) return step.value as Extract<AgentEvent, { readonly type: Type }>;
+  }
+}
+
+export function textIn(events: readonly AgentEvent[]): string {
+  return events.map((event) => (event.type === "text" ? event.text : "")).join("");
+}
+
+export async function within<T>(ms: number, happens: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new assert.AssertionError({ message: `not within ${ms} ms` })), ms);
+  });
+  try {
+    return await Promise.race([happens, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Some turns of the event loop, in which whatever does not wait would go on. */
+export async function ticks(): Promise<"waits"> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  return "waits";
+}
+
+export function deepFreeze(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) deepFreeze(inner);
+}
