@@ -116,6 +116,14 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       },
     },
   ],
+  "postrider acp install": [
+    { args: () => ["acp", "install", "zed"] },
+    { args: () => ["acp", "install", "neovim", "--all", "--agent", "echo", "--name", "Post"] },
+    {
+      args: () => ["acp", "install", "zed", "--write"],
+      options: async ({ folder }) => ({ environment: { XDG_CONFIG_HOME: join(folder, "config") } }),
+    },
+  ],
   "postrider pair list": [
     { args: () => ["pair", "list"] },
     {

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { echo } from "../agents/echo.ts";
-import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
 import type { Agent } from "../ports/agent.ts";
 import { wrongArguments } from "./cli/command.ts";
@@ -23,7 +22,7 @@ export async function agentNamed(
 ): Promise<ChosenAgent> {
   if (name === "echo") return { agent: echo };
   const [, file] = /^script:(.+)$/s.exec(name ?? "") ?? [];
-  if (file !== undefined) return { agent: scriptFrom(file) };
+  if (file !== undefined) return { agent: await scriptFrom(file) };
   if (name !== undefined && name !== "model") {
     throw wrongArguments(
       `There is no agent "${name}": model asks a model, echo repeats, script:FILE answers from a file`,
@@ -39,7 +38,8 @@ export async function agentNamed(
   return { agent: echo, hint: HOW_TO_CONNECT };
 }
 
-function scriptFrom(file: string): Agent {
+async function scriptFrom(file: string): Promise<Agent> {
+  const { script } = await import("../agents/script.ts");
   try {
     return script(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {

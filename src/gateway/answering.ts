@@ -77,8 +77,11 @@ export interface Answering {
   close(graceMs?: number): Promise<void>;
 }
 
-/** One turn, or those of a conversation. */
-export type Which = { readonly conversation: number } | { readonly turn: number };
+/** One turn, by its number or by what it answers, or those of a conversation. */
+export type Which =
+  | { readonly conversation: number }
+  | { readonly turn: number }
+  | { readonly session: string; readonly input: number };
 
 interface Running {
   readonly turn: Turn;
@@ -161,9 +164,12 @@ export function answering(options: AnsweringOptions): Answering {
   }
 
   async function stop(which?: Which, patienceMs?: number): Promise<boolean> {
-    const isMeant = ({ turn }: Running): boolean =>
-      which === undefined ||
-      ("turn" in which ? which.turn === turn.number : which.conversation === turn.conversation);
+    const isMeant = ({ turn }: Running): boolean => {
+      if (which === undefined) return true;
+      if ("turn" in which) return which.turn === turn.number;
+      if ("input" in which) return which.session === turn.session && turn.inputs.includes(which.input);
+      return which.conversation === turn.conversation;
+    };
     const turns = [...running.values()].filter(isMeant);
     for (const { abort } of turns) abort.abort();
     const ends = turns.map(({ done }) => done);

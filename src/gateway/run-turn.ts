@@ -204,17 +204,21 @@ async function ask(
       throw error;
     });
   };
+  const storeMessages = async (): Promise<void> => {
+    first?.storing();
+    await stored(append(turn, answer.written(), run));
+  };
   try {
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
       // What is said or goes wrong after it was stopped is no longer part of the answer.
       if (signal.aborted && event.type !== "usage") continue;
       if (first !== undefined && startsMessage(answer.soFar(), event)) {
-        await stored(append(turn, answer.written(), run));
+        await storeMessages();
         first.stored();
       }
       answer.take(event);
       // Stored before it acts: it does so only when the next event is asked for.
-      if (isWhole(event, first !== undefined)) await stored(append(turn, answer.written(), run));
+      if (isWhole(event, first !== undefined)) await storeMessages();
       if (first !== undefined && isGrowth(event)) {
         first.grow(event, answer.text(), answer.soFar());
         if (first.failure() !== undefined) await stored(Promise.reject(first.failure()));

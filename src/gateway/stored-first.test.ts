@@ -170,6 +170,32 @@ describe("an answer in an editor", () => {
     });
   });
 
+  it("has nothing twice when it is broken off right after a message was stored, however slow the disk is", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "go");
+    const store: Store = {
+      ...home.store,
+      async append(input) {
+        const appended = await home.store.append(input);
+        await new Promise((resolve) => setTimeout(resolve, 100)); // longer than text may wait to be kept
+        return appended;
+      },
+    };
+    const twice: string[] = [];
+    // So many pieces that some wait to be kept when the message comes.
+    const pieces = (name: string) => [1, 2, 3, 4, 5, 6].flatMap((at) => [`${name}-${at}`, { wait_ms: 7 }]);
+    const tool = { tool: "read", result: "result-1" };
+    const say = [...pieces("one"), tool, ...pieces("two"), { message: true }, ...pieces("three")];
+    await run(home, turn, say, {
+      store,
+      event(event) {
+        const stored = storedIn(home);
+        twice.push(...wordsIn(event).filter((word) => stored.split(word).length > 2));
+      },
+    });
+    expect(twice).toEqual([]);
+  });
+
   it("ends when another has taken it over, and shows nothing more", async () => {
     const home = await openHome();
     const turn = await begin(home, "go");

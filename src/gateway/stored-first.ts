@@ -11,7 +11,9 @@ const KEEP_EVERY_MS = 40;
 export interface StoredFirst {
   /** Growing text: it is kept soon, together with what comes meanwhile, and shown then. */
   grow(event: AgentEvent, said: string, soFar: SaidSoFar): void;
-  /** All that has grown is stored by now, with a whole message. */
+  /** All that has grown is about to be stored with a whole message: kept after that, it would be said twice. */
+  storing(): void;
+  /** It is stored by now. */
   stored(): void;
   /** Keeps what has grown, and shows it. */
   settle(): Promise<void>;
@@ -33,24 +35,26 @@ export function storedFirst({ store, turn, signal, show, eventually }: StoredFir
   let newest: SaidSoFar = { text: "", thought: "" };
   let keeping: Promise<void> | undefined;
   let failure: unknown;
+  let isStoring = false;
 
   function shown(count: number): void {
     for (const { event, said } of grown.splice(0, count)) show(event, said);
   }
 
   async function keep(): Promise<void> {
-    while (grown.length > 0 && failure === undefined) {
+    while (grown.length > 0 && failure === undefined && !isStoring) {
       const [before, said] = [performance.now(), newest];
       const first = grown[0];
       let count = grown.length;
       try {
-        await eventually(async () =>
-          unrefused(await store.keepSaid({ turn: turn.number, fence: turn.fence, said })),
-        );
+        await eventually(async () => {
+          if (!isStoring) unrefused(await store.keepSaid({ turn: turn.number, fence: turn.fence, said }));
+        });
       } catch (error) {
         failure = error;
         return;
       }
+      if (isStoring) return;
       // A whole message may have been stored meanwhile, and shown what this was about.
       if (grown[0] !== first) count = 0;
       shown(count);
@@ -66,7 +70,13 @@ export function storedFirst({ store, turn, signal, show, eventually }: StoredFir
         keeping = undefined;
       });
     },
-    stored: () => shown(grown.length),
+    storing() {
+      isStoring = true;
+    },
+    stored() {
+      isStoring = false;
+      shown(grown.length);
+    },
     async settle() {
       while (keeping !== undefined && grown.length > 0) await keeping;
     },

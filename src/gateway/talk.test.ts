@@ -145,6 +145,30 @@ describe("stopping", () => {
     expect(await talk.cancelWaiting(first.conversation.number)).toEqual([]);
   });
 
+  it("one message alone touches no other, whether it waits or is being answered", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const { talk } = await talkIn(home, agent);
+    const first = await talk.say("one");
+    const held = await agent.asked();
+    const [second, third] = [await talk.say("two"), await talk.say("three")];
+    await second.withdraw();
+    expect(await second.answer).toBeUndefined();
+    expect(held.signal.aborted).toBe(false);
+    await held.say("half");
+    await first.withdraw();
+    expect(held.signal.aborted).toBe(true);
+    expect(await first.answer).toMatchObject({ origin: { interrupted: true } });
+    const next = await agent.asked();
+    // Answered already: nothing is left to end.
+    await first.withdraw();
+    await next.say("3");
+    next.end();
+    await third.answer;
+    await third.withdraw();
+    expect(await said(home, first.session.id)).toEqual(["one", "half", "three", "3"]);
+  });
+
   it("ends every answer that is being written here, in whichever session", async () => {
     const home = await openHome();
     const agent = heldAgent();

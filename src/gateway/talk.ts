@@ -49,6 +49,8 @@ export interface Said {
   readonly messageId: string;
   /** The stored answer; `undefined` if the message was cancelled, or the talk closed, before its turn. */
   readonly answer: Promise<Message | undefined>;
+  /** It will not be answered, or its answer ends with what there is of it. Resolves when that is stored. */
+  withdraw(): Promise<void>;
 }
 
 /** One place where the owner of the home talks with the agent: a terminal, a pipe, a thread of an editor. */
@@ -105,6 +107,7 @@ export function openTalk(options: TalkOptions): Talk {
     heard,
   });
   const { closing } = turns;
+  const withdrawing = new Set<Promise<void>>();
   /** The session before the fresh start of which the person has been told here. */
   let noticed: string | undefined;
 
@@ -135,6 +138,15 @@ export function openTalk(options: TalkOptions): Talk {
         change.forget();
       }
     }
+  }
+
+  async function withdraw(session: string, after: number, messageId: string): Promise<void> {
+    const { profile } = routing();
+    const outcome = await store.reconsider({ profile, source, messageId, now: clock.now() });
+    if (outcome !== "late") return;
+    const said = (await store.messages({ asker, session, after })) ?? [];
+    const input = said.find((message) => message.origin?.platformMessageId === messageId);
+    if (input !== undefined) await turns.stop({ session, input: input.seq });
   }
 
   function toldOnce(fresh: Fresh): Fresh {
@@ -169,7 +181,19 @@ export function openTalk(options: TalkOptions): Talk {
       // Whoever waits for the answer learns of a failure; nobody has to wait.
       answer.catch(nothing).finally(() => open.delete(messageId));
       const fresh = accepted.fresh && toldOnce(accepted.fresh);
-      return { session, conversation, messageId, answer, ...(fresh !== undefined && { fresh }) };
+      return {
+        session,
+        conversation,
+        messageId,
+        answer,
+        withdraw() {
+          const done = withdraw(session.id, after, messageId).catch(unlessClosed);
+          withdrawing.add(done);
+          done.catch(nothing).finally(() => withdrawing.delete(done));
+          return done;
+        },
+        ...(fresh !== undefined && { fresh }),
+      };
     },
     async recover(only) {
       const ends: TurnEnd[] = [];
@@ -189,7 +213,10 @@ export function openTalk(options: TalkOptions): Talk {
       return cancelled.map(textOf);
     },
     isAnswering: (session) => turns.isRunning(session),
-    close: () => turns.close(),
+    async close() {
+      await turns.close();
+      await Promise.allSettled(withdrawing);
+    },
   };
 }
 

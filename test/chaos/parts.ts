@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { driveEditorKills, type EditorKillReport } from "../acp-kill/drive.ts";
 import { driveBackupKills } from "../backup-kill/drive.ts";
 import { driveFirstContacts } from "../first-contact/drive.ts";
 import { driveFullDisk } from "../full-disk/drive.ts";
@@ -31,6 +32,9 @@ export interface Task {
   readonly length: number;
   readonly progress: (text: string) => void;
 }
+
+/** One conversation with an editor; the next begins in a home of its own. */
+const KILLS_PER_TALK = 30;
 
 /** Every part is one of the tests' schedules, at full length. */
 export const PARTS: readonly Part[] = [
@@ -160,6 +164,38 @@ export const PARTS: readonly Part[] = [
     async run({ folder, seed, length, progress }) {
       const report = await driveImportKills({ folder, seed, kills: length, sessions: 200, progress });
       return { ...report, errors: [...report.errors, ...report.broken], notes: [] };
+    },
+  },
+  {
+    name: "editor",
+    option: "editor-kills",
+    usual: 300,
+    quick: 10,
+    help: "how often `postrider acp` is killed under an editor, or under one of two on the same session",
+    async run({ folder, seed, length, progress }) {
+      const talks: EditorKillReport[] = [];
+      for (let left = length; left > 0; left -= KILLS_PER_TALK) {
+        const own = join(folder, String(talks.length + 1));
+        mkdirSync(own);
+        const kills = Math.min(left, KILLS_PER_TALK);
+        const tell = (text: string): void => progress(`conversation ${talks.length + 1}: ${text}`);
+        const plan = { folder: own, seed: seed + talks.length, kills, turns: Math.ceil((kills * 2) / 3) };
+        talks.push(await driveEditorKills({ ...plan, together: 0.25, progress: tell }));
+      }
+      const sum = (count: (talk: EditorKillReport) => number): number =>
+        talks.reduce((all, talk) => all + count(talk), 0);
+      const pairs = sum(({ rounds }) => rounds["two editors"] ?? 0);
+      return {
+        operations: sum(({ prompts }) => prompts),
+        kills: sum(({ kills }) => kills),
+        inFlight: sum(({ inFlight }) => inFlight),
+        lost: talks.flatMap(({ lost }) => lost),
+        doubled: talks.flatMap(({ doubled }) => doubled),
+        errors: talks.flatMap(({ errors, broken }) => [...errors, ...broken]),
+        notes: [
+          `${sum(({ answered }) => answered)} prompts were answered in ${talks.length} conversations; two editors had the session open in ${pairs} rounds`,
+        ],
+      };
     },
   },
   {

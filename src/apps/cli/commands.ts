@@ -45,6 +45,17 @@ export const COMMANDS: readonly Entry[] = [
     summary: "the gateway's log",
     load: async () => (await import("./tail.ts")).tail,
   },
+  // Before "acp", whose name it begins with: the first that fits is taken.
+  {
+    name: "acp install",
+    summary: "set up an editor: zed, jetbrains or neovim",
+    load: async () => (await import("./acp/install.ts")).install,
+  },
+  {
+    name: "acp",
+    summary: "your sessions in an editor, which starts this by itself",
+    load: async () => (await import("./acp/serve.ts")).serve,
+  },
   {
     name: "backup",
     summary: "copy everything into one file, while Postrider goes on working",

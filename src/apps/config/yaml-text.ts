@@ -1,14 +1,5 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type YAMLError,
-} from "yaml";
+import { createRequire } from "node:module";
+import type { Document, LineCounter, Node, YAMLError } from "yaml";
 import type { Problem } from "./problem.ts";
 
 /**
@@ -33,8 +24,16 @@ export interface YamlText {
   at(path: readonly PropertyKey[]): Position;
 }
 
+let library: typeof import("yaml") | undefined;
+/** Loaded with the first text: where there is no file, nobody has to wait for it. */
+function yaml(): typeof import("yaml") {
+  library ??= createRequire(import.meta.url)("yaml") as typeof import("yaml");
+  return library;
+}
+
 /** Reads any text. Never throws: what is wrong with it is among the problems, each with its line. */
 export function readYaml(text: string): YamlText {
+  const { LineCounter } = yaml();
   const lines = new LineCounter();
   const parsed = parse(text, lines);
   const position = (offset: number): Position => {
@@ -58,7 +57,7 @@ export function readYaml(text: string): YamlText {
 
 function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefined {
   try {
-    return parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
+    return yaml().parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
   } catch {
     return undefined; // deeper than the stack; every other mistake is in the document's list
   }
@@ -109,13 +108,14 @@ function rawOf(
       return null;
     }
     const node = resolved(document, given);
-    if (isScalar(node)) return isNothing(node) ? null : String(node.value);
-    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
-    if (!isMap(node)) return null;
+    if (yaml().isScalar(node)) return isNothing(node) ? null : String(node.value);
+    if (yaml().isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (!yaml().isMap(node)) return null;
     const entries = node.items.flatMap(({ key, value }): [string, Raw][] => {
       const name = resolved(document, key);
       // A plain object cannot hold that name as others.
-      if (isScalar(name) && name.value !== "__proto__") return [[String(name.value), read(value, depth + 1)]];
+      if (yaml().isScalar(name) && name.value !== "__proto__")
+        return [[String(name.value), read(value, depth + 1)]];
       problem(key as Node, "has a key that is no name");
       return [];
     });
@@ -133,7 +133,7 @@ export function isList(raw: Raw): raw is readonly Raw[] {
 }
 
 function resolved(document: Document.Parsed, node: unknown): unknown {
-  return isAlias(node) ? node.resolve(document) : node;
+  return yaml().isAlias(node) ? node.resolve(document) : node;
 }
 
 function isNothing(node: { readonly type?: unknown; readonly value: unknown }): boolean {
@@ -145,15 +145,15 @@ function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): numb
   let offset = 0;
   for (const part of path) {
     const here = resolved(document, node);
-    if (isMap(here)) {
+    if (yaml().isMap(here)) {
       const pair = here.items.find(({ key }) => {
         const name = resolved(document, key);
-        return isScalar(name) && String(name.value) === String(part);
+        return yaml().isScalar(name) && String(name.value) === String(part);
       });
       if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value;
-    } else if (isSeq(here)) {
+    } else if (yaml().isSeq(here)) {
       node = here.items[Number(part)];
       offset = (node as Node | undefined)?.range?.[0] ?? offset;
     } else return offset;

@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { pino, stdSerializers } from "pino";
+import type { Logger } from "pino";
 import type { Log } from "../../ports/log.ts";
 import type { LogLevel } from "../config/config.ts";
 import type { Home } from "../home.ts";
@@ -12,6 +13,8 @@ export const LOGS_KEPT = 3;
 
 export interface OpenLogOptions {
   readonly home: Pick<Home, "folder">;
+  /** Whose log it is. Default: the gateway's. */
+  readonly name?: LogName;
   readonly level: LogLevel;
   /** Where lines go besides the file: to people as they read them, to programs as JSON. */
   readonly show?: { write(text: string): unknown };
@@ -26,8 +29,10 @@ export interface OpenLog extends Log, Pick<Masking, "learn"> {
   close(): void;
 }
 
-export function logFile({ folder }: Pick<Home, "folder">): string {
-  return join(folder, "logs", "gateway.log");
+export type LogName = "gateway" | "editor";
+
+export function logFile({ folder }: Pick<Home, "folder">, name: LogName = "gateway"): string {
+  return join(folder, "logs", `${name}.log`);
 }
 
 /**
@@ -39,34 +44,43 @@ export function openLog(options: OpenLogOptions): OpenLog {
   const secrets = masking();
   const shown = options.pretty === undefined ? (line: string) => line : prettyLine(options.pretty);
   const file = rotatingFile({
-    file: logFile(options.home),
+    file: logFile(options.home, options.name),
     mostBytes: options.mostBytes ?? MOST_BYTES,
     kept: LOGS_KEPT,
     failed: ({ message }) => show?.write(`The log cannot be written: ${message}\n`),
   });
-  const logger = pino(
-    {
-      level: options.level,
-      base: { pid: process.pid },
-      formatters: { level: (level) => ({ level }) },
-      serializers: { error: stdSerializers.err },
-    },
-    {
-      write(line: string) {
-        const masked = secrets.masked(line);
-        file.write(masked);
-        show?.write(shown(masked));
+  let level = options.level;
+  let made: Logger | undefined;
+  /** Loaded with the first line: an editor waits for its agent to start, which has nothing to log by then. */
+  function logger(): Logger {
+    if (made !== undefined) return made;
+    const { pino, stdSerializers } = createRequire(import.meta.url)("pino") as typeof import("pino");
+    made = pino(
+      {
+        level,
+        base: { pid: process.pid },
+        formatters: { level: (label) => ({ level: label }) },
+        serializers: { error: stdSerializers.err },
       },
-    },
-  );
+      {
+        write(line: string) {
+          const masked = secrets.masked(line);
+          file.write(masked);
+          show?.write(shown(masked));
+        },
+      },
+    );
+    return made;
+  }
   return {
-    debug: (fields, words) => logger.debug(fields, words),
-    info: (fields, words) => logger.info(fields, words),
-    warn: (fields, words) => logger.warn(fields, words),
-    error: (fields, words) => logger.error(fields, words),
+    debug: (fields, words) => logger().debug(fields, words),
+    info: (fields, words) => logger().info(fields, words),
+    warn: (fields, words) => logger().warn(fields, words),
+    error: (fields, words) => logger().error(fields, words),
     learn: secrets.learn,
-    level(level) {
-      logger.level = level;
+    level(now) {
+      level = now;
+      if (made !== undefined) made.level = now;
     },
     close: file.close,
   };

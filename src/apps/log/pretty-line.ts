@@ -1,8 +1,10 @@
-import { prettyFactory } from "pino-pretty";
+import { createRequire } from "node:module";
 import { printable } from "../../core/printable.ts";
 
 /** A line of the log as people read it. */
 export function prettyLine(options: { readonly color: boolean }): (line: string) => string {
+  // Loaded where people look, which is not everywhere that a log is written.
+  const { prettyFactory } = createRequire(import.meta.url)("pino-pretty") as typeof import("pino-pretty");
   const pretty = prettyFactory({
     colorize: options.color,
     translateTime: "SYS:yyyy-mm-dd HH:MM:ss",

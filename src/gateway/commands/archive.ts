@@ -4,6 +4,7 @@ import { leaveSession } from "./leave-session.ts";
 export const archive: ChatCommand = {
   name: "archive",
   summary: "put this session away and start a new one",
+  inEditors: "A thread is one session here: close it, and postrider sessions archive puts it away.",
   async run(place) {
     const { conversation, session } = await here(place);
     const left = await leaveSession(place, conversation.number);

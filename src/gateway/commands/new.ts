@@ -1,3 +1,4 @@
+import { PostriderError } from "../../core/errors.ts";
 import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
 import { cleanTitle } from "../../core/titles.ts";
@@ -26,6 +27,8 @@ export const newSession: ChatCommand = {
 async function afresh(place: Place, session: Session, title: string | undefined): Promise<Reply> {
   const { sessions, who } = place;
   refuseWhileAnswering(place, session.id);
+  if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
+    throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
   const kept = await sessions.fork(who, session.id);
   await sessions.rewrite(who, session.id, []);
   if (title !== undefined) await entitled(place, session, title);

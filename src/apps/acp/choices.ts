@@ -1,0 +1,105 @@
+import type {
+  SessionConfigOption,
+  SessionConfigSelectOption,
+  SessionModeState,
+} from "@agentclientprotocol/sdk/unstable";
+import {
+  APPROVAL_MODES,
+  type ApprovalMode,
+  type ConversationSettings,
+  REASONING,
+  type Reasoning,
+  type SettingsChange,
+} from "../../core/conversation.ts";
+import { PostriderError } from "../../core/errors.ts";
+
+/** What the agent's questions whether it may come to. */
+const MODES: Readonly<Record<ApprovalMode, { readonly name: string; readonly description: string }>> = {
+  ask: { name: "Ask", description: "You are asked before anything is done that changes something." },
+  allow: { name: "Allow", description: "Nothing is asked: whatever the agent wants to do is allowed." },
+  deny: { name: "Deny", description: "Nothing is asked: whatever would change something is refused." },
+};
+
+/** Stands for what is configured, where nothing was chosen. */
+const DEFAULT = "default";
+
+/** As providers call their models: no spaces, nothing that steers a terminal. */
+const MODEL_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]{0,199}$/u;
+
+export function modesOf({ approvals = "ask" }: ConversationSettings): SessionModeState {
+  return { currentModeId: approvals, availableModes: APPROVAL_MODES.map((id) => ({ id, ...MODES[id] })) };
+}
+
+/** Everything that can be chosen for a thread, and what is. */
+export function configOptions(
+  chosen: ConversationSettings,
+  agent: { readonly name: string; readonly models: Iterable<string> },
+): SessionConfigOption[] {
+  const models = new Set([...agent.models, ...(chosen.model === undefined ? [] : [chosen.model])]);
+  models.delete(DEFAULT);
+  return [
+    {
+      id: "mode",
+      name: "Approvals",
+      category: "mode",
+      type: "select",
+      currentValue: chosen.approvals ?? "ask",
+      options: APPROVAL_MODES.map((value) => ({ value, ...MODES[value] })),
+    },
+    {
+      id: "model",
+      name: "Model",
+      category: "model",
+      type: "select",
+      currentValue: chosen.model ?? DEFAULT,
+      options: [{ value: DEFAULT, name: `${agent.name} (as configured)` }, ...named(models)],
+    },
+    {
+      id: "reasoning",
+      name: "Reasoning",
+      description: "How long the model thinks before it answers.",
+      category: "thought_level",
+      type: "select",
+      currentValue: chosen.reasoning ?? DEFAULT,
+      options: [{ value: DEFAULT, name: "As the model has it" }, ...named(REASONING)],
+    },
+  ];
+}
+
+function named(values: Iterable<string>): SessionConfigSelectOption[] {
+  return [...values].map((value) => ({ value, name: value }));
+}
+
+/** What choosing this value changes. */
+export function chosenBy(option: string, value: unknown): SettingsChange {
+  if (typeof value !== "string") throw wrong(option, "a text");
+  const isCleared = value === DEFAULT;
+  switch (option) {
+    case "mode":
+      return { approvals: oneOf(APPROVAL_MODES, value, option) };
+    case "model":
+      if (!isCleared && !MODEL_NAME.test(value))
+        throw wrong(option, "a model as its provider calls it, in one word");
+      return { model: isCleared ? null : value };
+    case "reasoning":
+      return { reasoning: isCleared ? null : oneOf<Reasoning>(REASONING, value, option) };
+    default:
+      throw new PostriderError(
+        "invalid_input",
+        `There is no option ${JSON.stringify(option.slice(0, 80))}: there are mode, model and reasoning.`,
+        { details: { field: "configId" } },
+      );
+  }
+}
+
+function oneOf<Value extends string>(known: readonly Value[], value: string, option: string): Value {
+  const found = known.find((one) => one === value);
+  if (found === undefined) throw wrong(option, `one of ${known.join(", ")}`);
+  return found;
+}
+
+function wrong(option: string, expected: string): PostriderError {
+  return new PostriderError("invalid_input", `${option} must be ${expected}.`, {
+    details: { field: option },
+  });
+}

@@ -1,0 +1,196 @@
+import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseCommand } from "../../core/command-grammar.ts";
+import { MAX_PART_BYTES, type Part, textOf } from "../../core/message.ts";
+import { readyMessages } from "../../sessions/message-input.ts";
+import { blocksOf, saidIn, wordsOf } from "./content.ts";
+
+const base64 = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
+const refusal = (...prompt: unknown[]): unknown => {
+  try {
+    return saidIn(prompt as ContentBlock[]);
+  } catch (error) {
+    return error;
+  }
+};
+
+/** What an editor gets back of what it sent, through what is stored. */
+async function sentAndShown(prompt: readonly ContentBlock[]): Promise<ContentBlock[]> {
+  const { messages, blobs } = readyMessages({ role: "user", parts: saidIn(prompt) });
+  const bytes = new Map(blobs.map((blob) => [blob.hash, blob.bytes]));
+  return blocksOf(messages[0]?.parts ?? [], async (hash) => bytes.get(hash));
+}
+
+const text = (said: string): ContentBlock => ({ type: "text", text: said });
+
+describe("a prompt", () => {
+  it("is stored by its kinds: words, pictures, files, resources and links", () => {
+    const said = saidIn([
+      text("look"),
+      { type: "image", data: base64("png"), mimeType: "image/png" },
+      { type: "audio", data: base64("wav"), mimeType: "audio/wav" },
+      { type: "resource", resource: { uri: "file:///a/b.md", mimeType: "text/markdown", text: "# B" } },
+      { type: "resource", resource: { uri: "attachment:///x.zip", blob: base64("zip") } },
+      { type: "resource_link", uri: "file:///a/c.ts", name: "c.ts" },
+    ]);
+    expect(said).toEqual([
+      { type: "text", text: "look" },
+      { type: "image", mimeType: "image/png", data: new Uint8Array(Buffer.from("png")) },
+      { type: "file", mimeType: "audio/wav", name: "audio", data: new Uint8Array(Buffer.from("wav")) },
+      { type: "resource", uri: "file:///a/b.md", mimeType: "text/markdown", text: "# B" },
+      {
+        type: "file",
+        mimeType: "application/octet-stream",
+        name: "x.zip",
+        data: new Uint8Array(Buffer.from("zip")),
+      },
+      { type: "resource", uri: "file:///a/c.ts" },
+    ]);
+  });
+
+  it("keeps the address of bytes, so that an agent can go there", () => {
+    const uri = "file:///home/a/my%20plan.png?x=1#top";
+    const resource = { uri, mimeType: "image/png", blob: base64("png") };
+    expect(saidIn([{ type: "resource", resource }])).toMatchObject([
+      { type: "image", name: "my plan.png" },
+      { type: "resource", uri, mimeType: "image/png" },
+    ]);
+  });
+
+  it("keeps what a link says besides its address, and does not repeat what the address says", () => {
+    const link = { type: "resource_link", name: "My notes" } as const;
+    expect(saidIn([{ ...link, uri: "zed:///thread/7?name=My+notes", title: "My notes" }])).toEqual([
+      { type: "resource", uri: "zed:///thread/7?name=My+notes" },
+    ]);
+    expect(saidIn([{ ...link, uri: "db://7", description: "what was decided" }])).toEqual([
+      { type: "text", text: "My notes: what was decided" },
+      { type: "resource", uri: "db://7" },
+    ]);
+  });
+
+  it("reads as its words, one block under the other", () => {
+    const parts = saidIn([text("one"), text(""), text("two")]) as readonly Part[];
+    expect(textOf({ parts })).toBe("one\ntwo");
+  });
+
+  it.each([
+    ["characters that base64 has not", { type: "image", mimeType: "image/png", data: "a*bc" }],
+    ["half a byte", { type: "audio", mimeType: "audio/wav", data: "abcde" }],
+    ["no data", { type: "image", mimeType: "image/png", data: "" }],
+    ["no data in a resource", { type: "resource", resource: { uri: "file:///x", blob: " " } }],
+    ["a kind that is not known", { type: "hologram" }],
+    ["no text", { type: "text" }],
+    ["a link to nowhere", { type: "resource_link", name: "x", uri: "" }],
+  ])("is refused for %s, and says which block", (_, block) => {
+    expect(refusal(text("fine"), block)).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("prompt[1]"),
+      details: { field: "prompt[1]" },
+    });
+  });
+
+  it("is refused when it is too large, in bytes or in words", () => {
+    const half = text("x".repeat(MAX_PART_BYTES / 2 + 1));
+    const large = { type: "image", mimeType: "image/png", data: "A".repeat(MAX_PART_BYTES * 1.4) };
+    const justTooLarge = { ...large, data: base64(new Uint8Array(MAX_PART_BYTES + 1)) };
+    for (const prompt of [
+      [text("fine"), large],
+      [text("fine"), justTooLarge],
+      [half, half],
+    ]) {
+      expect(refusal(...prompt)).toMatchObject({ code: "too_large", details: { field: "prompt[1]" } });
+    }
+    expect(refusal({ ...large, data: base64(new Uint8Array(MAX_PART_BYTES)) })).toHaveLength(1);
+  });
+
+  it("takes base64 with line breaks and without padding", () => {
+    const [part] = saidIn([{ type: "image", mimeType: "image/png", data: "aGVs\r\nbG8" }]);
+    expect(part).toMatchObject({ data: new Uint8Array(Buffer.from("hello")) });
+  });
+
+  it("comes back as it went in, whatever its kinds", async () => {
+    const bytes = fc.uint8Array({ minLength: 1, maxLength: 50 }).map(base64);
+    const segment = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" }).map(encodeURIComponent);
+    const uri = segment.map((name) => `file:///work/${name}`);
+    const mimeType = fc.constantFrom("text/x-a", "application/pdf", "video/mp4");
+    const kinds = fc.oneof(
+      fc.string({ minLength: 1, unit: "grapheme" }).map(text),
+      fc.record({ type: fc.constant("image" as const), data: bytes, mimeType: fc.constant("image/png") }),
+      fc.record({
+        type: fc.constant("image" as const),
+        data: bytes,
+        mimeType: fc.constant("image/gif"),
+        uri,
+      }),
+      fc.record({ type: fc.constant("audio" as const), data: bytes, mimeType: fc.constant("audio/ogg") }),
+      fc
+        .record({ uri, mimeType, text: fc.string() })
+        .map((resource) => ({ type: "resource" as const, resource })),
+      fc.record({ uri, mimeType, blob: bytes }).map((resource) => ({ type: "resource" as const, resource })),
+      uri.map((link) => ({ type: "resource_link" as const, uri: link, name: link })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(kinds, { maxLength: 6 }), async (prompt) => {
+        const shown = await sentAndShown(prompt);
+        const named = prompt.map((block) =>
+          block.type === "resource_link" ? { ...block, name: expect.any(String) } : block,
+        );
+        expect(shown).toEqual(named);
+      }),
+    );
+  });
+});
+
+describe("the words of a prompt", () => {
+  const link = { type: "resource_link", uri: "file:///a.md", name: "a.md" } as const;
+
+  it("are a command where the prompt begins with one; what is attached is an argument", () => {
+    expect(parseCommand(wordsOf([text("/title Plans "), text("of May")]))).toEqual({
+      name: "title",
+      args: "Plans \nof May",
+    });
+    expect(parseCommand(wordsOf([text("/read "), link]))).toEqual({ name: "read", args: "file:///a.md" });
+  });
+
+  it("are no command behind something else", () => {
+    const image = { type: "image", data: "AAAA", mimeType: "image/png" } as const;
+    expect(parseCommand(wordsOf([image, text("/undo")]))).toBeUndefined();
+    expect(parseCommand(wordsOf([{ ...link, uri: "/undo" }]))).toBeUndefined();
+    expect(wordsOf([image, text("hello")]).trim()).toBe("hello");
+  });
+});
+
+describe("what is shown of parts", () => {
+  const hash = "0".repeat(64);
+
+  it("says so where the bytes are gone or too many for one line", async () => {
+    const image = { type: "image", blob: hash, mimeType: "image/png", size: 3, name: "a.png" } as const;
+    expect(await blocksOf([image], async () => undefined)).toEqual([text("[image a.png: no longer stored]")]);
+    const [block] = await blocksOf([image], async () => new Uint8Array(MAX_PART_BYTES));
+    expect(block).toMatchObject({ type: "text", text: expect.stringContaining("too many") });
+  });
+
+  it("is an address of its own for a file that came with a name only", async () => {
+    const file = {
+      type: "file",
+      blob: hash,
+      mimeType: "application/pdf",
+      size: 1,
+      name: "a/b c.pdf",
+    } as const;
+    expect(await blocksOf([file], async () => new Uint8Array([1]))).toEqual([
+      {
+        type: "resource",
+        resource: { uri: "attachment:///a%2Fb%20c.pdf", mimeType: "application/pdf", blob: "AQ==" },
+      },
+    ]);
+  });
+
+  it("is the bytes of a resource that names some", async () => {
+    const resource = { type: "resource", uri: "db://7", blob: hash } as const;
+    expect(await blocksOf([resource], async () => new Uint8Array([1]))).toEqual([
+      { type: "resource", resource: { uri: "db://7", blob: "AQ==" } },
+    ]);
+  });
+});

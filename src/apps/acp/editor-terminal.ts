@@ -1,0 +1,69 @@
+import { RequestError } from "@agentclientprotocol/sdk/unstable";
+import type { Terminal, TerminalCommand, TerminalEnd } from "../../ports/terminal.ts";
+import type { Editor } from "./editor.ts";
+
+/** As much of a command's output as the agent is given back. */
+const MOST_BYTES = 200_000;
+
+/** The editor's own terminal, where it has one: commands run before the eyes of whoever sits there. */
+export function editorTerminal(
+  editor: Editor,
+  sessionId: string,
+  shown: (call: string, terminalId: string) => void,
+): Terminal | undefined {
+  if (editor.can().terminal !== true) return undefined;
+  return {
+    async run(command, signal): Promise<TerminalEnd> {
+      try {
+        return await runThere(editor, sessionId, command, signal, shown);
+      } catch (error) {
+        return {
+          text: `The editor's terminal could not run ${command.program}: ${whyNot(error)}`,
+          failed: true,
+        };
+      }
+    },
+  };
+}
+
+async function runThere(
+  { client }: Editor,
+  sessionId: string,
+  { call, program, args, cwd, timeoutMs }: TerminalCommand,
+  signal: AbortSignal,
+  shown: (call: string, terminalId: string) => void,
+): Promise<TerminalEnd> {
+  const terminal = await client.createTerminal({
+    sessionId,
+    command: program,
+    args: [...args],
+    outputByteLimit: MOST_BYTES,
+    ...(cwd !== undefined && { cwd }),
+  });
+  shown(call, terminal.id);
+  const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const stop = (): void => void terminal.kill().catch(() => {}); // gone already, then
+  over.addEventListener("abort", stop, { once: true });
+  try {
+    if (over.aborted) stop();
+    const { exitCode, signal: killedBy } = await terminal.waitForExit();
+    const { output, truncated } = await terminal.currentOutput();
+    const notes = [
+      truncated ? "The beginning of the output was cut." : "",
+      over.aborted && !signal.aborted ? `Stopped after ${timeoutMs / 1000} s.` : "",
+      killedBy ? `Ended by ${killedBy}.` : exitCode === 0 ? "" : `Exit code ${exitCode}.`,
+    ].filter(Boolean);
+    return { text: [output, ...notes].join("\n"), failed: exitCode !== 0 };
+  } finally {
+    over.removeEventListener("abort", stop);
+    await terminal.release().catch(() => {}); // the editor may be gone
+  }
+}
+
+/** What the editor says of it is more than that its request failed. */
+function whyNot(error: unknown): string {
+  const details =
+    error instanceof RequestError ? (error.data as { details?: unknown } | undefined)?.details : undefined;
+  if (typeof details === "string") return details;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,49 @@
+import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk/unstable";
+import { OWNER, type PersonId } from "../../core/owner.ts";
+import type { PromptSettings } from "../../gateway/prompt.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Store } from "../../ports/store.ts";
+import type { RoutingSettings } from "../../sessions/routing.ts";
+import type { Sessions } from "../../sessions/sessions.ts";
+import type { Asked } from "./asked.ts";
+import type { Thread } from "./thread.ts";
+
+/** What the parts of a running `postrider acp` have in common: the home on one side, the editor on the other. */
+export interface Editor {
+  readonly store: Store;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  /** The id of this process among the runners. */
+  readonly runner: string;
+  readonly log: Log;
+  readonly environment: NodeJS.ProcessEnv;
+  settings(): EditorSettings;
+  /** Who answers, if anybody is connected. */
+  answering(): Agent | undefined;
+  /** The same; where nobody is, an error that asks the editor to see to it. */
+  agent(): Agent;
+  /** Whether sessions that began elsewhere are shown, too. */
+  readonly all: boolean;
+  readonly client: AgentContext;
+  /** What the editor has said it can. */
+  can(): ClientCapabilities;
+  /** The threads that are open here, by session. */
+  readonly threads: Map<string, Promise<Thread>>;
+  /** What has been asked and has no answer yet. */
+  readonly asked: Asked;
+  /** Names of models that may be chosen, once they are known. */
+  readonly models: Set<string>;
+  /** Aborts when the editor is gone. */
+  readonly signal: AbortSignal;
+}
+
+export interface EditorSettings extends Pick<RoutingSettings, "zone" | "profile" | "scope"> {
+  readonly told: PromptSettings;
+  /** The share of the model's window at which a conversation is summed up. */
+  readonly compressAt?: number;
+}
+
+/** Whoever sits at the editor is the owner of the home. */
+export const who: { readonly person: PersonId } = { person: OWNER };

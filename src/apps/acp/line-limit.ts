@@ -1,0 +1,45 @@
+/** A request that took the place of a line which was too long to be read. */
+export const TOO_LONG = "_postrider/too_long";
+/** One part of 25 MiB in base64, and the rest of its message. */
+export const LONGEST_LINE: number = 36 * 1024 * 1024;
+
+/** A request's id stands near its beginning, whoever writes it. */
+const HEAD = 4096;
+
+/**
+ * Lines as they come, but for those that are too long: the reader would end the connection at such a line, and with it
+ * every thread. Instead its sender gets an error, and the rest goes on.
+ */
+export function lineLimit(longest: number = LONGEST_LINE): TransformStream<Uint8Array, Uint8Array> {
+  let length = 0;
+  let held: Uint8Array[] = [];
+  /** The beginning of a line that is too long; the rest of it is let go. */
+  let head: string | undefined;
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (let rest = chunk; rest.byteLength > 0; ) {
+        const end = rest.indexOf(10);
+        const piece = end === -1 ? rest : rest.subarray(0, end + 1);
+        rest = rest.subarray(piece.byteLength);
+        length += piece.byteLength;
+        if (length <= longest) held.push(piece);
+        else {
+          head ??= Buffer.concat([...held, piece]).toString("utf8", 0, HEAD);
+          held = [];
+        }
+        if (end === -1) continue;
+        for (const part of head === undefined ? held : [substitute(head)]) controller.enqueue(part);
+        [length, held, head] = [0, [], undefined];
+      }
+    },
+    flush(controller) {
+      for (const part of held) controller.enqueue(part);
+    },
+  });
+}
+
+function substitute(head: string): Uint8Array {
+  const [, id] = /"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")/.exec(head) ?? [];
+  const request = { jsonrpc: "2.0", ...(id !== undefined && { id: JSON.parse(id) }), method: TOO_LONG };
+  return Buffer.from(`${JSON.stringify(request)}\n`);
+}

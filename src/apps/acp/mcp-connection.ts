@@ -1,0 +1,208 @@
+import type { McpServer } from "@agentclientprotocol/sdk/unstable";
+import {
+  Client,
+  type Tool as McpTool,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { PostriderError } from "../../core/errors.ts";
+import { text } from "../../core/message.ts";
+import type { Log } from "../../ports/log.ts";
+import type { ToolOutput } from "../../ports/tool.ts";
+import { version } from "../cli/version.ts";
+import { masking, secretsOf } from "../log/secrets.ts";
+import { outputOf } from "./mcp-output.ts";
+import { transportFor } from "./mcp-transport.ts";
+
+export interface ConnectionOptions {
+  readonly cwd: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly log: Log;
+  /** How long connecting may take. */
+  readonly connectMs: number;
+  /** How long a call may take. */
+  readonly callMs: number;
+}
+
+/** One server of an editor. */
+export interface McpConnection {
+  /** Its tools, or a sentence why it has none. Never fails. */
+  readonly ready: Promise<readonly McpTool[] | string>;
+  /** Never fails: what goes wrong is an output that has failed. */
+  call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput>;
+  /** Resolves when nothing of it is left. */
+  close(): Promise<void>;
+}
+
+interface Link {
+  readonly client: Client;
+  readonly tools: readonly McpTool[];
+  isBroken: boolean;
+  /** Resolves when nothing of it is left. Never fails. */
+  end(): Promise<void>;
+}
+
+const LONGEST_COMPLAINT = 2000;
+/** So long a server is given to hear that a session with it is over. */
+const GOODBYE_MS = 1000;
+
+/**
+ * Connects at once. A server that ends by itself costs the call that meets it, because what it knew is gone with it, and
+ * is connected again for the call after that.
+ */
+export function mcpConnection(server: McpServer, options: ConnectionOptions): McpConnection {
+  const { name } = server;
+  const { log, callMs } = options;
+  const closing = new AbortController();
+  const ends = new Set<() => Promise<void>>();
+  const { masked } = maskingOf(server);
+  let link = connect();
+
+  async function connect(): Promise<Link | string> {
+    const client = new Client({ name: "postrider", version: version() });
+    let transport: Transport | undefined;
+    const made: Link = { client, tools: [], isBroken: false, end: once(() => goodbye(client, transport)) };
+    ends.add(made.end);
+    const late = AbortSignal.timeout(options.connectMs);
+    const signal = AbortSignal.any([closing.signal, late]);
+    const request = { signal, timeout: options.connectMs };
+    try {
+      const complains = (line: string): void =>
+        log.info({ server: name }, masked(line.slice(0, LONGEST_COMPLAINT)));
+      transport = await transportFor(server, { ...options, complains });
+      client.onclose = () => {
+        made.isBroken = true;
+      };
+      await unlessAborted(client.connect(transport, request), signal);
+      const { tools } = await unlessAborted(client.listTools(undefined, request), signal);
+      return Object.assign(made, { tools });
+    } catch (error) {
+      void made.end(); // whoever waits for tools does not wait for that, too
+      return `${name} ${whyNot(error, late.aborted, options.connectMs)}.`;
+    }
+  }
+
+  /** Once for each that is lost, however many calls meet it. */
+  function again(lost: typeof link, former: Link | string): void {
+    if (closing.signal.aborted || link !== lost) return;
+    if (typeof former !== "string") void former.end();
+    link = connect();
+  }
+
+  async function call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput> {
+    if (closing.signal.aborted) return failed(`${name} is closed.`);
+    const asked = link;
+    const current = await unlessAborted(asked, signal).catch(() => `${name} was not asked: stopped before.`);
+    if (signal.aborted) return failed(`${name} was not asked: stopped before.`);
+    if (typeof current === "string" || current.isBroken) {
+      again(asked, current);
+      return failed(typeof current === "string" ? current : `${name} had ended. ${NEXT_TIME}`);
+    }
+    try {
+      const params = { name: tool, arguments: given as Record<string, unknown> };
+      const result = await current.client.request(
+        { method: "tools/call", params },
+        { signal: AbortSignal.any([signal, closing.signal]), timeout: callMs, maxTotalTimeout: callMs },
+      );
+      return outputOf(result, masked);
+    } catch (error) {
+      if (signal.aborted) return failed(`${name} was stopped.`);
+      if (closing.signal.aborted) return failed(`${name} is closed.`);
+      if (error instanceof ProtocolError) return failed(masked(error.message));
+      if (isTimeout(error)) return failed(`${name} did not answer within ${callMs / 1000} s.`);
+      if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+        return failed(`${name} gave an answer that cannot be understood.`);
+      again(asked, current);
+      return failed(`${name} ended before it had answered. ${NEXT_TIME}`);
+    }
+  }
+
+  return {
+    ready: link.then((made) => (typeof made === "string" ? made : made.tools)),
+    call,
+    async close() {
+      closing.abort();
+      await link;
+      await Promise.all([...ends].map((end) => end()));
+    },
+  };
+}
+
+const NEXT_TIME = "It is connected again for the next call, and knows nothing of what was before.";
+
+function failed(sentence: string): ToolOutput {
+  return { parts: [text(sentence)], failed: true };
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+/** Of what went wrong only its kind is told: messages may hold the address, and servers repeat what they were sent. */
+function whyNot(error: unknown, isLate: boolean, ms: number): string {
+  if (error instanceof PostriderError) return error.message;
+  if (isLate || isTimeout(error)) return `did not answer within ${ms / 1000} s`;
+  const status = error instanceof SdkHttpError ? error.status : (error as { code?: unknown }).code;
+  if (status === 401 || status === 403)
+    return `does not let us in (${status}): look at the headers it is given`;
+  if (typeof status === "number" && status >= 300 && status < 600)
+    return `cannot be used: it answers with ${status}`;
+  const code = codeIn(error);
+  if (code !== undefined && code !== "EPIPE") return `cannot be reached (${code})`;
+  return "could not be connected: it ended, or does not speak this protocol";
+}
+
+/** Somewhere down the chain of causes the system says what it was. */
+function codeIn(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== "object" || error === null || depth > 5) return undefined;
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  return codeIn(cause, depth + 1) ?? (typeof code === "string" && /^E[A-Z]+$/.test(code) ? code : undefined);
+}
+
+/** What the editor gave the server as a secret is not written anywhere. */
+function maskingOf(server: McpServer): ReturnType<typeof masking> {
+  const mask = masking();
+  const named = "env" in server ? server.env : "headers" in server ? server.headers : [];
+  const values = Object.fromEntries(named.map(({ name, value }) => [name.replaceAll("-", "_"), value]));
+  const query =
+    "url" in server && URL.canParse(server.url) ? [...new URL(server.url).searchParams.values()] : [];
+  const bearer = named.flatMap(({ name, value }) =>
+    /^authorization$/i.test(name) ? [value.replace(/^\S+\s+/, "")] : [],
+  );
+  mask.learn([...secretsOf(values), ...query, ...bearer]);
+  return mask;
+}
+
+async function goodbye(client: Client, transport: Transport | undefined): Promise<void> {
+  if (transport instanceof StreamableHTTPClientTransport) {
+    const told = transport.terminateSession().catch(() => {});
+    await unlessAborted(told, AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
+  }
+  await client.close().catch(() => {});
+  await transport?.close().catch(() => {}); // one that the client had not taken over yet
+}
+
+function once(act: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= act();
+    return done;
+  };
+}
+
+/** Rejects when the signal aborts: nobody waits for the other then, nor hears of its failure. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const abort = (): void => stopped.reject(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

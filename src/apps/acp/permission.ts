@@ -1,0 +1,104 @@
+import {
+  type PermissionOption,
+  RequestError,
+  type RequestPermissionResponse,
+  type ToolCallUpdate,
+} from "@agentclientprotocol/sdk/unstable";
+import type { Approval, ApprovalAnswer, ApprovalRequest } from "../../core/approval.ts";
+import type { Turn } from "../../core/turn.ts";
+import { askApproval } from "../../gateway/ask-approval.ts";
+import type { Editor } from "./editor.ts";
+
+/** How each answer is offered. What cannot be recognised again is allowed or refused this once. */
+const OPTIONS: Readonly<Record<ApprovalAnswer, Omit<PermissionOption, "optionId">>> = {
+  once: { name: "Allow once", kind: "allow_once" },
+  session: { name: "Allow in this session", kind: "allow_always" },
+  always: { name: "Always allow", kind: "allow_always" },
+  deny: { name: "Reject", kind: "reject_once" },
+  never: { name: "Always reject", kind: "reject_always" },
+};
+
+/**
+ * Asks whoever sits at the editor. The question is a row, so it can be answered anywhere; then the editor is told that
+ * nobody waits for its answer any more.
+ */
+export async function askInEditor(
+  editor: Editor,
+  turn: Turn,
+  request: ApprovalRequest,
+  /** The call that waits for the answer, if it is about one. */
+  call: ToolCallUpdate | undefined,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer> {
+  const over = new AbortController();
+  const put = async (asked: Approval): Promise<void> => {
+    // Not awaited: the answer may come from elsewhere first.
+    void ask(
+      editor,
+      asked,
+      { ...(call ?? cardOf(asked)), status: "pending" },
+      AbortSignal.any([signal, over.signal]),
+    ).catch((error: unknown) => editor.log.error({ error }, "an answer could not be stored"));
+  };
+  try {
+    return await askApproval({ ...editor, put }, turn, request, AbortSignal.any([editor.signal, signal]));
+  } finally {
+    over.abort();
+  }
+}
+
+async function ask(
+  editor: Editor,
+  asked: Approval,
+  toolCall: ToolCallUpdate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock, client, log } = editor;
+  const { session: sessionId, person, number: approval } = asked;
+  const options = optionsFor(asked.request);
+  const answer = await client
+    .request(
+      "session/request_permission",
+      { sessionId, toolCall, options },
+      { cancellationSignal: signal, stopWaitingOnCancel: true },
+    )
+    .then(
+      (response) => answerFrom(response, options),
+      (error: unknown): ApprovalAnswer | undefined => {
+        if (!signal.aborted) log.warn({ error }, "the editor could not ask");
+        // An editor that is gone has not answered.
+        return error instanceof RequestError ? "deny" : undefined;
+      },
+    );
+  if (signal.aborted || answer === undefined) return;
+  // Refused only when it was answered elsewhere in the same moment: that answer counts.
+  await store.answerApproval({ person, approval, answer, now: clock.now() });
+}
+
+function cardOf({ number, request }: Approval): ToolCallUpdate {
+  const { title, detail } = request;
+  return {
+    toolCallId: `approval-${number}`,
+    title,
+    kind: "other",
+    ...(detail !== undefined && {
+      content: [{ type: "content", content: { type: "text", text: detail } }],
+    }),
+  };
+}
+
+function optionsFor({ pattern }: ApprovalRequest): PermissionOption[] {
+  const offered: readonly ApprovalAnswer[] =
+    pattern === undefined ? ["once", "deny"] : ["once", "session", "always", "deny", "never"];
+  return offered.map((optionId) => ({ optionId, ...OPTIONS[optionId] }));
+}
+
+/** What was not offered is no. */
+function answerFrom(
+  response: Partial<RequestPermissionResponse> | null,
+  offered: readonly PermissionOption[],
+): ApprovalAnswer {
+  const outcome = response?.outcome;
+  const chosen = outcome?.outcome === "selected" ? outcome.optionId : undefined;
+  return offered.some(({ optionId }) => optionId === chosen) ? (chosen as ApprovalAnswer) : "deny";
+}

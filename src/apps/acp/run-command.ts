@@ -1,0 +1,36 @@
+import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { around } from "../../gateway/commands/around.ts";
+import type { Reply } from "../../gateway/commands/command.ts";
+import { CHAT_COMMANDS, runChatCommand } from "../../gateway/commands/table.ts";
+import { saveDocument } from "../save-document.ts";
+import type { Editor } from "./editor.ts";
+import { showChoices, showInfo } from "./show-state.ts";
+import { type Thread, told } from "./thread.ts";
+
+/** What is no command of ours may be one of the model's. */
+export function isOurs({ name }: CommandLine): boolean {
+  return findCommand(CHAT_COMMANDS, name) !== undefined;
+}
+
+/** Does it, and shows what it replies. Gives back what is to be said after it, if anything is. */
+export async function runCommand(
+  editor: Editor,
+  thread: Thread,
+  { name, args }: CommandLine,
+): Promise<string | undefined> {
+  const { place } = thread;
+  const reply = await runChatCommand(place, name, args).catch((error: unknown): Reply => {
+    if (error instanceof PostriderError) return { text: error.message };
+    throw error;
+  });
+  const lines = [
+    reply.text,
+    ...(reply.choices ?? []).map(({ line, label, about }) => `- \`${line}\` ${label} ${about}`),
+    reply.around === undefined ? "" : await around(place, reply.around),
+    reply.document === undefined ? "" : saveDocument(reply.document, thread.cwd),
+  ].filter(Boolean);
+  if (lines.length > 0) thread.show(told(lines.join("\n\n")));
+  await Promise.all([showInfo(editor, thread), showChoices(editor, thread)]);
+  return reply.say;
+}

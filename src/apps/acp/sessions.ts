@@ -1,0 +1,203 @@
+import { homedir } from "node:os";
+import type {
+  ForkSessionRequest,
+  LoadSessionRequest,
+  McpServer,
+  NewSessionRequest,
+  ResumeSessionRequest,
+} from "@agentclientprotocol/sdk/unstable";
+import { untilAborted } from "../../agents/until-aborted.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { uuidFrom } from "../../core/ids.ts";
+import { unrefused } from "../../core/refusal.ts";
+import type { Session } from "../../core/session.ts";
+import { chosenBy } from "./choices.ts";
+import { type Editor, who } from "./editor.ts";
+import { editorRouting, editorSource } from "./editor-source.ts";
+import { absolute } from "./listing.ts";
+import { noSession } from "./request-error.ts";
+import { type Choices, choicesOf, showChoices, showCommands } from "./show-state.ts";
+import { openThread, type Thread, told } from "./thread.ts";
+
+/** An editor may not know a session yet in the moment in which it is told of it. */
+const INTRODUCED_AFTER_MS = 100;
+
+/** How long that answer waits for the models' names: clients read them there, and may drop what is told right after it. */
+const NAMED_WITHIN_MS = 200;
+
+/** A session that is new, with its folder. */
+export async function newThread(editor: Editor, given: NewSessionRequest): Promise<Thread> {
+  editor.agent(); // whoever has none is told before anything is made
+  const cwd = absolute(given.cwd);
+  const id = newId(editor);
+  await editor.store.open(editorRouting(editor, id, cwd));
+  const thread = await open(editor, id, cwd, given.mcpServers);
+  thread.others.start(0);
+  return thread;
+}
+
+/** A session that is there, in the folder that the editor says. What this process has open of it begins anew. */
+export async function loadThread(
+  editor: Editor,
+  given: LoadSessionRequest | ResumeSessionRequest,
+): Promise<Thread> {
+  const { id, cwd: before } = await visible(editor, given.sessionId);
+  const cwd = absolute(given.cwd);
+  if (before !== cwd) await editor.sessions.change(who, id, { cwd });
+  return open(editor, id, cwd, given.mcpServers ?? []);
+}
+
+/** A session that goes on from another; both go their own way. */
+export async function forkThread(editor: Editor, given: ForkSessionRequest): Promise<Thread> {
+  const origin = await visible(editor, given.sessionId);
+  const cwd = absolute(given.cwd);
+  const copy = await editor.sessions.fork(who, origin.id, { id: newId(editor), kind: "editor", cwd });
+  const thread = await open(editor, copy.id, cwd, given.mcpServers ?? []);
+  await answerAlike(editor, origin.id, thread);
+  await thread.goOn();
+  return thread;
+}
+
+/** What was chosen about who answers, and how, holds in a fork, too; not what was allowed. */
+async function answerAlike({ store, clock }: Editor, origin: string, { talk }: Thread): Promise<void> {
+  const [before] = await store.conversations({ asker: who, source: editorSource(origin) });
+  const { model, personality, reasoning } = before?.settings ?? {};
+  const change = {
+    ...(model !== undefined && { model }),
+    ...(personality !== undefined && { personality }),
+    ...(reasoning !== undefined && { reasoning }),
+  };
+  if (Object.keys(change).length === 0) return;
+  const { conversation } = await talk.open();
+  unrefused(await store.choose({ asker: who, conversation: conversation.number, change, now: clock.now() }));
+}
+
+/** The thread of a session: as it is open here, else opened as it was left. */
+export async function threadOf(editor: Editor, id: string): Promise<Thread> {
+  const here = editor.threads.get(id);
+  if (here !== undefined) return here;
+  const { cwd = homedir() } = await visible(editor, id);
+  const meanwhile = editor.threads.get(id);
+  if (meanwhile !== undefined) return meanwhile;
+  const thread = await open(editor, id, cwd, []);
+  await thread.goOn();
+  introduceSoon(editor, thread);
+  return thread;
+}
+
+/** Ends what is being answered, and lets go of it. The session stays. */
+export async function closeThread(editor: Editor, id: string, ifOpen = false): Promise<void> {
+  const here = editor.threads.get(id);
+  if (here === undefined) {
+    if (!ifOpen) await visible(editor, id);
+    return;
+  }
+  await end(editor, id, here);
+  if (editor.threads.get(id) === here) editor.threads.delete(id);
+}
+
+async function end(editor: Editor, id: string, opening: Promise<Thread>): Promise<void> {
+  editor.asked.cancel(id);
+  const thread = await opening.catch(() => undefined); // whoever opens it is told why that failed
+  await thread?.close();
+}
+
+/** Gone for good. One that is not there is gone, too. */
+export async function removeThread(editor: Editor, id: string): Promise<void> {
+  if ((await found(editor, id)) === undefined) return;
+  await closeThread(editor, id, true);
+  await editor.sessions.remove(who, id);
+}
+
+export async function choose(editor: Editor, id: string, option: string, value: unknown): Promise<Choices> {
+  const thread = await threadOf(editor, id);
+  const change = chosenBy(option, value);
+  const { conversation } = await thread.talk.open();
+  const { store, clock } = editor;
+  unrefused(await store.choose({ asker: who, conversation: conversation.number, change, now: clock.now() }));
+  await showChoices(editor, thread);
+  return choicesOf(editor, thread);
+}
+
+async function open(
+  editor: Editor,
+  id: string,
+  cwd: string,
+  mcpServers: readonly McpServer[],
+): Promise<Thread> {
+  const before = editor.threads.get(id);
+  // Behind what is open of it, or is being opened: nothing of a session is shown twice.
+  const opening = (before === undefined ? Promise.resolve() : end(editor, id, before)).then(() =>
+    openThread(editor, id, { cwd, mcpServers }),
+  );
+  editor.threads.set(id, opening);
+  try {
+    return await opening;
+  } catch (error) {
+    if (editor.threads.get(id) === opening) editor.threads.delete(id);
+    throw error;
+  }
+}
+
+/** What can be chosen in a thread that is open now. With this answer the editor learns of it: the rest follows. */
+export async function opened(editor: Editor, thread: Thread): Promise<Choices> {
+  await untilAborted(learnModels(editor), AbortSignal.timeout(NAMED_WITHIN_MS));
+  const choices = await choicesOf(editor, thread);
+  introduceSoon(editor, thread);
+  return choices;
+}
+
+function introduceSoon(editor: Editor, thread: Thread): void {
+  setTimeout(() => editor.signal.aborted || introduce(editor, thread), INTRODUCED_AFTER_MS).unref();
+}
+
+/** What the editor is told of a thread once it knows that there is one. */
+function introduce(editor: Editor, thread: Thread): void {
+  void showCommands(thread);
+  void learnModels(editor).then(async () => {
+    if (editor.models.size > 0 && !editor.signal.aborted) await showChoices(editor, thread);
+  });
+  void thread.problems().then((problems) => {
+    if (problems.length > 0 && !editor.signal.aborted) thread.show(told(`_${problems.join(" ")}_\n\n`));
+  });
+}
+
+const learning = new WeakMap<Editor, Promise<void>>();
+
+/** Asked once at a time, until there is an answer. Resolves in any case. */
+function learnModels(editor: Editor): Promise<void> {
+  const agent = editor.answering();
+  if (agent?.models === undefined || editor.models.size > 0) return Promise.resolve();
+  const asked =
+    learning.get(editor) ??
+    agent.models(editor.signal).then(
+      (names) => {
+        for (const name of names) editor.models.add(name);
+      },
+      (error: unknown) => {
+        learning.delete(editor);
+        editor.log.warn({ error }, "the models are not known");
+      },
+    );
+  learning.set(editor, asked);
+  return asked;
+}
+
+async function visible(editor: Editor, id: string): Promise<Session> {
+  const session = await found(editor, id);
+  if (session === undefined) throw noSession(id);
+  return session;
+}
+
+/** What did not begin in an editor is shown to whoever asked for all. */
+async function found({ sessions, all }: Editor, id: string): Promise<Session | undefined> {
+  const session = await sessions.get(who, id).catch((error: unknown) => {
+    if (error instanceof PostriderError && error.code === "invalid_input") return undefined;
+    throw error;
+  });
+  return session !== undefined && (all || session.kind === "editor") ? session : undefined;
+}
+
+function newId({ clock }: Editor): string {
+  return uuidFrom(clock.random(16));
+}

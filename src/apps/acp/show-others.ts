@@ -1,0 +1,94 @@
+import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
+import type { Message } from "../../core/message.ts";
+import { follow } from "../../sessions/follow.ts";
+import { type Editor, who } from "./editor.ts";
+
+/** Shows what is said in a session elsewhere: in a messenger, a terminal, another window. */
+export interface Others {
+  /** From here on: after this seq, but for what is shown already. */
+  start(after: number, shown?: ReadonlySet<number>): void;
+  /** What is about to be said here, by its id: the editor shows it itself. */
+  said(messageId: string): void;
+  /**
+   * A turn runs here, for what was said at this seq. What it says is shown as it grows, so whatever else is said waits for
+   * its end; but first comes what was said before.
+   */
+  begun(seq: number): void;
+  /** Resolves when that is shown. */
+  caughtUp(): Promise<void>;
+  /** These are messages of that turn. */
+  stored(seqs: readonly number[]): void;
+  ended(): void;
+  stop(): void;
+}
+
+interface RunningTurn {
+  readonly seq: number;
+  readonly over: PromiseWithResolvers<void>;
+  readonly caughtUp: PromiseWithResolvers<void>;
+}
+
+export function showOthers(
+  { store, log, signal }: Pick<Editor, "store" | "log" | "signal">,
+  session: string,
+  draw: (message: Message) => Promise<readonly SessionUpdate[]>,
+  show: (update: SessionUpdate) => void,
+): Others {
+  const own = new Set<number>();
+  const ownIds = new Set<string | undefined>();
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  let turn: RunningTurn | undefined;
+  /** Everything up to this seq is shown; everything, when nobody looks any more. */
+  let reached = 0;
+
+  function reach(seq: number): void {
+    reached = Math.max(reached, seq);
+    if (turn !== undefined && reached >= turn.seq) turn.caughtUp.resolve();
+  }
+
+  async function watch(after: number, shown: ReadonlySet<number>): Promise<void> {
+    reach(after);
+    for await (const message of follow(store, who, session, { after, signal: until })) {
+      await showOne(message, shown);
+      reach(message.seq);
+    }
+  }
+
+  async function showOne(message: Message, shown: ReadonlySet<number>): Promise<void> {
+    const { seq, origin } = message;
+    if (ownIds.delete(origin?.platformMessageId)) return;
+    if (turn !== undefined && seq > turn.seq) await turn.over.promise;
+    if (own.delete(seq) || shown.has(seq)) return;
+    for (const update of await draw(message)) show(update);
+  }
+
+  return {
+    start(after, shown = new Set()) {
+      watch(after, shown)
+        .catch((error: unknown) => {
+          if (!until.aborted) log.error({ error, session }, "what others say cannot be shown");
+        })
+        .finally(() => reach(Number.POSITIVE_INFINITY));
+    },
+    said: (messageId) => ownIds.add(messageId),
+    begun(seq) {
+      turn?.over.resolve();
+      turn = { seq, over: Promise.withResolvers(), caughtUp: Promise.withResolvers() };
+      reach(0);
+    },
+    caughtUp: async () => turn?.caughtUp.promise,
+    stored(seqs) {
+      for (const seq of seqs) own.add(seq);
+    },
+    ended() {
+      turn?.over.resolve();
+      turn = undefined;
+    },
+    stop() {
+      over.abort();
+      turn?.over.resolve();
+      reach(Number.POSITIVE_INFINITY);
+    },
+  };
+}

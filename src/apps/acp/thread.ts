@@ -1,0 +1,213 @@
+import type { McpServer, SessionUpdate, ToolCallUpdate, Usage } from "@agentclientprotocol/sdk/unstable";
+import type { Routing } from "../../core/conversation.ts";
+import type { Message, ToolCall } from "../../core/message.ts";
+import { unrefused } from "../../core/refusal.ts";
+import { NO_RESET } from "../../core/reset-policy.ts";
+import { cleanTitle } from "../../core/titles.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { UsageDelta } from "../../core/usage.ts";
+import type { Around } from "../../gateway/answering.ts";
+import type { Place } from "../../gateway/commands/command.ts";
+import { promptFor } from "../../gateway/prompt.ts";
+import type { Prepared } from "../../gateway/run-turn.ts";
+import { openTalk, type Talk } from "../../gateway/talk.ts";
+import { type Editor, who } from "./editor.ts";
+import { editorRouting } from "./editor-source.ts";
+import { editorTerminal } from "./editor-terminal.ts";
+import { type Known, known } from "./known.ts";
+import { live } from "./live.ts";
+import { connectMcpServers } from "./mcp-servers.ts";
+import { askInEditor } from "./permission.ts";
+import { projectContext } from "./project-context.ts";
+import { replay, replaying, updatesOf } from "./replay.ts";
+import { type Others, showOthers } from "./show-others.ts";
+import { toolCard } from "./tool-card.ts";
+
+/** A session that is open in the editor: what it works with, and what is shown of it. */
+export interface Thread {
+  readonly id: string;
+  readonly cwd: string;
+  readonly talk: Talk;
+  readonly place: Place;
+  readonly others: Others;
+  /** Whether something has been asked in it since it was opened. */
+  isAsked: boolean;
+  /** Whether the editor has been told of its commands. */
+  isIntroduced: boolean;
+  readonly knows: Known;
+  /** Shows something of it, after what was shown before. */
+  show(update: SessionUpdate): void;
+  /** Shows what the session shows; resolves when the editor has it all. */
+  replay(): Promise<void>;
+  /** Shows nothing of what was said before, only what others say from now on. */
+  goOn(): Promise<void>;
+  /** A title that is taken gets its next number, and a blank one changes nothing. Gives back what it is called now. */
+  entitle(title: string): Promise<string>;
+  /** What the last turn here has used, if that is known. */
+  usage(): Usage | undefined;
+  /** What could not be connected of what the editor gave. */
+  problems(): Promise<readonly string[]>;
+  /** Ends what is being answered, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+export interface ThreadGiven {
+  readonly cwd: string;
+  readonly mcpServers: readonly McpServer[];
+}
+
+/** The session's conversation is this editor's from now on, too. What a process that is gone had left open is ended. */
+export async function openThread(editor: Editor, id: string, given: ThreadGiven): Promise<Thread> {
+  const { store, clock, client, log, runner } = editor;
+  const { cwd } = given;
+  const routing = (): Routing => editorRouting(editor, id, cwd);
+  const { source } = routing();
+  unrefused(await store.attach({ asker: who, session: id, ...routing() }));
+  const mcp = connectMcpServers(given.mcpServers, { cwd, environment: editor.environment, log });
+
+  const show = (update: SessionUpdate): void => {
+    client.notify("session/update", { sessionId: id, update }).catch(() => {}); // the editor is gone, and so are we
+  };
+  const drawn = replaying({ cwd, blob: (hash) => store.blob({ asker: who, hash }) });
+  const others = showOthers(editor, id, (message) => updatesOf(message, drawn), show);
+  const answer = live(id, drawn);
+  const terminal = editorTerminal(editor, id, (call, terminalId) => {
+    const toolCallId = drawn.calls.waiting(call)?.toolCallId ?? call;
+    show({ sessionUpdate: "tool_call_update", toolCallId, content: [{ type: "terminal", terminalId }] });
+  });
+  let used: UsageDelta | undefined;
+
+  const cardOf = (call: ToolCall): ToolCallUpdate => ({
+    ...toolCard(call, cwd),
+    toolCallId: answer.nextId(call),
+  });
+
+  async function prepare({ settings: chosen }: Turn): Promise<Prepared> {
+    await others.caughtUp();
+    const told = { store, settings: editor.settings().told, platforms: [] };
+    const prompt = [await promptFor(source, chosen, told), await projectContext(cwd)].join("\n\n");
+    return { prompt, cwd, tools: await mcp.tools(), ...(terminal !== undefined && { terminal }) };
+  }
+
+  function around(turn: Turn): Around {
+    const { compressAt } = editor.settings();
+    return {
+      storesFirst: true,
+      storeLater: (error) => log.error({ error, session: id }, "an answer waits to be stored"),
+      prepare: () => prepare(turn),
+      approve: (request, signal, call) => askInEditor(editor, turn, request, call && cardOf(call), signal),
+      ...(compressAt !== undefined && {
+        compression: { at: compressAt, tell: async (notice) => show(told(notice)) },
+      }),
+      begun(inputs) {
+        used = undefined;
+        others.begun(inputs[0]?.seq ?? 0);
+      },
+      // The end of what another window's process has left was shown nowhere yet.
+      ...(turn.attempt === 1 && { stored: others.stored }),
+      ended: () => others.ended(),
+    };
+  }
+
+  const talk = openTalk({
+    store,
+    clock,
+    runner,
+    source,
+    agent: () => editor.agent(),
+    routing,
+    takes: "own",
+    around,
+    heard(event) {
+      if (event.type === "usage") used = { ...used, ...event.usage };
+      for (const update of answer.heard(event)) show(update);
+    },
+  });
+  await talk.recover(id);
+
+  return {
+    id,
+    cwd,
+    talk,
+    others,
+    isAsked: false,
+    isIntroduced: false,
+    knows: known(),
+    show,
+    async replay() {
+      const session = await editor.sessions.get(who, id);
+      // Before the history is read: what runs then is in it, or its end is.
+      const isRunning = await isAnswered(editor, id);
+      const history = (await store.history({ asker: who, session: id })) ?? [];
+      for await (const update of replay(history, { ...drawn, isRunning }))
+        await client.notify("session/update", { sessionId: id, update });
+      others.start(session?.messageCount ?? 0, seqsIn(history, id));
+    },
+    async goOn() {
+      others.start((await editor.sessions.get(who, id))?.messageCount ?? 0);
+    },
+    async entitle(title) {
+      const clean = cleanTitle(title); // as typed, where a model's title would be trimmed
+      const ask = { asker: who, session: id, numbered: true };
+      const named =
+        clean === undefined
+          ? await editor.sessions.get(who, id)
+          : unrefused(await store.setTitle({ ...ask, title: clean }));
+      return named?.title ?? "";
+    },
+    usage: () => used && usageOf(used),
+    async problems() {
+      await mcp.tools();
+      return mcp.problems;
+    },
+    place: {
+      store,
+      sessions: editor.sessions,
+      talk,
+      who,
+      role: "owner",
+      source,
+      get agent() {
+        return editor.agent();
+      },
+      policy: NO_RESET,
+      zone: editor.settings().zone,
+      busy: "queue",
+      personalities: editor.settings().told.personalities,
+      now: () => clock.now(),
+      random: (bytes) => clock.random(bytes),
+    },
+    async close() {
+      others.stop();
+      await talk.close();
+      await mcp.close();
+    },
+  };
+}
+
+/** Something that nobody said, in the thread. */
+export function told(text: string): SessionUpdate {
+  return { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+}
+
+/** Whether an answer is being written in the session, here or elsewhere. */
+async function isAnswered({ store }: Editor, session: string): Promise<boolean> {
+  const around = await store.surroundings({ asker: who, session });
+  return around?.turns.some(({ state }) => state === "running") ?? false;
+}
+
+function seqsIn(history: readonly Message[], session: string): ReadonlySet<number> {
+  return new Set(history.filter((message) => message.session === session).map(({ seq }) => seq));
+}
+
+function usageOf(used: UsageDelta): Usage {
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = used;
+  return {
+    inputTokens,
+    outputTokens,
+    cachedReadTokens: cacheReadTokens,
+    cachedWriteTokens: cacheWriteTokens,
+    thoughtTokens: used.reasoningTokens ?? 0,
+    totalTokens: inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens,
+  };
+}

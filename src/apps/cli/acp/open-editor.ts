@@ -1,0 +1,77 @@
+import type { Store } from "../../../ports/store.ts";
+import { serveEditor } from "../../acp/serve-editor.ts";
+import { agentNamed } from "../../agent-named.ts";
+import type { LogLevel } from "../../config/config.ts";
+import { openConfig } from "../../config/open-config.ts";
+import { openLog } from "../../log/open-log.ts";
+import { secretsOf } from "../../log/secrets.ts";
+import { placeOf } from "../config/here.ts";
+import type { Io } from "../io.ts";
+import { version } from "../version.ts";
+
+const HOW_TO_CONNECT =
+  "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
+
+export interface EditorRequest {
+  readonly store: Promise<Store>;
+  readonly all: boolean;
+  readonly agent?: string;
+  /** Whatever the configuration says. */
+  readonly level?: LogLevel;
+}
+
+/** An editor's agent as a command runs it: with the configuration of this place, and a log in the home. */
+export async function openEditor(io: Io, request: EditorRequest): Promise<void> {
+  const { environment } = io;
+  // The output is the protocol's alone.
+  console.log = console.info = console.debug = console.warn = console.error;
+  const place = placeOf(io);
+  const told: string[] = [];
+  let notice = (text: string): unknown => told.push(text);
+  const config = openConfig({ ...place, notice: (text) => notice(text) });
+  const log = openLog({
+    home: place.home,
+    name: "editor",
+    level: request.level ?? config.current().log.level,
+  });
+  log.learn(secretsOf(environment, config.current()));
+  notice = (text) => log.warn({}, text);
+  told.forEach(notice);
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+  // An editor that reads no more is gone, too; other commands end there and then, but here an answer may be unfinished.
+  io.output.removeAllListeners("error");
+  io.output.on("error", end);
+  const crash = (error: unknown): void => {
+    log.error({ error }, "something that must not happen has happened, so the editor's agent ends");
+    process.exit(1);
+  };
+  process.on("uncaughtException", crash);
+  try {
+    await serveEditor({
+      home: place.home,
+      store: request.store,
+      environment,
+      version: version(),
+      log,
+      config,
+      howToConnect: HOW_TO_CONNECT,
+      all: request.all,
+      input: io.input,
+      output: io.output,
+      signal: ending.signal,
+      async agent() {
+        const name = request.agent ?? environment.POSTRIDER_AGENT;
+        const { agent, hint } = await agentNamed(name, environment, config.current().model);
+        // Repeating what was said is no help in an editor.
+        return hint === undefined ? agent : undefined;
+      },
+    });
+  } finally {
+    process.off("uncaughtException", crash);
+    io.input.destroy(); // an editor that asks the program to end may keep its side open
+    config.close();
+    log.close();
+  }
+}

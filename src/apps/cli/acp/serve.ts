@@ -1,0 +1,53 @@
+import { sqliteStore } from "../../../stores/sqlite/store.ts";
+import { type Command, defineCommand } from "../command.ts";
+import { note } from "../io.ts";
+import { readyHome } from "../opening.ts";
+
+export const serve: Command = defineCommand({
+  name: "acp",
+  about: `Speaks the Agent Client Protocol on its input and output, so that editors such as Zed, JetBrains IDEs and Neovim show
+your sessions as threads. An editor starts it; postrider acp install tells it how. It works beside a running gateway and
+open terminals, on the same sessions. Whatever is shown is stored first. What goes wrong is in logs/editor.log of the
+home.`,
+  options: {
+    all: { type: "flag", help: "show your sessions from messengers and terminals, too" },
+    agent: {
+      type: "text",
+      value: "NAME",
+      help: "who answers: model, echo or script:FILE (default: the model that is connected)",
+    },
+    verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
+  },
+  examples: [
+    ["postrider acp install zed --write", "let Zed start it"],
+    ["postrider acp --all", "what an editor runs that shows every session of yours"],
+  ],
+  async run({ values }, io) {
+    if (io.input.isTTY) {
+      note(io, "This is for an editor to start: it speaks a protocol, not with people.");
+      note(
+        io,
+        "postrider acp install zed, jetbrains or neovim sets one up; postrider alone talks here. Ctrl-D ends this.",
+      );
+    }
+    // Its thread starts now, and then this one loads the rest: an editor waits for both.
+    await import("../../../stores/sqlite/through-workers.ts");
+    const store = sqliteStore({ file: readyHome(io, () => {}).database, mode: "workers" });
+    store.catch(() => {}); // whoever needs it meets it
+    await new Promise(setImmediate);
+    try {
+      const { openEditor } = await import("./open-editor.ts");
+      await openEditor(io, {
+        store,
+        all: values.all,
+        ...(values.agent !== undefined && { agent: values.agent }),
+        ...(values.verbose && { level: "debug" }),
+      });
+    } finally {
+      await store.then(
+        (opened) => opened.close(),
+        () => {},
+      );
+    }
+  },
+});

@@ -1,0 +1,553 @@
+import { createHash } from "node:crypto";
+import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
+import { describe, expect, it } from "vitest";
+import { script } from "../src/agents/script.ts";
+import { type Message, textOf } from "../src/index.ts";
+import type { Agent } from "../src/ports/agent.ts";
+import { errorIn } from "./acp/editor.ts";
+import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
+import { heldAgent } from "./support/talking.ts";
+
+const NOBODY = "00000000-0000-4000-8000-000000000000";
+
+interface Scene {
+  readonly room: EditorRoom;
+  readonly editor: ServedEditor;
+  readonly sessionId: string;
+  /** Everything ever said in the session. */
+  said(id?: string): Promise<readonly Message[]>;
+}
+
+async function scene(agent: Agent = repeating()): Promise<Scene> {
+  const room = editorRoom({ agent });
+  const editor = await room.editor();
+  const { sessionId } = await editor.open();
+  const { store } = await room.look();
+  const said = async (id = sessionId) => (await store.messages({ asker: me, session: id })) ?? [];
+  return { room, editor, sessionId, said };
+}
+
+/** What the agent says in a session, without what was said before. */
+function newWords({ editor, sessionId }: Pick<Scene, "editor" | "sessionId">): () => string {
+  const before = editor.words(sessionId).length;
+  return () => editor.words(sessionId).slice(before);
+}
+
+describe("a prompt", () => {
+  it("reaches the agent and the store with everything that it holds", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId, said } = await scene(agent);
+    const bytes = Buffer.from("some bytes");
+    const blob = createHash("sha256").update(bytes).digest("hex");
+    const data = bytes.toString("base64");
+    const size = bytes.byteLength;
+    const blocks: ContentBlock[] = [
+      { type: "text", text: "words" },
+      { type: "image", data, mimeType: "image/png" },
+      { type: "audio", data, mimeType: "audio/wav" },
+      { type: "resource", resource: { uri: "file:///a.md", mimeType: "text/markdown", text: "# A" } },
+      { type: "resource", resource: { uri: "file:///b.zip", mimeType: "application/zip", blob: data } },
+      { type: "resource_link", uri: "file:///c.md", name: "c.md", mimeType: "text/markdown" },
+    ];
+    const prompted = editor.prompt(sessionId, blocks);
+    const answer = await agent.asked();
+    const parts = [
+      { type: "text", text: "words" },
+      { type: "image", blob, mimeType: "image/png", size },
+      { type: "file", blob, mimeType: "audio/wav", size, name: "audio" },
+      { type: "resource", uri: "file:///a.md", mimeType: "text/markdown", text: "# A" },
+      { type: "file", blob, mimeType: "application/zip", size, name: "b.zip" },
+      { type: "resource", uri: "file:///b.zip", mimeType: "application/zip" },
+      { type: "resource", uri: "file:///c.md", mimeType: "text/markdown" },
+    ];
+    expect(answer.turn.history.at(-1)).toMatchObject({ role: "user", parts });
+    expect(Buffer.from((await answer.turn.blob(blob)) ?? [])).toEqual(bytes);
+    answer.send({ type: "text", text: "Got it." });
+    answer.end();
+    expect(await prompted).toEqual({ stopReason: "end_turn" });
+    expect(await said()).toMatchObject([
+      { role: "user", parts },
+      { role: "assistant", parts: [{ type: "text", text: "Got it." }] },
+    ]);
+    // The editor shows itself what was typed in it.
+    expect(editor.shown(sessionId, "user_message_chunk")).toEqual([]);
+  });
+
+  it("of nothing is answered with nothing, and not stored", async () => {
+    const { editor, sessionId, said } = await scene();
+    const nothing: ContentBlock[][] = [
+      [],
+      [{ type: "text", text: "" }],
+      [
+        { type: "text", text: " \n" },
+        { type: "text", text: "\t" },
+      ],
+    ];
+    for (const prompt of nothing)
+      expect(await editor.prompt(sessionId, prompt)).toEqual({ stopReason: "end_turn" });
+    expect(await said()).toEqual([]);
+    expect(editor.words(sessionId)).toBe("");
+  });
+
+  it("in a session that is not there is refused", async () => {
+    const { editor } = await scene();
+    const prompt = [{ type: "text", text: "hello" }];
+    expect(errorIn(await editor.call("session/prompt", { sessionId: NOBODY, prompt }))).toMatchObject({
+      code: -32002,
+      data: { code: "not_found" },
+    });
+  });
+
+  it("tells what it has used, and how full the model's window is", async () => {
+    const usage = { input_tokens: 120, output_tokens: 8, last_prompt_tokens: 120, estimated_cost_usd: 0.25 };
+    const { editor, sessionId } = await scene(script({ window: 1000, answers: [{ say: "yes", usage }] }));
+    expect(await editor.prompt(sessionId, "hello")).toEqual({
+      stopReason: "end_turn",
+      usage: expect.objectContaining({ inputTokens: 120, outputTokens: 8, totalTokens: 128 }),
+    });
+    expect(editor.shown(sessionId, "usage_update")).toEqual([
+      { sessionUpdate: "usage_update", used: 120, size: 1000, cost: { amount: 0.25, currency: "USD" } },
+    ]);
+  });
+
+  it("gives the session a title, where the agent can think of one", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene({ ...agent, titles: true });
+    const prompted = editor.prompt(sessionId, "when is high tide?");
+    const answer = await agent.asked();
+    answer.send({ type: "text", text: "At nine." });
+    answer.end();
+    await prompted;
+    const title = await agent.asked();
+    title.send({ type: "text", text: "High tide" });
+    title.end();
+    await editor.until(() =>
+      editor
+        .shown(sessionId, "session_info_update")
+        .find((update) => "title" in update && update.title === "High tide"),
+    );
+    expect((await editor.agent.request("session/list", {})).sessions[0]?.title).toBe("High tide");
+    expect(editor.words(sessionId)).toBe("At nine.");
+  });
+});
+
+describe("an agent that fails", () => {
+  it("is an error with its own sentence, and what it had said is kept", async () => {
+    const agent = script({
+      answers: [
+        { to: "break", say: ["Half an ans", { fail: "The tide took the model." }] },
+        { say: "Fine." },
+      ],
+    });
+    const { editor, sessionId, said, room } = await scene(agent);
+    const prompt = [{ type: "text", text: "break it" }];
+    expect(errorIn(await editor.call("session/prompt", { sessionId, prompt }))).toEqual({
+      code: -32603,
+      message: "The tide took the model.",
+      data: { code: "agent_failed" },
+    });
+    expect(editor.words(sessionId)).toContain("Half an ans");
+    expect((await said()).at(-1)).toMatchObject({
+      parts: [{ type: "text", text: "Half an ans" }],
+      finishReason: "error",
+      extra: { error: "The tide took the model." },
+    });
+    expect(await editor.prompt(sessionId, "and now?")).toEqual({ stopReason: "end_turn" });
+    const other = await room.editor();
+    await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
+    expect(other.words(sessionId).replaceAll(/\s+/g, " ")).toBe(
+      "Half an ans _The tide took the model._ Fine.",
+    );
+  });
+
+  it("tells nothing of an exception but that it failed, and why", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene(agent);
+    const prompted = editor.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hello" }] });
+    (await agent.asked()).break(new Error("out of memory"));
+    expect(errorIn(await prompted)).toEqual({
+      code: -32603,
+      message: "The agent failed: out of memory",
+      data: { code: "agent_failed" },
+    });
+  });
+});
+
+describe("a command", () => {
+  it("is done at once, answered in one message, and no part of the session", async () => {
+    const { editor, sessionId, said } = await scene();
+    await editor.prompt(sessionId, "hello");
+    const before = await said();
+    const words = newWords({ editor, sessionId });
+    const count = editor.shown(sessionId, "agent_message_chunk").length;
+    expect(await editor.prompt(sessionId, "/status")).toEqual({ stopReason: "end_turn" });
+    expect(editor.shown(sessionId, "agent_message_chunk")).toHaveLength(count + 1);
+    expect(words()).toContain("2 messages");
+    expect(await said()).toEqual(before);
+  });
+
+  it("that is none of ours goes to the agent as it is, and so does a path", async () => {
+    const { editor, sessionId } = await scene();
+    for (const line of ["/explain the tides", "/etc/hosts", "/", "/ undo"]) {
+      const words = newWords({ editor, sessionId });
+      await editor.prompt(sessionId, line);
+      expect(words()).toBe(`You said: ${line}`);
+    }
+  });
+
+  it("is said with two slashes", async () => {
+    const { editor, sessionId, said } = await scene();
+    await editor.prompt(sessionId, "//undo");
+    expect((await said()).map(textOf)).toEqual(["/undo", "You said: /undo"]);
+  });
+
+  it("is one only at the beginning of a prompt", async () => {
+    const { editor, sessionId, said } = await scene();
+    const link: ContentBlock = { type: "resource_link", uri: "file:///a.md", name: "a.md" };
+    await editor.prompt(sessionId, [link, { type: "text", text: "/undo" }]);
+    expect(await said()).toHaveLength(2);
+  });
+
+  it("that has no place in an editor says what to do instead", async () => {
+    const { room, editor, sessionId, said } = await scene();
+    await editor.prompt(sessionId, "hello");
+    const before = await said();
+    const { store } = await room.look();
+    for (const line of ["/resume x", "/fork", "/queue that", "/pair", "/busy", "/background this", "/quit"]) {
+      const words = newWords({ editor, sessionId });
+      expect(await editor.prompt(sessionId, line)).toEqual({ stopReason: "end_turn" });
+      expect([line, words()]).toEqual([line, expect.stringMatching(/^[A-Z/].{10,}\.$/)]);
+    }
+    expect(await said()).toEqual(before);
+    expect(await store.conversations({ asker: me, session: sessionId })).toHaveLength(1);
+  });
+
+  it("never takes the thread to another session, whatever it does", async () => {
+    const { editor, sessionId, said } = await scene();
+    for (const line of [
+      "/new",
+      "/new Another title",
+      "/archive",
+      "/undo",
+      "/redo",
+      "/retry",
+      "/compress",
+      "/export md",
+    ]) {
+      await editor.prompt(sessionId, "hello");
+      await editor.prompt(sessionId, line).catch(() => {});
+      const nonce = `after ${line}`.replace("/", "");
+      await editor.prompt(sessionId, nonce);
+      expect([line, textOf((await said()).at(-1) ?? { parts: [] })]).toEqual([line, `You said: ${nonce}`]);
+      const { sessions } = await editor.agent.request("session/list", {});
+      expect([line, sessions.map((one) => one.sessionId)]).toEqual([
+        line,
+        expect.arrayContaining([sessionId]),
+      ]);
+    }
+  });
+
+  it("/new leaves the thread empty, and what was said as a thread of its own", async () => {
+    const { room, editor, sessionId } = await scene();
+    await editor.prompt(sessionId, "one");
+    await editor.prompt(sessionId, "/new");
+    await editor.prompt(sessionId, "two");
+    const { sessions } = await room.look();
+    const shown = async (id: string): Promise<string[]> =>
+      ((await sessions.history(me, id)) ?? []).map(textOf);
+    expect(await shown(sessionId)).toEqual(["two", "You said: two"]);
+    const [kept] = (await editor.agent.request("session/list", {})).sessions.filter(
+      (one) => one.sessionId !== sessionId,
+    );
+    const other = await room.editor();
+    await other.agent.request("session/load", {
+      sessionId: kept?.sessionId ?? "",
+      cwd: room.cwd,
+      mcpServers: [],
+    });
+    expect(other.words(kept?.sessionId ?? "")).toBe("You said: one");
+  });
+
+  it("/undo takes the last exchange back for whoever loads the session, and for the agent", async () => {
+    const { room, editor, sessionId } = await scene();
+    await editor.prompt(sessionId, "one");
+    await editor.prompt(sessionId, "two");
+    await editor.prompt(sessionId, "/undo");
+    const other = await room.editor();
+    await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
+    expect(other.words(sessionId)).toBe("You said: one");
+  });
+
+  it("/retry says again what was said, and is answered", async () => {
+    const { editor, sessionId } = await scene();
+    await editor.prompt(sessionId, "one");
+    const words = newWords({ editor, sessionId });
+    expect(await editor.prompt(sessionId, "/retry")).toEqual({ stopReason: "end_turn" });
+    expect(words()).toMatch(/^Again: “one”\s*You said: one$/);
+  });
+
+  it("/model and /title are told as what they change", async () => {
+    const { editor, sessionId } = await scene(repeating({ models: ["a", "b"] }));
+    await editor.until(() => editor.shown(sessionId, "config_option_update")[0]);
+    await editor.prompt(sessionId, "/model b");
+    expect(editor.shown(sessionId, "config_option_update").at(-1)).toMatchObject({
+      configOptions: [{ id: "mode" }, { id: "model", currentValue: "b" }, { id: "reasoning" }],
+    });
+    await editor.prompt(sessionId, "/title High water");
+    expect(editor.shown(sessionId, "session_info_update").at(-1)).toMatchObject({ title: "High water" });
+  });
+
+  it("works while an answer is written", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene(agent);
+    const prompted = editor.prompt(sessionId, "hello");
+    const answer = await agent.asked();
+    await answer.say("Let me ");
+    expect(await editor.prompt(sessionId, "/status")).toEqual({ stopReason: "end_turn" });
+    expect(await editor.prompt(sessionId, "/stop")).toEqual({ stopReason: "end_turn" });
+    expect(answer.signal.aborted).toBe(true);
+    expect(await prompted).toEqual({ stopReason: "cancelled" });
+    expect(editor.words(sessionId)).toContain("Stopped.");
+  });
+});
+
+describe("session/cancel", () => {
+  it("ends the answer with what there is of it, and what waits without one", async () => {
+    const agent = heldAgent();
+    const { room, editor, sessionId, said } = await scene(agent);
+    const first = editor.prompt(sessionId, "one");
+    const answer = await agent.asked();
+    await answer.say("The tide is");
+    await editor.until(() => editor.words(sessionId) || undefined);
+    const second = editor.prompt(sessionId, "two");
+    const { store } = await room.look();
+    await until(async () => (await store.waiting({ asker: me, session: sessionId })).length === 1, store);
+    await editor.agent.notify("session/cancel", { sessionId });
+    expect(await Promise.all([first, second])).toEqual([
+      { stopReason: "cancelled" },
+      { stopReason: "cancelled" },
+    ]);
+    expect(answer.signal.aborted).toBe(true);
+    expect(await said()).toMatchObject([
+      { role: "user", parts: [{ text: "one" }] },
+      { role: "assistant", parts: [{ text: "The tide is" }], origin: { interrupted: true } },
+    ]);
+    expect(editor.words(sessionId)).toBe("The tide is");
+    const third = editor.prompt(sessionId, "three");
+    (await agent.asked()).end();
+    expect(await third).toEqual({ stopReason: "end_turn" });
+  });
+
+  it("does nothing where nothing is being answered", async () => {
+    const { editor, sessionId } = await scene();
+    await editor.agent.notify("session/cancel", { sessionId });
+    await editor.agent.notify("session/cancel", { sessionId: NOBODY });
+    await editor.agent.notify("session/cancel", { sessionId: "../.." });
+    expect(await editor.prompt(sessionId, "hello")).toEqual({ stopReason: "end_turn" });
+    expect(editor.words(sessionId)).toBe("You said: hello");
+    expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("is for what was asked before it, however fast they follow each other", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene(agent);
+    const line = (message: object): string => JSON.stringify({ jsonrpc: "2.0", ...message });
+    const ask = (id: string): string =>
+      line({ id, method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: id }] } });
+    const cancel = line({ method: "session/cancel", params: { sessionId } });
+    const end = (id: string): Promise<unknown> =>
+      editor.until(() => editor.wire.find((message) => "id" in message && message.id === id));
+    for (const round of [1, 2, 3]) {
+      editor.write([ask(`before ${round}`), cancel, ask(`after ${round}`)].join("\n"));
+      expect(await end(`before ${round}`)).toMatchObject({ result: { stopReason: "cancelled" } });
+      for (;;) {
+        const answer = await agent.asked();
+        answer.end();
+        if (textOf(answer.turn.history.at(-1) ?? { parts: [] }) === `after ${round}`) break;
+      }
+      expect(await end(`after ${round}`)).toMatchObject({ result: { stopReason: "end_turn" } });
+    }
+  });
+
+  it("is the same as cancelling the request, but for the others that wait", async () => {
+    const agent = heldAgent();
+    const { room, editor, sessionId } = await scene(agent);
+    const first = editor.prompt(sessionId, "one");
+    const answer = await agent.asked();
+    const abort = new AbortController();
+    const prompt = [{ type: "text" as const, text: "two" }];
+    const second = editor.agent.request(
+      "session/prompt",
+      { sessionId, prompt },
+      { cancellationSignal: abort.signal },
+    );
+    const { store } = await room.look();
+    await until(async () => (await store.waiting({ asker: me, session: sessionId })).length === 1, store);
+    abort.abort();
+    expect(await second).toEqual({ stopReason: "cancelled" });
+    expect(answer.signal.aborted).toBe(false);
+    answer.send({ type: "text", text: "Whole." });
+    answer.end();
+    expect(await first).toEqual({ stopReason: "end_turn" });
+    expect(editor.words(sessionId)).toBe("Whole.");
+  });
+
+  it("of a request ends its answer", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId, said } = await scene(agent);
+    const abort = new AbortController();
+    const prompt = [{ type: "text" as const, text: "one" }];
+    const prompted = editor.agent.request(
+      "session/prompt",
+      { sessionId, prompt },
+      { cancellationSignal: abort.signal },
+    );
+    await (await agent.asked()).say("Half");
+    abort.abort();
+    expect(await prompted).toEqual({ stopReason: "cancelled" });
+    expect((await said()).at(-1)).toMatchObject({ parts: [{ text: "Half" }], origin: { interrupted: true } });
+  });
+});
+
+describe("session/close and session/delete", () => {
+  it.each(["session/close", "session/delete"] as const)("%s ends what is being answered", async (method) => {
+    const agent = heldAgent();
+    const { editor, sessionId, said } = await scene(agent);
+    const prompted = editor.prompt(sessionId, "one");
+    const answer = await agent.asked();
+    await answer.say("Half");
+    expect(await editor.call(method, { sessionId })).toMatchObject({ result: {} });
+    expect(answer.signal.aborted).toBe(true);
+    expect(await prompted).toEqual({ stopReason: "cancelled" });
+    expect((await said()).map(textOf)).toEqual(method === "session/close" ? ["one", "Half"] : []);
+  });
+});
+
+describe("several prompts at once", () => {
+  it("in one session are answered one after the other, each with its own answer", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId, said } = await scene(agent);
+    const ends: number[] = [];
+    const prompts = [1, 2, 3].map(async (number) => {
+      const end = await editor.prompt(sessionId, `question ${number}`);
+      ends.push(number);
+      return end;
+    });
+    for (const number of [1, 2, 3]) {
+      const answer = await agent.asked();
+      expect(textOf(answer.turn.history.at(-1) ?? { parts: [] })).toBe(`question ${number}`);
+      answer.send({ type: "text", text: `answer ${number}.` });
+      answer.end();
+    }
+    expect(await Promise.all(prompts)).toEqual(Array(3).fill({ stopReason: "end_turn" }));
+    expect(ends).toEqual([1, 2, 3]);
+    expect(editor.words(sessionId)).toBe("answer 1.answer 2.answer 3.");
+    expect((await said()).map(textOf)).toEqual([1, 2, 3].flatMap((n) => [`question ${n}`, `answer ${n}.`]));
+  });
+
+  it("in twenty sessions are never mixed up", async () => {
+    const agent = script({
+      answers: [
+        { say: [{ think: "hm" }, "You ", { tool: "look", result: "ok" }, "said: ", { echo: true }, "."] },
+      ],
+    });
+    const room = editorRoom({ agent });
+    const editor = await room.editor();
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => editor.open()));
+    expect(new Set(sessions.map(({ sessionId }) => sessionId)).size).toBe(20);
+    const rounds = [1, 2, 3];
+    const nonce = (at: number, round: number): string => `nonce-${at}-${round}-${"x".repeat(at)}`;
+    const ends = await Promise.all(
+      rounds.flatMap((round) =>
+        sessions.map(({ sessionId }, at) => editor.prompt(sessionId, nonce(at, round))),
+      ),
+    );
+    expect(ends).toEqual(Array(60).fill({ stopReason: "end_turn" }));
+    const { store } = await room.look();
+    for (const [at, { sessionId }] of sessions.entries()) {
+      expect(editor.words(sessionId)).toBe(rounds.map((round) => `You said: ${nonce(at, round)}.`).join(""));
+      const said = (await store.messages({ asker: me, session: sessionId })) ?? [];
+      expect(said.filter(({ role }) => role === "user").map(textOf)).toEqual(
+        rounds.map((round) => nonce(at, round)),
+      );
+    }
+  });
+});
+
+describe("the editor's terminal", () => {
+  const agent = script({
+    answers: [{ say: [{ tool: "run", arguments: { command: "ls -l" }, run: ["ls", "-l"] }, "Done."] }],
+  });
+
+  it("runs commands where there is one, and shows it in the card of the call", async () => {
+    const room = editorRoom({ agent });
+    const editor = await room.editor({ terminal: () => ({ output: "notes.md", exitCode: 0 }) });
+    const { sessionId } = await editor.open();
+    expect(await editor.prompt(sessionId, "look")).toEqual({ stopReason: "end_turn" });
+    expect(editor.terminals.map(({ method }) => method)).toEqual([
+      "terminal/create",
+      "terminal/wait_for_exit",
+      "terminal/output",
+      "terminal/release",
+    ]);
+    expect(editor.terminals[0]?.params).toMatchObject({
+      sessionId,
+      command: "ls",
+      args: ["-l"],
+      cwd: room.cwd,
+    });
+    const [call, ...updates] = editor.shown(sessionId, "tool_call", "tool_call_update");
+    const { toolCallId } = call as { toolCallId: string };
+    expect(updates).toEqual([
+      {
+        sessionUpdate: "tool_call_update",
+        toolCallId,
+        content: [{ type: "terminal", terminalId: "terminal-1" }],
+      },
+      expect.objectContaining({
+        toolCallId,
+        status: "completed",
+        rawOutput: expect.stringContaining("notes.md"),
+      }),
+    ]);
+  });
+
+  it("is not asked for where there is none", async () => {
+    const room = editorRoom({ agent });
+    const editor = await room.editor();
+    const { sessionId } = await editor.open();
+    await editor.prompt(sessionId, "look");
+    expect(editor.wire.filter((message) => "method" in message && "id" in message)).toEqual([]);
+    expect(editor.shown(sessionId, "tool_call_update").at(-1)).toMatchObject({ status: "completed" });
+  });
+
+  it("ends the command when the answer is cancelled", async () => {
+    const room = editorRoom({ agent });
+    const editor = await room.editor({ terminal: () => new Promise(() => {}) });
+    const { sessionId } = await editor.open();
+    const prompted = editor.prompt(sessionId, "look");
+    await editor.until(() => editor.terminals.find(({ method }) => method === "terminal/wait_for_exit"));
+    await editor.agent.notify("session/cancel", { sessionId });
+    expect(await prompted).toEqual({ stopReason: "cancelled" });
+    await editor.until(() => editor.terminals.find(({ method }) => method === "terminal/release"));
+    expect(editor.terminals.map(({ method }) => method)).toContain("terminal/kill");
+  });
+});
+
+/** Looks whenever something was stored. */
+async function until(
+  look: () => Promise<boolean>,
+  store: { onChange(listener: () => void): () => void },
+): Promise<void> {
+  let changed = Promise.withResolvers<void>();
+  const stop = store.onChange(() => changed.resolve());
+  try {
+    for (;;) {
+      changed = Promise.withResolvers<void>();
+      if (await look()) return;
+      await changed.promise;
+    }
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,62 @@
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+
+/** A server with tools that do everything a tool may do. */
+export function testServer(): McpServer {
+  const server = new McpServer({ name: "test", version: "1.0.0" }, { capabilities: { tools: {} } });
+  const numbers = z.object({ a: z.number(), b: z.number() });
+  server.registerTool(
+    "add",
+    { description: "Adds.", inputSchema: numbers, annotations: { readOnlyHint: true } },
+    async ({ a, b }) => ({ content: [{ type: "text", text: String(a + b) }] }),
+  );
+  const file = z.object({ file: z.string() });
+  server.registerTool("note", { description: "Notes.", inputSchema: file }, async (given) => {
+    appendFileSync(given.file, "noted\n");
+    return { content: [{ type: "text", text: "noted" }] };
+  });
+  server.registerTool("refuse", { description: "Refuses." }, async () => ({
+    content: [{ type: "text", text: "I refuse." }],
+    isError: true,
+  }));
+  server.registerTool("show", { description: "Shows." }, async () => ({
+    content: [
+      { type: "image", data: "AQID", mimeType: "image/png" },
+      { type: "resource", resource: { uri: "file:///a.txt", mimeType: "text/plain", text: "in it" } },
+      { type: "resource_link", uri: "file:///b.txt", name: "b" },
+    ],
+  }));
+  server.registerTool("count", { outputSchema: z.object({ n: z.number() }) }, async () => ({
+    content: [],
+    structuredContent: { n: 3 },
+  }));
+  server.registerTool("see", { description: "Says what it sees." }, async () => ({
+    content: [{ type: "text", text: JSON.stringify({ cwd: process.cwd(), env: process.env }) }],
+  }));
+  server.registerTool("hang", { description: "Never ends." }, () => new Promise<never>(() => {}));
+  server.registerTool("die", { description: "Ends the server." }, async () => process.exit(3));
+  // Named so that one's clean name is the other's.
+  server.registerTool("a.b", { description: "One." }, async () => ({
+    content: [{ type: "text", text: "." }],
+  }));
+  server.registerTool("a_b", { description: "Two." }, async () => ({
+    content: [{ type: "text", text: "_" }],
+  }));
+  return server;
+}
+
+if (import.meta.main) {
+  process.stderr.write(`here is ${process.env.TEST_TOKEN ?? "nobody"}\n`);
+  // A server that does not listen when it is asked to end, and has started another that does not either.
+  if (process.argv.includes("--deaf")) {
+    process.on("SIGTERM", () => {});
+    const deaf = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+    spawn(process.execPath, ["-e", deaf, "--", ...process.argv.slice(2)], { stdio: "ignore" });
+    setInterval(() => {}, 1000);
+  }
+  if (!process.argv.includes("--mute")) serveStdio(testServer);
+  else setInterval(() => {}, 1000);
+}
