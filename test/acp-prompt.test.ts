@@ -338,6 +338,23 @@ describe("session/cancel", () => {
     expect(await third).toEqual({ stopReason: "end_turn" });
   });
 
+  it("leaves no tool behind that looks as if it still ran", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene(agent);
+    const asked = editor.prompt(sessionId, "one");
+    const answer = await agent.asked();
+    answer.send({
+      type: "tool_call",
+      call: { id: "call-1", name: "terminal", arguments: { command: "sleep" } },
+    });
+    const statuses = (): unknown[] =>
+      editor.shown(sessionId).flatMap((update) => ("toolCallId" in update ? [update.status] : []));
+    await editor.until(() => statuses().length > 0 || undefined);
+    await editor.agent.notify("session/cancel", { sessionId });
+    expect(await asked).toEqual({ stopReason: "cancelled" });
+    expect(statuses()).toEqual(["in_progress", "failed"]);
+  });
+
   it("does nothing where nothing is being answered", async () => {
     const { editor, sessionId } = await scene();
     await editor.agent.notify("session/cancel", { sessionId });

@@ -21,6 +21,8 @@ export function live(session: string, drawn: Replaying): Live {
   /** The seq of the message that is being written, and what it holds by now, if anything. */
   let seq = 0;
   let begun: Begun | undefined;
+  /** Ids of calls that have no result yet. */
+  const called = new Set<string>();
 
   function closed(): void {
     seq += 1;
@@ -33,13 +35,20 @@ export function live(session: string, drawn: Replaying): Live {
     return [{ sessionUpdate: kind, content: { type: "text", text }, messageId: `${session}:${seq}` }];
   }
 
+  /** A call that was stopped has no result: it must not look as if it still ran. */
+  function leftOpen(): SessionUpdate[] {
+    const ids = [...called].flatMap((id) => drawn.calls.close(id)?.toolCallId ?? []);
+    called.clear();
+    return ids.map((toolCallId) => ({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" }));
+  }
+
   function heard(event: TalkEvent): SessionUpdate[] {
     if (event.type === "begun") {
       seq = Math.max(0, ...event.inputs.map((message) => message.seq)) + 1;
       begun = undefined;
       return [];
     }
-    if (event.type === "ended" || event.type === "broken") return [];
+    if (event.type === "ended" || event.type === "broken") return leftOpen();
     if (begun !== undefined && startsMessage(begun, event)) closed();
     switch (event.type) {
       case "text":
@@ -50,11 +59,13 @@ export function live(session: string, drawn: Replaying): Live {
         begun = { ...(begun ?? NOTHING), plan: event.entries };
         return [planUpdate(event.entries)];
       case "tool_call": {
+        called.add(event.call.id);
         const update = callUpdate(event.call, seq, drawn);
         closed();
         return [update];
       }
       case "tool_result":
+        called.delete(event.id);
         if (begun !== undefined) closed();
         closed();
         return [resultUpdate(event, drawn)];
