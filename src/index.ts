@@ -1,7 +1,8 @@
-export { contextPrompt, firstMessageNote, resetNote, resetNotice } from "./core/context-prompt.ts";
+export { contextPrompt } from "./core/context-prompt.ts";
 export type { Conversation, Fresh, Open, Opened, PolicyDecision, Routing } from "./core/conversation.ts";
 export type { Delivery, DeliveryState, NewDelivery, Settle } from "./core/delivery.ts";
 export { type ErrorCode, PostriderError } from "./core/errors.ts";
+export { firstMessageNote, resetNote, resetNotice } from "./core/fresh-words.ts";
 export { type Identity, identityOf, type ScopeRules, type ScopeSettings, scopeFor } from "./core/identity.ts";
 export { messageToJson, sessionToJson } from "./core/json.ts";
 export { parseKey, sessionKey } from "./core/key.ts";
@@ -19,10 +20,10 @@ export { type Asker, chatOf, maySee, OWNER, type PersonId } from "./core/owner.t
 export { type PlatformTraits, platformTraits } from "./core/platforms.ts";
 export { providerHistory } from "./core/projection.ts";
 export { isRefused, type Refused, unrefused } from "./core/refusal.ts";
+export { nextReset } from "./core/reset-instants.ts";
 export {
   DEFAULT_RESET_POLICY,
   NO_RESET,
-  nextReset,
   type ResetPolicy,
   type ResetSettings,
   resetReason,

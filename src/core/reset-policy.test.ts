@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
+import { nextReset, resetInstants } from "./reset-instants.ts";
 import {
   DEFAULT_RESET_POLICY,
   NO_RESET,
-  nextReset,
   policyFor,
   type ResetPolicy,
-  resetInstants,
   resetPolicyFromJson,
   resetPolicyToJson,
   resetReason,

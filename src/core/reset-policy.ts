@@ -1,6 +1,4 @@
 import { PostriderError } from "./errors.ts";
-import type { ResetInstants, ResetReason } from "./reset-reason.ts";
-import { lastDailyBoundary, nextDailyBoundary } from "./zone.ts";
 
 export { type ResetInstants, type ResetReason, resetReason } from "./reset-reason.ts";
 
@@ -43,40 +41,6 @@ export interface ResetSettings {
 export function policyFor(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
   if (platform === "acp") return NO_RESET;
   return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
-}
-
-export function resetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
-  return {
-    ...(resetsWhenIdle(policy) && { idleBefore: now - policy.idleMinutes * MINUTE }),
-    ...(resetsDaily(policy) && { dailyBefore: lastDailyBoundary(now, policy.atHour, zone) }),
-  };
-}
-
-/** The first instant at which `resetReason` would answer, if nothing more is said: for people to read. */
-export function nextReset(
-  activeAt: number,
-  policy: ResetPolicy,
-  zone: string,
-): { readonly at: number; readonly reason: ResetReason } | undefined {
-  const idle = resetsWhenIdle(policy) ? activeAt + policy.idleMinutes * MINUTE + 1 : Number.POSITIVE_INFINITY;
-  const daily = resetsDaily(policy)
-    ? nextDailyBoundary(activeAt, policy.atHour, zone)
-    : Number.POSITIVE_INFINITY;
-  const at = Math.min(idle, daily);
-  // Someone who means "never" may write a silence that no calendar can show.
-  if (at > LAST_DATE) return undefined;
-  return { at, reason: at === idle ? "idle" : "daily" };
-}
-
-const MINUTE = 60_000;
-const LAST_DATE = 8.64e15;
-
-function resetsWhenIdle({ mode }: ResetPolicy): boolean {
-  return mode === "idle" || mode === "both";
-}
-
-function resetsDaily({ mode }: ResetPolicy): boolean {
-  return mode === "daily" || mode === "both";
 }
 
 // Names come from outside: "constructor" is a legal chat type and not a policy.

@@ -37,6 +37,7 @@ export interface Around
       | "longestMs"
       | "showsNotice"
       | "storesFirst"
+      | "history"
       | "stored"
       | "speaker"
       | "storeLater"

@@ -1,5 +1,6 @@
 import type { Silent } from "../core/conversation.ts";
-import { policyFor, resetInstants } from "../core/reset-policy.ts";
+import { resetInstants } from "../core/reset-instants.ts";
+import { policyFor } from "../core/reset-policy.ts";
 import { resetReason } from "../core/reset-reason.ts";
 import { type Flow, program } from "./flow.ts";
 import type { GatewaySettings } from "./settings.ts";

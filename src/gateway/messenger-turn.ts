@@ -1,6 +1,6 @@
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
-import { firstMessageNote, resetNotice } from "../core/context-prompt.ts";
 import type { NewDelivery } from "../core/delivery.ts";
+import { firstMessageNote, resetNotice } from "../core/fresh-words.ts";
 import { isShared, scopeFor } from "../core/identity.ts";
 import type { Message } from "../core/message.ts";
 import { type Privacy, redactSource } from "../core/redaction.ts";

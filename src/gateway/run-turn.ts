@@ -1,7 +1,7 @@
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
-import { resetNote } from "../core/context-prompt.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
+import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type NewMessage, type ToolCall, text } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
@@ -34,6 +34,8 @@ export interface TurnRun {
    * have seen, and is not answered again unasked.
    */
   readonly storesFirst?: boolean;
+  /** What the session shows, where the place knows a shorter way to it than reading it all. */
+  history?(): Promise<readonly Message[]>;
   /** Called before the agent is asked: what the place has to say or do first. */
   prepare?(): Promise<Prepared>;
   /** When a conversation is summed up that the model can hardly read any more, and how the person is told. */
@@ -159,7 +161,8 @@ async function answerTo(turn: Turn, shown: readonly Message[], run: Asking): Pro
   return ask(turn, await shownIn(turn, run), prepared, run);
 }
 
-async function shownIn({ session }: Turn, { store }: TurnRun): Promise<readonly Message[]> {
+async function shownIn({ session }: Turn, { store, history }: TurnRun): Promise<readonly Message[]> {
+  if (history !== undefined) return history();
   return (await store.history({ asker: { everyone: true }, session })) ?? [];
 }
 

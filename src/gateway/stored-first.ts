@@ -6,6 +6,8 @@ import { pause } from "./pause.ts";
 
 /** Text grows faster than a disk should be asked to write it; nobody reads faster than this. */
 const KEEP_EVERY_MS = 40;
+/** All of a message is kept each time, so a long one less often: no more than these characters in a millisecond. */
+const KEPT_PER_MS = 400;
 
 /** Shows what an agent says, in order, and nothing that a crash could still take back. */
 export interface StoredFirst {
@@ -58,7 +60,8 @@ export function storedFirst({ store, turn, signal, show, eventually }: StoredFir
       // A whole message may have been stored meanwhile, and shown what this was about.
       if (grown[0] !== first) count = 0;
       shown(count);
-      await pause(KEEP_EVERY_MS - (performance.now() - before), signal);
+      const wait = Math.max(KEEP_EVERY_MS, (said.text.length + said.thought.length) / KEPT_PER_MS);
+      await pause(wait - (performance.now() - before), signal);
     }
   }
 

@@ -1,12 +1,12 @@
 import type { Routing } from "../core/conversation.ts";
 import { type ScopeSettings, scopeFor } from "../core/identity.ts";
 import type { PersonId } from "../core/owner.ts";
+import { resetInstants } from "../core/reset-instants.ts";
 import {
   DEFAULT_RESET_POLICY,
   policyFor,
   type ResetPolicy,
   type ResetSettings,
-  resetInstants,
 } from "../core/reset-policy.ts";
 import type { SessionKind } from "../core/session.ts";
 import { sessionId } from "../core/session-id.ts";

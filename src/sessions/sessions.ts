@@ -20,7 +20,13 @@ import { checked } from "./checked.ts";
 import { exportSession, importSession, type SessionExport } from "./export.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { type MessageInput, readyMessages } from "./message-input.ts";
-import { DEFAULT_RESET, newSessionId, type RoutingOptions, routingOf } from "./routing.ts";
+import {
+  DEFAULT_RESET,
+  newSessionId,
+  type RoutingOptions,
+  type RoutingSettings,
+  routingOf,
+} from "./routing.ts";
 import { systemClock, systemZone } from "./system-clock.ts";
 
 export interface SessionsOptions {
@@ -167,8 +173,17 @@ const DAY_MS = 24 * 3600 * 1000;
 /** The session layer over a store. It keeps nothing in memory: make as many as you like. */
 export function createSessions(options: SessionsOptions): Sessions {
   const { store, scope = {}, profile = "main", clock = systemClock, reset = DEFAULT_RESET } = options;
-  const zone = assertZone(options.zone ?? systemZone());
-  const settings = { zone, profile, reset, scope, clock };
+  const given = options.zone === undefined ? undefined : assertZone(options.zone);
+  const settings: RoutingSettings = {
+    profile,
+    reset,
+    scope,
+    clock,
+    // To find out takes a while, and whoever names every session by an id of their own never needs it.
+    get zone() {
+      return given ?? assertZone(systemZone());
+    },
+  };
   const newId = (): string => newSessionId(settings);
   const reshaped = async (who: Asker, id: string, change: WithoutAsker<Reshape>): Promise<Reshaped> => {
     const ask = { asker: who, session: assertSessionId(id), now: clock.now() };

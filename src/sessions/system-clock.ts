@@ -18,7 +18,10 @@ export const systemClock: Clock = {
   },
 };
 
+let zone: string | undefined;
+
 /** The zone this machine lives in. */
 export function systemZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zone;
 }

@@ -1,6 +1,6 @@
 import type { Routing } from "../../core/conversation.ts";
+import { scopeFor } from "../../core/identity.ts";
 import type { Source } from "../../core/source.ts";
-import { DEFAULT_RESET, routingOf } from "../../sessions/routing.ts";
 import type { Editor } from "./editor.ts";
 
 /** Where an editor's session is talked in: a thread is one session. */
@@ -14,7 +14,14 @@ export function editorRouting(
   session: string,
   cwd: string,
 ): Routing {
-  const { zone, profile, scope } = settings();
-  const routing = routingOf(editorSource(session), { zone, profile, scope, clock, reset: DEFAULT_RESET });
-  return { ...routing, newSession: { id: session, kind: "editor", cwd } };
+  const { profile, scope } = settings();
+  const source = editorSource(session);
+  return {
+    source,
+    profile,
+    scope: scopeFor(scope, source.platform),
+    reset: {},
+    newSession: { id: session, kind: "editor", cwd },
+    now: clock.now(),
+  };
 }

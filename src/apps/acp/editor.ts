@@ -13,7 +13,8 @@ import type { Thread } from "./thread.ts";
 /** What the parts of a running `postrider acp` have in common: the home on one side, the editor on the other. */
 export interface Editor {
   readonly store: Store;
-  readonly sessions: Sessions;
+  /** The library's face, loaded when it is first needed: the first answer must not wait for it. */
+  sessions(): Promise<Sessions>;
   readonly clock: Clock;
   /** The id of this process among the runners. */
   readonly runner: string;
@@ -39,8 +40,8 @@ export interface Editor {
   readonly signal: AbortSignal;
 }
 
-export interface EditorSettings extends Pick<RoutingSettings, "zone" | "profile" | "scope"> {
-  readonly told: PromptSettings;
+export interface EditorSettings extends Pick<RoutingSettings, "profile" | "scope"> {
+  readonly told: PromptSettings & Pick<RoutingSettings, "zone">;
   /** The share of the model's window at which a conversation is summed up. */
   readonly compressAt?: number;
 }

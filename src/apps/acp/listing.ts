@@ -10,13 +10,14 @@ const PAGE = 50;
 
 /** The person's sessions, newest first; those of this folder, if one is named. */
 export async function listSessions(
-  { sessions, all }: Editor,
+  editor: Editor,
   asked: { readonly cwd?: string | null; readonly cursor?: string | null },
 ): Promise<ListSessionsResponse> {
   const { cwd, cursor } = asked;
+  const sessions = await editor.sessions();
   const page = await sessions.list(who, {
     limit: PAGE,
-    ...(!all && { kinds: ["editor"] }),
+    ...(!editor.all && { kinds: ["editor"] }),
     ...(cwd != null && { cwd: absolute(cwd) }),
     ...(cursor != null && { cursor }),
   });

@@ -70,9 +70,13 @@ function reasonOf(end: Message | undefined): StopReason {
 
 /** Nobody waits for a title. */
 function entitle(editor: Editor, thread: Thread, session: string): void {
-  const { sessions, log, signal } = editor;
-  proposeTitle({ agent: editor.agent(), sessions, who }, session, signal).then(
-    () => showInfo(editor, thread),
-    (error: unknown) => log.warn({ error }, "no title"),
-  );
+  const { log, signal } = editor;
+  const agent = editor.agent();
+  editor
+    .sessions()
+    .then((sessions) => proposeTitle({ agent, sessions, who }, session, signal))
+    .then(
+      () => showInfo(editor, thread),
+      (error: unknown) => log.warn({ error }, "no title"),
+    );
 }

@@ -5,6 +5,7 @@ import type { Reply } from "../../gateway/commands/command.ts";
 import { CHAT_COMMANDS, runChatCommand } from "../../gateway/commands/table.ts";
 import { saveDocument } from "../save-document.ts";
 import type { Editor } from "./editor.ts";
+import { editorPlace } from "./editor-place.ts";
 import { showChoices, showInfo } from "./show-state.ts";
 import { type Thread, told } from "./thread.ts";
 
@@ -19,7 +20,7 @@ export async function runCommand(
   thread: Thread,
   { name, args }: CommandLine,
 ): Promise<string | undefined> {
-  const { place } = thread;
+  const place = await editorPlace(editor, thread);
   const reply = await runChatCommand(place, name, args).catch((error: unknown): Reply => {
     if (error instanceof PostriderError) return { text: error.message };
     throw error;

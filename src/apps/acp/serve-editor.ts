@@ -9,6 +9,7 @@ import { HEARTBEAT_MS } from "../../core/runner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
+import type { Sessions } from "../../sessions/sessions.ts";
 import { systemClock } from "../../sessions/system-clock.ts";
 import { localRunner } from "../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
@@ -22,8 +23,6 @@ import { editorApp } from "./methods.ts";
 
 export interface ServeOptions {
   readonly home: Home;
-  /** The home's store, if it is being opened already, by whoever closes it. */
-  readonly store?: Promise<Store>;
   readonly environment: NodeJS.ProcessEnv;
   readonly version: string;
   readonly log: OpenLog;
@@ -46,8 +45,6 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   const { home, log, howToConnect, clock = systemClock } = options;
   const over = new AbortController();
   const runner = localRunner();
-  const opening = options.store ?? sqliteStore({ file: home.database, mode: "workers" });
-  opening.catch(() => {}); // whoever needs it meets it
   let answering: Agent | undefined = await options.agent();
   const asked = askedPrompts();
   let can: ClientCapabilities = {};
@@ -91,21 +88,21 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   const connection = app.connect(stream);
 
   async function openEditor(): Promise<Editor> {
-    const [store, { createSessions }] = await Promise.all([
-      opening,
-      import("../../sessions/sessions.ts"),
-      import("./requests.ts"),
-    ]);
+    // In this thread: one person's few writes hardly stop it, and an editor waits for its agent to start.
+    const store = await sqliteStore({ file: home.database, mode: "in-process" });
     await store.beat({ runner, now: clock.now() });
     heart = setInterval(() => {
       store
         .beat({ runner, now: clock.now() })
         .catch((error: unknown) => log.error({ error }, "no heartbeat"));
     }, HEARTBEAT_MS);
-    const { zone, profile, reset, scope } = options.config.current().gateway;
+    let sessions: Promise<Sessions> | undefined;
     return {
       store,
-      sessions: createSessions({ store, clock, zone, profile, reset, scope }),
+      sessions() {
+        sessions ??= sessionsOver(store, clock, options.config.current());
+        return sessions;
+      },
       clock,
       runner: runner.id,
       log,
@@ -136,20 +133,25 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   if (options.signal.aborted) connection.close();
   await connection.closed.catch((error: unknown) => log.warn({ error }, "the connection broke"));
   over.abort();
+  if (ready === undefined) return; // it has not said a word
+  const { store, threads } = await ready;
   clearInterval(heart);
-  const store = await opening;
   try {
-    if (ready === undefined) return; // it has not said a word
-    const { threads } = await ready;
     await Promise.all([...threads.values()].map(async (thread) => (await thread).close()));
     await store.retire({ runner: runner.id });
   } finally {
-    clearInterval(heart);
-    if (options.store === undefined) await store.close();
+    await store.close();
   }
 }
 
+/** Sessions of editors are named by ids that tell no time: no zone is needed. */
+async function sessionsOver(store: Store, clock: Clock, { gateway }: Config): Promise<Sessions> {
+  const { profile, reset, scope } = gateway;
+  const { createSessions } = await import("../../sessions/sessions.ts");
+  return createSessions({ store, clock, profile, reset, scope });
+}
+
 function settingsOf({ gateway }: Config): EditorSettings {
-  const { zone, profile, scope, compressAt } = gateway;
-  return { zone, profile, scope, told: gateway, ...(compressAt !== undefined && { compressAt }) };
+  const { profile, scope, compressAt } = gateway;
+  return { profile, scope, told: gateway, ...(compressAt !== undefined && { compressAt }) };
 }

@@ -7,7 +7,6 @@ import type {
   ResumeSessionRequest,
 } from "@agentclientprotocol/sdk/unstable";
 import { untilAborted } from "../../agents/until-aborted.ts";
-import { PostriderError } from "../../core/errors.ts";
 import { uuidFrom } from "../../core/ids.ts";
 import { unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
@@ -17,6 +16,7 @@ import { editorRouting, editorSource } from "./editor-source.ts";
 import { absolute } from "./listing.ts";
 import { noSession } from "./request-error.ts";
 import { type Choices, choicesOf, showChoices, showCommands } from "./show-state.ts";
+import { storedSession } from "./stored-session.ts";
 import { openThread, type Thread, told } from "./thread.ts";
 
 /** An editor may not know a session yet in the moment in which it is told of it. */
@@ -43,7 +43,7 @@ export async function loadThread(
 ): Promise<Thread> {
   const { id, cwd: before } = await visible(editor, given.sessionId);
   const cwd = absolute(given.cwd);
-  if (before !== cwd) await editor.sessions.change(who, id, { cwd });
+  if (before !== cwd) await (await editor.sessions()).change(who, id, { cwd });
   return open(editor, id, cwd, given.mcpServers ?? []);
 }
 
@@ -51,7 +51,11 @@ export async function loadThread(
 export async function forkThread(editor: Editor, given: ForkSessionRequest): Promise<Thread> {
   const origin = await visible(editor, given.sessionId);
   const cwd = absolute(given.cwd);
-  const copy = await editor.sessions.fork(who, origin.id, { id: newId(editor), kind: "editor", cwd });
+  const copy = await (await editor.sessions()).fork(who, origin.id, {
+    id: newId(editor),
+    kind: "editor",
+    cwd,
+  });
   const thread = await open(editor, copy.id, cwd, given.mcpServers ?? []);
   await answerAlike(editor, origin.id, thread);
   await thread.goOn();
@@ -106,7 +110,7 @@ async function end(editor: Editor, id: string, opening: Promise<Thread>): Promis
 export async function removeThread(editor: Editor, id: string): Promise<void> {
   if ((await found(editor, id)) === undefined) return;
   await closeThread(editor, id, true);
-  await editor.sessions.remove(who, id);
+  await (await editor.sessions()).remove(who, id);
 }
 
 export async function choose(editor: Editor, id: string, option: string, value: unknown): Promise<Choices> {
@@ -190,12 +194,9 @@ async function visible(editor: Editor, id: string): Promise<Session> {
 }
 
 /** What did not begin in an editor is shown to whoever asked for all. */
-async function found({ sessions, all }: Editor, id: string): Promise<Session | undefined> {
-  const session = await sessions.get(who, id).catch((error: unknown) => {
-    if (error instanceof PostriderError && error.code === "invalid_input") return undefined;
-    throw error;
-  });
-  return session !== undefined && (all || session.kind === "editor") ? session : undefined;
+async function found(editor: Editor, id: string): Promise<Session | undefined> {
+  const session = await storedSession(editor, id);
+  return session !== undefined && (editor.all || session.kind === "editor") ? session : undefined;
 }
 
 function newId({ clock }: Editor): string {

@@ -1,7 +1,8 @@
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable";
 import { configOptions, modesOf } from "./choices.ts";
-import { type Editor, who } from "./editor.ts";
+import type { Editor } from "./editor.ts";
 import { timeOf } from "./listing.ts";
+import { storedSession } from "./stored-session.ts";
 import type { Thread } from "./thread.ts";
 
 export interface Choices {
@@ -34,8 +35,8 @@ export async function showCommands(thread: Pick<Thread, "show" | "isIntroduced">
   thread.show({ sessionUpdate: "available_commands_update", availableCommands: availableCommands() });
 }
 
-export async function showInfo({ sessions }: Editor, thread: Thread): Promise<void> {
-  const session = await sessions.get(who, thread.id);
+export async function showInfo(editor: Editor, thread: Thread): Promise<void> {
+  const session = await storedSession(editor, thread.id);
   if (session === undefined) return;
   const { title } = session;
   const info = { ...(title !== undefined && { title }), updatedAt: timeOf(session) };
@@ -43,9 +44,9 @@ export async function showInfo({ sessions }: Editor, thread: Thread): Promise<vo
 }
 
 /** How much of the model's window the session takes, where the model says how large it is. */
-export async function showUsage({ sessions, answering }: Editor, thread: Thread): Promise<void> {
-  const session = await sessions.get(who, thread.id);
-  const agent = answering();
+export async function showUsage(editor: Editor, thread: Thread): Promise<void> {
+  const session = await storedSession(editor, thread.id);
+  const agent = editor.answering();
   const size = agent?.windowOf?.(session?.usage.model ?? agent.name) ?? agent?.window;
   if (session === undefined || !size) return;
   const { lastPromptTokens: used, costUsd } = session.usage;

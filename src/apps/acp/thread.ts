@@ -2,13 +2,11 @@ import type { McpServer, SessionUpdate, ToolCallUpdate, Usage } from "@agentclie
 import type { Routing } from "../../core/conversation.ts";
 import type { Message, ToolCall } from "../../core/message.ts";
 import { unrefused } from "../../core/refusal.ts";
-import { NO_RESET } from "../../core/reset-policy.ts";
 import { cleanTitle } from "../../core/titles.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { UsageDelta } from "../../core/usage.ts";
 import type { Around } from "../../gateway/answering.ts";
-import type { Place } from "../../gateway/commands/command.ts";
-import { promptFor } from "../../gateway/prompt.ts";
+import { knownHistory } from "../../gateway/known-history.ts";
 import type { Prepared } from "../../gateway/run-turn.ts";
 import { openTalk, type Talk } from "../../gateway/talk.ts";
 import { type Editor, who } from "./editor.ts";
@@ -21,6 +19,7 @@ import { askInEditor } from "./permission.ts";
 import { projectContext } from "./project-context.ts";
 import { replay, replaying, updatesOf } from "./replay.ts";
 import { type Others, showOthers } from "./show-others.ts";
+import { storedSession } from "./stored-session.ts";
 import { toolCard } from "./tool-card.ts";
 
 /** A session that is open in the editor: what it works with, and what is shown of it. */
@@ -28,7 +27,6 @@ export interface Thread {
   readonly id: string;
   readonly cwd: string;
   readonly talk: Talk;
-  readonly place: Place;
   readonly others: Others;
   /** Whether something has been asked in it since it was opened. */
   isAsked: boolean;
@@ -84,15 +82,20 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
 
   async function prepare({ settings: chosen }: Turn): Promise<Prepared> {
     await others.caughtUp();
-    const told = { store, settings: editor.settings().told, platforms: [] };
-    const prompt = [await promptFor(source, chosen, told), await projectContext(cwd)].join("\n\n");
+    const { instructions, personalities } = editor.settings().told;
+    const prompt = [instructions, personalities[chosen.personality ?? ""], await projectContext(cwd)]
+      .filter(Boolean)
+      .join("\n\n");
     return { prompt, cwd, tools: await mcp.tools(), ...(terminal !== undefined && { terminal }) };
   }
+
+  const history = knownHistory(store, id);
 
   function around(turn: Turn): Around {
     const { compressAt } = editor.settings();
     return {
       storesFirst: true,
+      history,
       storeLater: (error) => log.error({ error, session: id }, "an answer waits to be stored"),
       prepare: () => prepare(turn),
       approve: (request, signal, call) => askInEditor(editor, turn, request, call && cardOf(call), signal),
@@ -135,7 +138,7 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     knows: known(),
     show,
     async replay() {
-      const session = await editor.sessions.get(who, id);
+      const session = await storedSession(editor, id);
       // Before the history is read: what runs then is in it, or its end is.
       const isRunning = await isAnswered(editor, id);
       const history = (await store.history({ asker: who, session: id })) ?? [];
@@ -144,14 +147,14 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
       others.start(session?.messageCount ?? 0, seqsIn(history, id));
     },
     async goOn() {
-      others.start((await editor.sessions.get(who, id))?.messageCount ?? 0);
+      others.start((await storedSession(editor, id))?.messageCount ?? 0);
     },
     async entitle(title) {
       const clean = cleanTitle(title); // as typed, where a model's title would be trimmed
       const ask = { asker: who, session: id, numbered: true };
       const named =
         clean === undefined
-          ? await editor.sessions.get(who, id)
+          ? await storedSession(editor, id)
           : unrefused(await store.setTitle({ ...ask, title: clean }));
       return named?.title ?? "";
     },
@@ -159,23 +162,6 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     async problems() {
       await mcp.tools();
       return mcp.problems;
-    },
-    place: {
-      store,
-      sessions: editor.sessions,
-      talk,
-      who,
-      role: "owner",
-      source,
-      get agent() {
-        return editor.agent();
-      },
-      policy: NO_RESET,
-      zone: editor.settings().zone,
-      busy: "queue",
-      personalities: editor.settings().told.personalities,
-      now: () => clock.now(),
-      random: (bytes) => clock.random(bytes),
     },
     async close() {
       others.stop();

@@ -44,7 +44,10 @@ export function configOf(
   const homes = homeChannels(given);
   return {
     gateway: {
-      zone: (given("timezone") as string | undefined) ?? systemZone(),
+      // Asked for when it is needed: to find out takes as long as reading all the rest.
+      get zone() {
+        return (given("timezone") as string | undefined) ?? systemZone();
+      },
       profile: value("profile"),
       reset: resetOf(values),
       scope: {

@@ -1,6 +1,7 @@
 import type { Config } from "./config.ts";
 import { SETTINGS } from "./keys.ts";
 import type { ConfigPlace } from "./layers.ts";
+import type { OpenConfig } from "./open-config.ts";
 
 /** The settings that decide where a message of the terminal belongs. */
 const MATTERS = /^(?:timezone|profile|session_reset\..*|(?:group|thread)_sessions_per_user)$/;
@@ -13,11 +14,37 @@ export async function configIfAny(
   place: ConfigPlace,
   notice: (text: string) => void,
 ): Promise<Config | undefined> {
-  if (!hasFile(place) && !hasVariable(place.environment)) return undefined;
+  if (!hasFile(place) && !hasVariable(place.environment, MATTERS)) return undefined;
   const { loadConfig } = await import("./load.ts");
   const { config, notices } = loadConfig(place);
   for (const text of notices) notice(text);
   return config;
+}
+
+/** The same for a program that runs for long and follows its configuration, once there is any: whatever it is about. */
+export function followIfAny(place: ConfigPlace, notice: (text: string) => void): ConfigIfAny {
+  let config: OpenConfig | undefined;
+  let standard: Config | undefined;
+  return {
+    async look() {
+      const { configOf } = await import("./config.ts");
+      standard ??= configOf({ values: new Map(), fromFiles: new Map() }, () => "");
+      if (config !== undefined || !(hasFile(place) || hasVariable(place.environment, /(?:)/))) return;
+      const { openConfig } = await import("./open-config.ts");
+      config ??= openConfig({ ...place, notice });
+    },
+    current() {
+      const current = config?.current() ?? standard;
+      if (current === undefined) throw new Error("nobody has looked for a configuration yet");
+      return current;
+    },
+    close: () => config?.close(),
+  };
+}
+
+export interface ConfigIfAny extends Pick<OpenConfig, "current" | "close"> {
+  /** Looks whether there is any by now. Throws `invalid_config` if there is and it is wrong. */
+  look(): Promise<void>;
 }
 
 function hasFile({ home, cwd }: ConfigPlace): boolean {
@@ -26,8 +53,8 @@ function hasFile({ home, cwd }: ConfigPlace): boolean {
   return existsSync(`${home.folder}/config.yaml`) || existsSync(`${cwd}/postrider.yaml`);
 }
 
-function hasVariable(environment: NodeJS.ProcessEnv): boolean {
+function hasVariable(environment: NodeJS.ProcessEnv, matters: RegExp): boolean {
   return SETTINGS.some(
-    ({ key, variable }) => variable !== undefined && environment[variable] && MATTERS.test(key),
+    ({ key, variable }) => variable !== undefined && environment[variable] && matters.test(key),
   );
 }

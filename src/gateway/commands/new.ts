@@ -1,4 +1,5 @@
 import { PostriderError } from "../../core/errors.ts";
+import { uuidFrom } from "../../core/ids.ts";
 import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
 import { cleanTitle } from "../../core/titles.ts";
@@ -29,7 +30,7 @@ async function afresh(place: Place, session: Session, title: string | undefined)
   refuseWhileAnswering(place, session.id);
   if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
     throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
-  const kept = await sessions.fork(who, session.id);
+  const kept = await sessions.fork(who, session.id, { id: uuidFrom(place.random(16)) });
   await sessions.rewrite(who, session.id, []);
   if (title !== undefined) await entitled(place, session, title);
   return {

@@ -1,5 +1,5 @@
 import { policyWords } from "../../core/decision-words.ts";
-import { nextReset } from "../../core/reset-policy.ts";
+import { nextReset } from "../../core/reset-instants.ts";
 import { clockTime } from "../../core/transcript.ts";
 import { type ChatCommand, here, nameOf, type Place } from "./command.ts";
 import { distance } from "./when.ts";

@@ -1,8 +1,7 @@
-import type { Store } from "../../../ports/store.ts";
 import { serveEditor } from "../../acp/serve-editor.ts";
 import { agentNamed } from "../../agent-named.ts";
 import type { LogLevel } from "../../config/config.ts";
-import { openConfig } from "../../config/open-config.ts";
+import { followIfAny } from "../../config/if-any.ts";
 import { openLog } from "../../log/open-log.ts";
 import { secretsOf } from "../../log/secrets.ts";
 import { placeOf } from "../config/here.ts";
@@ -13,7 +12,6 @@ const HOW_TO_CONNECT =
   "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
 
 export interface EditorRequest {
-  readonly store: Promise<Store>;
   readonly all: boolean;
   readonly agent?: string;
   /** Whatever the configuration says. */
@@ -28,7 +26,8 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
   const place = placeOf(io);
   const told: string[] = [];
   let notice = (text: string): unknown => told.push(text);
-  const config = openConfig({ ...place, notice: (text) => notice(text) });
+  const config = followIfAny(place, (text) => notice(text));
+  await config.look();
   const log = openLog({
     home: place.home,
     name: "editor",
@@ -51,7 +50,6 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
   try {
     await serveEditor({
       home: place.home,
-      store: request.store,
       environment,
       version: version(),
       log,
@@ -62,6 +60,7 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
       output: io.output,
       signal: ending.signal,
       async agent() {
+        await config.look();
         const name = request.agent ?? environment.POSTRIDER_AGENT;
         const { agent, hint } = await agentNamed(name, environment, config.current().model);
         // Repeating what was said is no help in an editor.

@@ -1,4 +1,3 @@
-import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { note } from "../io.ts";
 import { readyHome } from "../opening.ts";
@@ -30,24 +29,12 @@ home.`,
         "postrider acp install zed, jetbrains or neovim sets one up; postrider alone talks here. Ctrl-D ends this.",
       );
     }
-    // Its thread starts now, and then this one loads the rest: an editor waits for both.
-    await import("../../../stores/sqlite/through-workers.ts");
-    const store = sqliteStore({ file: readyHome(io, () => {}).database, mode: "workers" });
-    store.catch(() => {}); // whoever needs it meets it
-    await new Promise(setImmediate);
-    try {
-      const { openEditor } = await import("./open-editor.ts");
-      await openEditor(io, {
-        store,
-        all: values.all,
-        ...(values.agent !== undefined && { agent: values.agent }),
-        ...(values.verbose && { level: "debug" }),
-      });
-    } finally {
-      await store.then(
-        (opened) => opened.close(),
-        () => {},
-      );
-    }
+    readyHome(io, () => {});
+    const { openEditor } = await import("./open-editor.ts");
+    await openEditor(io, {
+      all: values.all,
+      ...(values.agent !== undefined && { agent: values.agent }),
+      ...(values.verbose && { level: "debug" }),
+    });
   },
 });

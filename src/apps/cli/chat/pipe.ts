@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
-import { resetNotice } from "../../../core/context-prompt.ts";
 import type { Fresh } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
+import { resetNotice } from "../../../core/fresh-words.ts";
 import { textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
 import { around } from "../../../gateway/commands/around.ts";
@@ -10,10 +10,10 @@ import type { Place } from "../../../gateway/commands/command.ts";
 import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
+import { saveDocument } from "../../save-document.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { type AnswerPrinter, answerPrinter, printed } from "./answer-printer.ts";
-import { saveDocument } from "../../save-document.ts";
 import { type Beginning, begin, type Chat, startChat } from "./start.ts";
 
 /** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */

@@ -2,14 +2,13 @@ import type { PolicyDecision } from "../../../core/conversation.ts";
 import type { Versions } from "../../../core/listing.ts";
 import type { Message } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { nextReset, resetInstants } from "../../../core/reset-instants.ts";
 import {
-  nextReset,
   policyFor,
   type ResetInstants,
   type ResetPolicy,
   type ResetReason,
   type ResetSettings,
-  resetInstants,
   resetReason,
 } from "../../../core/reset-policy.ts";
 import type { Session } from "../../../core/session.ts";
