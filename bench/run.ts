@@ -2,6 +2,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { createSessions, OWNER } from "../src/index.ts";
+import { acp } from "./acp.ts";
 import { commitsOf } from "./commits.ts";
 import { gateway } from "./gateway.ts";
 import { Report } from "./goals.ts";
@@ -51,6 +52,7 @@ const parts = {
   gateway: () => gateway(report, size),
   model,
   startUp,
+  acp: () => acp(report, size),
 };
 for (const [name, part] of Object.entries(parts)) {
   if (options.only === undefined || options.only === name) await part();

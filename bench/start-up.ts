@@ -19,14 +19,14 @@ export interface StartUp {
 
 /** `postrider sessions list` from the built package, beside a Node that does nothing, from the second start on. */
 export async function startUps(sizes: readonly number[]): Promise<readonly StartUp[]> {
-  const bin = builtPackage();
+  const program = builtPackage();
   const results: StartUp[] = [];
   for (const sessions of sizes) {
     const home = await homeWith(sessions);
     const [node, list]: [number[], number[]] = [[], []];
     // The first starts fill the compile cache.
     for (let run = -2; run < RUNS; run += 1) {
-      const [nothing, listed] = [took(["-e", "0"], home), took([bin, "sessions", "list"], home)];
+      const [nothing, listed] = [took(["-e", "0"], home), took([program, "sessions", "list"], home)];
       if (run < 0) continue;
       node.push(nothing);
       list.push(listed);
@@ -36,8 +36,10 @@ export async function startUps(sizes: readonly number[]): Promise<readonly Start
   return results;
 }
 
-/** As people install it: built files, and no sources beside them. */
-function builtPackage(): string {
+let bin: string | undefined;
+/** As people install it: built files, and no sources beside them. Gives back the program. */
+export function builtPackage(): string {
+  if (bin !== undefined) return bin;
   const built = spawnSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-b"], {
     cwd: ROOT,
   });
@@ -47,7 +49,8 @@ function builtPackage(): string {
   for (const part of ["bin", "dist", "package.json"])
     cpSync(join(ROOT, part), join(target, part), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(target, "node_modules"));
-  return join(target, "bin/postrider.mjs");
+  bin = join(target, "bin/postrider.mjs");
+  return bin;
 }
 
 async function homeWith(sessions: number): Promise<string> {
