@@ -110,6 +110,19 @@ describe("a prompt", () => {
     ]);
   });
 
+  it("counts all that was used by a model that was asked several times", async () => {
+    const agent = heldAgent();
+    const { editor, sessionId } = await scene(agent);
+    const asked = editor.prompt(sessionId, "hello");
+    const answer = await agent.asked();
+    answer.send(
+      { type: "usage", usage: { inputTokens: 100, outputTokens: 10, lastPromptTokens: 100 } },
+      { type: "usage", usage: { inputTokens: 150, outputTokens: 20, lastPromptTokens: 150 } },
+    );
+    answer.end();
+    expect((await asked).usage).toMatchObject({ inputTokens: 250, outputTokens: 30, totalTokens: 280 });
+  });
+
   it("gives the session a title, where the agent can think of one", async () => {
     const agent = heldAgent();
     const { editor, sessionId } = await scene({ ...agent, titles: true });

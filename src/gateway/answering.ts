@@ -1,6 +1,6 @@
 import { PostriderError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import type { ClaimBy, Turn } from "../core/turn.ts";
+import type { ClaimBy, SaidSoFar, Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
@@ -106,6 +106,7 @@ export function answering(options: AnsweringOptions): Answering {
     const abort = new AbortController();
     if (isClosing()) abort.abort();
     let isMine = false;
+    let said: SaidSoFar | undefined;
     const ending = runTurn(turn, {
       ...around,
       store,
@@ -119,9 +120,16 @@ export function answering(options: AnsweringOptions): Answering {
         around.begun?.(inputs);
         heard({ type: "begun", session, inputs });
       },
-      event: (event, said) => {
-        around.event?.(event, said);
+      event: (event, all) => {
+        around.event?.(event, all);
         heard({ ...event, session });
+      },
+      kept: (soFar) => {
+        said = soFar;
+      },
+      stored: (seqs) => {
+        said = undefined;
+        around.stored?.(seqs);
       },
     });
     const mine = { turn, abort, done: ending.then(nothing, nothing) };
@@ -136,8 +144,9 @@ export function answering(options: AnsweringOptions): Answering {
       return end;
     } catch (error) {
       around.ended?.(undefined);
-      // Taken up again it is another attempt: its tools may have acted.
-      if (!isTakenOver(error) && !isClosing()) broken.set(session, { ...turn, attempt: turn.attempt + 1 });
+      // Taken up again it is another attempt: its tools may have acted, and something may have been shown.
+      const again = { ...turn, attempt: turn.attempt + 1, ...(said !== undefined && { said }) };
+      if (!isTakenOver(error) && !isClosing()) broken.set(session, again);
       throw error;
     } finally {
       if (running.get(session) === mine) running.delete(session);

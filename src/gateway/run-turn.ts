@@ -5,7 +5,7 @@ import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type NewMessage, type ToolCall, text } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
-import type { ClaimBy, Finished, Turn, TurnOutcome } from "../core/turn.ts";
+import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
@@ -45,6 +45,8 @@ export interface TurnRun {
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
   event?(event: AgentEvent, said: string): void;
+  /** So much of a message that is not whole yet has been stored. */
+  kept?(said: SaidSoFar): void;
   /** Messages of the answer have been stored, with these seqs. */
   stored?(seqs: readonly number[]): void;
   /** Asks the person, for as long as the signal does not abort; without it, nothing is allowed. */
@@ -147,6 +149,7 @@ function firstStored(turn: Turn, run: TurnRun): StoredFirst {
     turn,
     signal,
     show: (event, said) => run.event?.(event, said),
+    kept: (said) => run.kept?.(said),
     eventually: (step) => eventually(step, run),
   });
 }

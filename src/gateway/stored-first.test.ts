@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { look } from "../../test/support/database.ts";
 import { deadRunner, me } from "../../test/support/talking.ts";
 import { script } from "../agents/script.ts";
+import { PostriderError } from "../core/errors.ts";
 import { type Message, text, textOf } from "../core/message.ts";
 import type { SaidSoFar, Turn } from "../core/turn.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { type Home, openHome } from "../sessions/test-home.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
+import { answering } from "./answering.ts";
 import { runTurn, type TurnRun } from "./run-turn.ts";
 
 const never = new AbortController().signal;
@@ -194,6 +196,35 @@ describe("an answer in an editor", () => {
       },
     });
     expect(twice).toEqual([]);
+  });
+
+  it("whose end could not be stored keeps what was shown of it, when it is taken up again", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "go");
+    let isBroken = true;
+    const store: Store = {
+      ...home.store,
+      async finish(input) {
+        if (isBroken) throw new PostriderError("internal", "no");
+        return home.store.finish(input);
+      },
+    };
+    const turns = answering({
+      store,
+      clock: home.clock,
+      agent: () => script({ answers: [{ say: ["Once ", { wait_ms: 100 }, "upon"] }] }),
+      by: () => ({ runner: "nobody", take: "one" }),
+      around: () => ({ storesFirst: true }),
+      takesNext: false,
+      isOwn: () => true,
+      heard: () => {},
+    });
+    await expect(turns.run(turn)).rejects.toMatchObject({ code: "internal" });
+    isBroken = false;
+    const again = turns.takeBroken(turn.session);
+    expect(again?.attempt).toBe(2);
+    expect(await turns.run(again as Turn)).toMatchObject({ outcome: "interrupted", text: again?.said?.text });
+    expect(again?.said?.text).toMatch(/^Once /);
   });
 
   it("ends when another has taken it over, and shows nothing more", async () => {

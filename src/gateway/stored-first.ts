@@ -28,11 +28,20 @@ export interface StoredFirstOptions {
   readonly turn: Turn;
   readonly signal: AbortSignal;
   show(event: AgentEvent, said: string): void;
+  /** This much of a message is kept by now. */
+  kept?(said: SaidSoFar): void;
   /** Does it, again if need be. */
   eventually(step: () => Promise<unknown>): Promise<unknown>;
 }
 
-export function storedFirst({ store, turn, signal, show, eventually }: StoredFirstOptions): StoredFirst {
+export function storedFirst({
+  store,
+  turn,
+  signal,
+  show,
+  kept,
+  eventually,
+}: StoredFirstOptions): StoredFirst {
   const grown: { readonly event: AgentEvent; readonly said: string }[] = [];
   let newest: SaidSoFar = { text: "", thought: "" };
   let keeping: Promise<void> | undefined;
@@ -59,6 +68,7 @@ export function storedFirst({ store, turn, signal, show, eventually }: StoredFir
       if (isStoring) return;
       // A whole message may have been stored meanwhile, and shown what this was about.
       if (grown[0] !== first) count = 0;
+      else kept?.(said);
       shown(count);
       const wait = Math.max(KEEP_EVERY_MS, (said.text.length + said.thought.length) / KEPT_PER_MS);
       await pause(wait - (performance.now() - before), signal);

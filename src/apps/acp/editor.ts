@@ -8,6 +8,7 @@ import type { Store } from "../../ports/store.ts";
 import type { RoutingSettings } from "../../sessions/routing.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { Asked } from "./asked.ts";
+import type { ModelNames } from "./model-names.ts";
 import type { Thread } from "./thread.ts";
 
 /** What the parts of a running `postrider acp` have in common: the home on one side, the editor on the other. */
@@ -34,8 +35,7 @@ export interface Editor {
   readonly threads: Map<string, Promise<Thread>>;
   /** What has been asked and has no answer yet. */
   readonly asked: Asked;
-  /** Names of models that may be chosen, once they are known. */
-  readonly models: Set<string>;
+  readonly models: ModelNames;
   /** Aborts when the editor is gone. */
   readonly signal: AbortSignal;
 }

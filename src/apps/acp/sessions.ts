@@ -145,7 +145,7 @@ async function open(
 
 /** What can be chosen in a thread that is open now. With this answer the editor learns of it: the rest follows. */
 export async function opened(editor: Editor, thread: Thread): Promise<Choices> {
-  await untilAborted(learnModels(editor), AbortSignal.timeout(NAMED_WITHIN_MS));
+  await untilAborted(editor.models.learn(), AbortSignal.timeout(NAMED_WITHIN_MS));
   const choices = await choicesOf(editor, thread);
   introduceSoon(editor, thread);
   return choices;
@@ -158,33 +158,12 @@ function introduceSoon(editor: Editor, thread: Thread): void {
 /** What the editor is told of a thread once it knows that there is one. */
 function introduce(editor: Editor, thread: Thread): void {
   void showCommands(thread);
-  void learnModels(editor).then(async () => {
-    if (editor.models.size > 0 && !editor.signal.aborted) await showChoices(editor, thread);
+  void editor.models.learn().then(async () => {
+    if (editor.models.known().length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
   void thread.problems().then((problems) => {
     if (problems.length > 0 && !editor.signal.aborted) thread.show(told(`_${problems.join(" ")}_\n\n`));
   });
-}
-
-const learning = new WeakMap<Editor, Promise<void>>();
-
-/** Asked once at a time, until there is an answer. Resolves in any case. */
-function learnModels(editor: Editor): Promise<void> {
-  const agent = editor.answering();
-  if (agent?.models === undefined || editor.models.size > 0) return Promise.resolve();
-  const asked =
-    learning.get(editor) ??
-    agent.models(editor.signal).then(
-      (names) => {
-        for (const name of names) editor.models.add(name);
-      },
-      (error: unknown) => {
-        learning.delete(editor);
-        editor.log.warn({ error }, "the models are not known");
-      },
-    );
-  learning.set(editor, asked);
-  return asked;
 }
 
 async function visible(editor: Editor, id: string): Promise<Session> {

@@ -16,7 +16,7 @@ export async function choicesOf(editor: Editor, { talk }: Pick<Thread, "talk">):
   const { name } = editor.answering() ?? { name: "no model" };
   return {
     modes: modesOf(settings),
-    configOptions: configOptions(settings, { name, models: editor.models }),
+    configOptions: configOptions(settings, { name, models: editor.models.known() }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Message, ToolCall } from "../../core/message.ts";
 import { unrefused } from "../../core/refusal.ts";
 import { cleanTitle } from "../../core/titles.ts";
 import type { Turn } from "../../core/turn.ts";
-import type { UsageDelta } from "../../core/usage.ts";
+import { addUsage, type Usage as Counted, emptyUsage } from "../../core/usage.ts";
 import type { Around } from "../../gateway/answering.ts";
 import { knownHistory } from "../../gateway/known-history.ts";
 import type { Prepared } from "../../gateway/run-turn.ts";
@@ -73,7 +73,7 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     const toolCallId = drawn.calls.waiting(call)?.toolCallId ?? call;
     show({ sessionUpdate: "tool_call_update", toolCallId, content: [{ type: "terminal", terminalId }] });
   });
-  let used: UsageDelta | undefined;
+  let used: Counted | undefined;
 
   const cardOf = (call: ToolCall): ToolCallUpdate => ({
     ...toolCard(call, cwd),
@@ -122,7 +122,8 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     takes: "own",
     around,
     heard(event) {
-      if (event.type === "usage") used = { ...used, ...event.usage };
+      // A model that calls tools is asked several times in one turn.
+      if (event.type === "usage") used = addUsage(used ?? emptyUsage(), event.usage);
       for (const update of answer.heard(event)) show(update);
     },
   });
@@ -186,14 +187,14 @@ function seqsIn(history: readonly Message[], session: string): ReadonlySet<numbe
   return new Set(history.filter((message) => message.session === session).map(({ seq }) => seq));
 }
 
-function usageOf(used: UsageDelta): Usage {
-  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = used;
+function usageOf(used: Counted): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, totalTokens } = used;
   return {
     inputTokens,
     outputTokens,
     cachedReadTokens: cacheReadTokens,
     cachedWriteTokens: cacheWriteTokens,
-    thoughtTokens: used.reasoningTokens ?? 0,
-    totalTokens: inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens,
+    thoughtTokens: reasoningTokens,
+    totalTokens,
   };
 }
