@@ -235,6 +235,16 @@ describe("a command", () => {
     expect(await store.conversations({ asker: me, session: sessionId })).toHaveLength(1);
   });
 
+  it("names messages that were found by what works in an editor", async () => {
+    const { editor, sessionId } = await scene();
+    await editor.prompt(sessionId, "the lighthouse keeper");
+    const words = newWords({ editor, sessionId });
+    await editor.prompt(sessionId, "/search lighthouse");
+    const [, line = ""] = /`(\/history [a-z0-9]+\/1)`/.exec(words()) ?? [];
+    await editor.prompt(sessionId, line);
+    expect(words().slice(words().indexOf(line))).toContain("the lighthouse keeper");
+  });
+
   it("never takes the thread to another session, whatever it does", async () => {
     const { editor, sessionId, said } = await scene();
     for (const line of [

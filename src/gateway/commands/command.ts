@@ -104,6 +104,16 @@ export function isTerminal({ source }: { readonly source: Pick<Source, "platform
   return source.platform === "local";
 }
 
+/** What to give to get to a session, or to a message of it. In an editor it is opened from the editor's own list. */
+export function wayTo(
+  place: Pick<Place, "source">,
+  { handle, seq }: { handle: string; seq?: number },
+): string {
+  const message = seq === undefined ? handle : `${handle}/${seq}`;
+  if (!isEditor(place)) return `/resume ${message}`;
+  return seq === undefined ? handle : `/history ${message}`;
+}
+
 /** How people call a session: by its title, and by the handle that commands take. */
 export function nameOf({ title, handle }: Pick<Session, "title" | "handle">): string {
   return title === undefined ? `\`${handle}\`` : `**${escaped(title)}** (\`${handle}\`)`;

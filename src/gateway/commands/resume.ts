@@ -11,6 +11,7 @@ import {
   type Place,
   plural,
   shortened,
+  wayTo,
 } from "./command.ts";
 import { goTo } from "./go-to.ts";
 import { leaveSession } from "./leave-session.ts";
@@ -84,7 +85,7 @@ export async function sessionList(place: Place): Promise<string> {
   const rows = items.map((item) => {
     const name = item.title === undefined ? "" : `**${escaped(item.title)}** `;
     const preview = escaped(shortened(item.preview));
-    return `- \`/resume ${item.handle}\` ${name}${preview} (${distance(item.lastAt, place.now())})`;
+    return `- \`${wayTo(place, { handle: item.handle })}\` ${name}${preview} (${distance(item.lastAt, place.now())})`;
   });
   return rows.join("\n");
 }

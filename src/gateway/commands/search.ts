@@ -1,6 +1,6 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Hit } from "../../core/listing.ts";
-import { type ChatCommand, type Choice, escaped, type Place, shortened } from "./command.ts";
+import { type ChatCommand, type Choice, escaped, type Place, shortened, wayTo } from "./command.ts";
 import { distance } from "./when.ts";
 
 export const search: ChatCommand = {
@@ -14,14 +14,14 @@ export const search: ChatCommand = {
     if (hits.length === 0) return { text: `Nothing was found for “${escaped(shortened(args))}”.` };
     const rows = hits.map((hit) => {
       const where = hit.title === undefined ? "" : `**${escaped(hit.title)}** `;
-      return `- \`/resume ${hit.handle}/${hit.seq}\` ${where}${marked(hit.snippet)} (${distance(hit.at, place.now())})`;
+      return `- \`${wayTo(place, hit)}\` ${where}${marked(hit.snippet)} (${distance(hit.at, place.now())})`;
     });
     return { text: rows.join("\n") };
   },
   async choose(place, args) {
     return (await find(place, args, 50)).map(
       (hit): Choice => ({
-        line: `/resume ${hit.handle}/${hit.seq}`,
+        line: wayTo(place, hit),
         label: shortened(hit.snippet.replaceAll(HIT, "$1"), 70),
         about: `${hit.title ?? hit.handle} · ${distance(hit.at, place.now())}`,
       }),
