@@ -292,6 +292,16 @@ describe("whatever happens meanwhile", () => {
     expect(words()).toEqual(["hello"]);
   });
 
+  it("what was never seen is sent, also when a look begins behind it", async () => {
+    const { out, words, pass, home } = await post();
+    const { store, clock } = home;
+    const deliveries = ["one", "two"].map((words) => ({ target: bob, parts: [text(words)] }));
+    const stored = await store.enqueue({ deliveries, runner: "", now: clock.now() });
+    await out.look(stored.deliveries[0]?.number);
+    await pass(500);
+    expect(words()).toEqual(["one", "two"]);
+  });
+
   it("a draft that another process has ended is sent, though newer ones were seen before it", async () => {
     const { out, words, pass, home } = await post();
     const { store, clock } = home;

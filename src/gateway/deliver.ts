@@ -275,7 +275,7 @@ export function outbox(options: DeliverOptions): Outbox {
 
   async function look(back = seen): Promise<void> {
     const all = { dueAt: Number.MAX_SAFE_INTEGER, limit: PAGE, platform: platform.name };
-    let after = back;
+    let after = Math.min(back, seen);
     while (!closing.signal.aborted) {
       const found = await store.deliveries({ ...all, after });
       take(found);

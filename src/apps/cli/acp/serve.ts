@@ -18,8 +18,8 @@ home.`,
     verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
   },
   examples: [
-    ["postrider acp install zed --write", "let Zed start it"],
     ["postrider acp --all", "what an editor runs that shows every session of yours"],
+    ["postrider acp --agent echo", "repeats what it is told, to see whether the editor is set up"],
   ],
   async run({ values }, io) {
     if (io.input.isTTY) {
