@@ -16,6 +16,7 @@ import {
   type SessionNotification,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk/unstable";
+import { listeners } from "../support/listeners.ts";
 
 /** An editor in a test's hand: the protocol library's own client, and everything that has reached it. */
 export interface Editor {
@@ -211,29 +212,4 @@ function addTerminal(
       kills.get(params.terminalId)?.();
     })
     .onRequest("terminal/release", ({ method, params }) => took({ method, params }));
-}
-
-interface Listeners {
-  tell(): void;
-  until<Found>(look: () => Found | undefined): Promise<Found>;
-}
-
-function listeners(): Listeners {
-  const waiting = new Set<() => void>();
-  return {
-    tell: () => {
-      for (const look of [...waiting]) look();
-    },
-    until: (look) =>
-      new Promise((resolve) => {
-        const again = (): void => {
-          const found = look();
-          if (found === undefined) return;
-          waiting.delete(again);
-          resolve(found);
-        };
-        waiting.add(again);
-        again();
-      }),
-  };
 }

@@ -9,6 +9,7 @@ import { DEFAULT_RESET_POLICY, localRunner, type Source, textOf } from "../../sr
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
 import { type Home, openHome } from "../../src/sessions/test-home.ts";
+import { listeners } from "./listeners.ts";
 
 export interface Chat {
   /** Says it, and resolves when the messenger hears that it is stored. */
@@ -156,30 +157,4 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
 /** An answer that a test leaves open must not keep the gateway from ending. */
 function ended(agent: Agent, over: AbortSignal): Agent {
   return { ...agent, run: (turn, signal) => agent.run(turn, AbortSignal.any([signal, over])) };
-}
-
-interface Listeners {
-  tell(): void;
-  /** Looks now, and whenever something has happened. */
-  until<Found>(look: () => Found | undefined): Promise<Found>;
-}
-
-function listeners(): Listeners {
-  const waiting = new Set<() => void>();
-  return {
-    tell: () => {
-      for (const look of [...waiting]) look();
-    },
-    until: (look) =>
-      new Promise((resolve) => {
-        const again = (): void => {
-          const found = look();
-          if (found === undefined) return;
-          waiting.delete(again);
-          resolve(found);
-        };
-        waiting.add(again);
-        again();
-      }),
-  };
 }

@@ -12,6 +12,7 @@ import {
   type SettingsChange,
 } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
+import { isModelName } from "../../core/model-name.ts";
 
 /** What the agent's questions whether it may come to. */
 const MODES: Readonly<Record<ApprovalMode, { readonly name: string; readonly description: string }>> = {
@@ -22,9 +23,6 @@ const MODES: Readonly<Record<ApprovalMode, { readonly name: string; readonly des
 
 /** Stands for what is configured, where nothing was chosen. */
 const DEFAULT = "default";
-
-/** As providers call their models: no spaces, nothing that steers a terminal. */
-const MODEL_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]{0,199}$/u;
 
 export function modesOf({ approvals = "ask" }: ConversationSettings): SessionModeState {
   return { currentModeId: approvals, availableModes: APPROVAL_MODES.map((id) => ({ id, ...MODES[id] })) };
@@ -78,7 +76,7 @@ export function chosenBy(option: string, value: unknown): SettingsChange {
     case "mode":
       return { approvals: oneOf(APPROVAL_MODES, value, option) };
     case "model":
-      if (!isCleared && !MODEL_NAME.test(value))
+      if (!isCleared && !isModelName(value))
         throw wrong(option, "a model as its provider calls it, in one word");
       return { model: isCleared ? null : value };
     case "reasoning":

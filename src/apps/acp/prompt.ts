@@ -20,9 +20,9 @@ export async function prompt(
   const command = parseCommand(wordsOf(blocks));
   if (command !== undefined) {
     // Loaded for whoever gives one: the first answer does not wait for it.
-    const { isOurs, runCommand } = await import("./run-command.ts");
+    const { giveCommand, isOurs } = await import("./give-command.ts");
     if (isOurs(command)) {
-      const more = await runCommand(editor, thread, command);
+      const more = await giveCommand(editor, thread, command);
       return more === undefined ? { stopReason: "end_turn" } : say(editor, thread, [text(more)], signal);
     }
   }

@@ -1,9 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
+import { isModelName } from "../../core/model-name.ts";
 import { unrefused } from "../../core/refusal.ts";
 import { type ChatCommand, escaped, madeHere, type Place } from "./command.ts";
-
-/** As providers call their models: no spaces, nothing that steers a terminal. */
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]{0,199}$/u;
 
 export const model: ChatCommand = {
   name: "model",
@@ -22,7 +20,7 @@ export const model: ChatCommand = {
         "not_allowed",
         `${place.agent.name} answers here, and has no models to choose from.`,
       );
-    if (!NAME.test(args))
+    if (!isModelName(args))
       throw new PostriderError(
         "invalid_input",
         "Write the model as its provider calls it, in one word, or /model default.",

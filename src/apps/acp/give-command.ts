@@ -15,7 +15,7 @@ export function isOurs({ name }: CommandLine): boolean {
 }
 
 /** Does it, and shows what it replies. Gives back what is to be said after it, if anything is. */
-export async function runCommand(
+export async function giveCommand(
   editor: Editor,
   thread: Thread,
   { name, args }: CommandLine,

@@ -1,0 +1,26 @@
+/** Whoever waits in a test for something to happen. */
+export interface Listeners {
+  tell(): void;
+  /** Looks now, and whenever something has happened. */
+  until<Found>(look: () => Found | undefined): Promise<Found>;
+}
+
+export function listeners(): Listeners {
+  const waiting = new Set<() => void>();
+  return {
+    tell: () => {
+      for (const look of [...waiting]) look();
+    },
+    until: (look) =>
+      new Promise((resolve) => {
+        const again = (): void => {
+          const found = look();
+          if (found === undefined) return;
+          waiting.delete(again);
+          resolve(found);
+        };
+        waiting.add(again);
+        again();
+      }),
+  };
+}
