@@ -5,7 +5,7 @@ import { type ChatCommand, escaped, madeHere, type Place } from "./command.ts";
 
 export const model: ChatCommand = {
   name: "model",
-  takes: "[NAME | default]",
+  takes: "[NAME | PROVIDER:NAME | default]",
   summary: "show or choose the model that answers in this chat",
   async run(place, args) {
     const chosen = (await place.talk.look())?.conversation.settings.model;
