@@ -295,10 +295,10 @@ describe("a script that acts", () => {
       },
     };
     const say = acting({ tool: "x", run: ["make", "all"], timeout_ms: 7 }, { tool: "x", run: ["make"] });
-    const found = await events(say, "x", undefined, { terminal, cwd: "/work" });
+    const found = await events(say, "x", undefined, { terminal, cwd: "/project" });
     expect(commands).toEqual([
-      { call: "script-1-1", program: "make", args: ["all"], cwd: "/work", timeoutMs: 7 },
-      { call: "script-1-2", program: "make", args: [], cwd: "/work", timeoutMs: 30_000 },
+      { call: "script-1-1", program: "make", args: ["all"], cwd: "/project", timeoutMs: 7 },
+      { call: "script-1-2", program: "make", args: [], cwd: "/project", timeoutMs: 30_000 },
     ]);
     expect(found.filter(({ type }) => type === "tool_result")).toEqual([
       { type: "tool_result", id: "script-1-1", name: "x", parts: [part("shown")] },
@@ -327,8 +327,8 @@ describe("a script that acts", () => {
   it("says what it was told about the turn, and what it would be unless told", async () => {
     const say = acting({ model: true }, { cwd: true }, { reasoning: true });
     expect(await events(say, "x")).toEqual([text("script"), text("none"), text("default")]);
-    const told = await events(say, "x", undefined, { model: "a", cwd: "/work", reasoning: "high" });
-    expect(told).toEqual([text("a"), text("/work"), text("high")]);
+    const told = await events(say, "x", undefined, { model: "a", cwd: "/project", reasoning: "high" });
+    expect(told).toEqual([text("a"), text("/project"), text("high")]);
   });
 
   it("has models to choose from, when the script names some", async () => {

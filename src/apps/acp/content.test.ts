@@ -112,7 +112,7 @@ describe("a prompt", () => {
   it("comes back as it went in, whatever its kinds", async () => {
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 50 }).map(base64);
     const segment = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" }).map(encodeURIComponent);
-    const uri = segment.map((name) => `file:///work/${name}`);
+    const uri = segment.map((name) => `file:///project/${name}`);
     const mimeType = fc.constantFrom("text/x-a", "application/pdf", "video/mp4");
     const kinds = fc.oneof(
       fc.string({ minLength: 1, unit: "grapheme" }).map(text),

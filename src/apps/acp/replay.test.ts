@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Message, NewMessage, Part, ToolCall } from "../../core/message.ts";
 import { callUpdate, planUpdate, replay, replaying, resultUpdate, updatesOf } from "./replay.ts";
 
-const cwd = "/work";
+const cwd = "/project";
 const text = (said: string): Part => ({ type: "text", text: said });
 const noBlob = async (): Promise<undefined> => undefined;
 const call = (id: string, name = "get_weather"): ToolCall => ({ id, name, arguments: { query: id } });

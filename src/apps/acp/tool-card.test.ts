@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Part } from "../../core/message.ts";
 import { toolCard, toolOutcome } from "./tool-card.ts";
 
-const cwd = "/work/project";
+const cwd = "/project/project";
 const card = (name: string, given: unknown) => toolCard({ id: "1", name, arguments: given }, cwd);
 const text = (said: string): Part => ({ type: "text", text: said });
 const outcome = (name: string, given: unknown, said: string, failed = false) =>
