@@ -1,3 +1,4 @@
+import { fenced } from "./fence.ts";
 import { type Message, type Part, type Role, textOf } from "./message.ts";
 import { printable } from "./printable.ts";
 import type { Session } from "./session.ts";
@@ -29,7 +30,7 @@ function section(message: Message, zone: string): string {
   const head = `## ${who}, ${clockTime(message.at, zone)}${stopped}`;
   const said = textOf(message);
   // A tool's output is shown as it is, whatever Markdown would make of it.
-  const body = message.role === "tool" ? fenced(said, "") : closed(said);
+  const body = message.role === "tool" ? fenced(said) : closed(said);
   const calls = (message.toolCalls ?? []).map(
     (call) => `Calls ${call.name}:\n\n${fenced(JSON.stringify(call.arguments, null, 2) ?? "", "json")}`,
   );
@@ -59,13 +60,6 @@ function closed(text: string): string {
     else if (fence.startsWith(open) && info === "") open = undefined;
   }
   return open === undefined ? text : `${text}\n${open}`;
-}
-
-/** With a fence longer than any in the text. */
-function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${text}\n${fence}`;
 }
 
 /** `2026-03-15 09:24` on the wall clock of a zone. */

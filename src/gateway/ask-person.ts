@@ -1,5 +1,6 @@
 import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
+import { fenced } from "../core/fence.ts";
 import type { PlatformTraits } from "../core/platforms.ts";
 import type { Turn } from "../core/turn.ts";
 import { askApproval } from "./ask-approval.ts";
@@ -31,13 +32,6 @@ function question({ target }: Turn, { number, request }: Approval, traits: Platf
   return made.map((delivery, index) =>
     index < made.length - 1 ? delivery : { ...delivery, buttons: buttonsOf(number) },
   );
-}
-
-/** In a fence that is longer than any within: nothing of it may look like something else. */
-function fenced(detail: string): string {
-  const longest = Math.max(2, ...(detail.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${detail}\n${fence}`;
 }
 
 function buttonsOf(number: number): Buttons {

@@ -37,14 +37,6 @@ export function boundedData(value: unknown): unknown {
   };
 }
 
-/** As code, so that no character of it is taken for a mark; as it is where it has fences of any length itself. */
-export function fenced(text: string, language = ""): string {
-  const longest = [...text.matchAll(/`{3,}/g)].reduce((most, [run]) => Math.max(most, run.length), 2);
-  if (longest > 8) return text;
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${text}\n${fence}`;
-}
-
 function beginning(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;

@@ -4,8 +4,9 @@ import type {
   ContentBlock,
   ToolCallContent,
 } from "@agentclientprotocol/sdk/unstable";
+import { fenced } from "../../core/fence.ts";
 import { type Part, type ToolCall, textOf } from "../../core/message.ts";
-import { boundedData, cut, cutResult, fenced, oneLine } from "./short-text.ts";
+import { boundedData, cut, cutResult, oneLine } from "./short-text.ts";
 import { actionOf, type ToolAction } from "./tool-action.ts";
 import {
   absolute,
