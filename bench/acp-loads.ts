@@ -76,7 +76,7 @@ export async function loads(report: Report, { quick }: Size): Promise<void> {
     },
   );
   report.goal("memory after the first load, MB more", median(grown ?? []) / 1e6, { atMost: 100 });
-  report.goal("memory after three more, MB more", median(grownAgain ?? []) / 1e6, { atMost: 100 });
+  report.goal("memory after three more, MB more", median(grownAgain ?? []) / 1e6, { atMost: 50 });
 }
 
 /** Questions, thoughts, calls with results and answers, as an agent that works leaves them. */

@@ -59,7 +59,7 @@ async function starts(report: Report, { quick }: Size): Promise<void> {
         runs.map((run, n) => (run[stage] ?? Number.NaN) - (bare[n]?.[stage] ?? Number.NaN)),
       );
       const what = `${STAGES[stage]} above the library alone, ms${at === 1 ? "" : ", with a configuration file"}`;
-      report.goal(what, more, { atMost: at === 1 ? 150 : 200 });
+      report.goal(what, more, { atMost: 150 });
     }
   }
 }
