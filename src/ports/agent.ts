@@ -16,7 +16,7 @@ export interface Agent {
   readonly window?: number;
   /** The same for a model that a chat chose, where the agent has several. */
   windowOf?(model: string): number;
-  /** Names of models that a chat may choose; any other name is tried, too. */
+  /** Names of models that a chat may choose; any other name is tried, too. It may be asked often, and remembers. */
   models?(signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Answers what was said last. The answer arrives piece by piece; when the signal aborts, the stream ends soon. What

@@ -8,7 +8,6 @@ import type { Store } from "../../ports/store.ts";
 import type { RoutingSettings } from "../../sessions/routing.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { Asked } from "./asked.ts";
-import type { ModelNames } from "./model-names.ts";
 import type { Thread } from "./thread.ts";
 
 /** What the parts of a running `postrider acp` have in common: the home on one side, the editor on the other. */
@@ -35,7 +34,6 @@ export interface Editor {
   readonly threads: Map<string, Promise<Thread>>;
   /** What has been asked and has no answer yet. */
   readonly asked: Asked;
-  readonly models: ModelNames;
   /** Aborts when the editor is gone. */
   readonly signal: AbortSignal;
 }

@@ -9,8 +9,8 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { failedWith } from "../../agents/call-tool.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { text } from "../../core/message.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
 import { version } from "../cli/version.ts";
@@ -94,13 +94,13 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
   }
 
   async function call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput> {
-    if (closing.signal.aborted) return failed(`${name} is closed.`);
+    if (closing.signal.aborted) return failedWith(`${name} is closed.`);
     const asked = link;
     const current = await unlessAborted(asked, signal).catch(() => `${name} was not asked: stopped before.`);
-    if (signal.aborted) return failed(`${name} was not asked: stopped before.`);
+    if (signal.aborted) return failedWith(`${name} was not asked: stopped before.`);
     if (typeof current === "string" || current.isBroken) {
       again(asked, current);
-      return failed(typeof current === "string" ? current : `${name} had ended. ${NEXT_TIME}`);
+      return failedWith(typeof current === "string" ? current : `${name} had ended. ${NEXT_TIME}`);
     }
     try {
       const params = { name: tool, arguments: given as Record<string, unknown> };
@@ -110,14 +110,14 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
       );
       return outputOf(result, masked);
     } catch (error) {
-      if (signal.aborted) return failed(`${name} was stopped.`);
-      if (closing.signal.aborted) return failed(`${name} is closed.`);
-      if (error instanceof ProtocolError) return failed(masked(error.message));
-      if (isTimeout(error)) return failed(`${name} did not answer within ${callMs / 1000} s.`);
+      if (signal.aborted) return failedWith(`${name} was stopped.`);
+      if (closing.signal.aborted) return failedWith(`${name} is closed.`);
+      if (error instanceof ProtocolError) return failedWith(masked(error.message));
+      if (isTimeout(error)) return failedWith(`${name} did not answer within ${callMs / 1000} s.`);
       if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-        return failed(`${name} gave an answer that cannot be understood.`);
+        return failedWith(`${name} gave an answer that cannot be understood.`);
       again(asked, current);
-      return failed(`${name} ended before it had answered. ${NEXT_TIME}`);
+      return failedWith(`${name} ended before it had answered. ${NEXT_TIME}`);
     }
   }
 
@@ -133,10 +133,6 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
 }
 
 const NEXT_TIME = "It is connected again for the next call, and knows nothing of what was before.";
-
-function failed(sentence: string): ToolOutput {
-  return { parts: [text(sentence)], failed: true };
-}
 
 function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;

@@ -20,7 +20,6 @@ import { askedPrompts } from "./asked.ts";
 import type { Editor, EditorSettings } from "./editor.ts";
 import { LONGEST_LINE, lineLimit } from "./line-limit.ts";
 import { editorApp } from "./methods.ts";
-import { modelNames } from "./model-names.ts";
 
 export interface ServeOptions {
   readonly home: Home;
@@ -119,7 +118,6 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       can: () => can,
       threads: new Map(),
       asked,
-      models: modelNames(() => answering, { log, signal: over.signal }),
       signal: over.signal,
     };
   }

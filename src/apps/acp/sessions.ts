@@ -6,7 +6,6 @@ import type {
   NewSessionRequest,
   ResumeSessionRequest,
 } from "@agentclientprotocol/sdk/unstable";
-import { untilAborted } from "../../agents/until-aborted.ts";
 import { uuidFrom } from "../../core/ids.ts";
 import { unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
@@ -15,15 +14,12 @@ import { type Editor, who } from "./editor.ts";
 import { editorRouting, editorSource } from "./editor-source.ts";
 import { absolute } from "./listing.ts";
 import { noSession } from "./request-error.ts";
-import { type Choices, choicesOf, showChoices, showCommands } from "./show-state.ts";
+import { type Choices, choicesOf, modelNames, showChoices, showCommands } from "./show-state.ts";
 import { storedSession } from "./stored-session.ts";
 import { openThread, type Thread, told } from "./thread.ts";
 
 /** An editor may not know a session yet in the moment in which it is told of it. */
 const INTRODUCED_AFTER_MS = 100;
-
-/** How long that answer waits for the models' names: clients read them there, and may drop what is told right after it. */
-const NAMED_WITHIN_MS = 200;
 
 /** A session that is new, with its folder. */
 export async function newThread(editor: Editor, given: NewSessionRequest): Promise<Thread> {
@@ -145,7 +141,6 @@ async function open(
 
 /** What can be chosen in a thread that is open now. With this answer the editor learns of it: the rest follows. */
 export async function opened(editor: Editor, thread: Thread): Promise<Choices> {
-  await untilAborted(editor.models.learn(), AbortSignal.timeout(NAMED_WITHIN_MS));
   const choices = await choicesOf(editor, thread);
   introduceSoon(editor, thread);
   return choices;
@@ -158,8 +153,8 @@ function introduceSoon(editor: Editor, thread: Thread): void {
 /** What the editor is told of a thread once it knows that there is one. */
 function introduce(editor: Editor, thread: Thread): void {
   void showCommands(thread);
-  void editor.models.learn().then(async () => {
-    if (editor.models.known().length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
+  void modelNames(editor).then(async (names) => {
+    if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
   void thread.problems().then((problems) => {
     if (problems.length > 0 && !editor.signal.aborted) thread.show(told(`_${problems.join(" ")}_\n\n`));

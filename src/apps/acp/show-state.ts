@@ -1,9 +1,13 @@
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable";
+import { untilAborted } from "../../agents/until-aborted.ts";
 import { configOptions, modesOf } from "./choices.ts";
 import type { Editor } from "./editor.ts";
 import { timeOf } from "./listing.ts";
 import { storedSession } from "./stored-session.ts";
 import type { Thread } from "./thread.ts";
+
+/** How long it is waited for names that a provider is slow to give. */
+const NAMED_WITHIN_MS = 200;
 
 export interface Choices {
   readonly modes: SessionModeState;
@@ -14,10 +18,19 @@ export interface Choices {
 export async function choicesOf(editor: Editor, { talk }: Pick<Thread, "talk">): Promise<Choices> {
   const settings = (await talk.look())?.conversation.settings ?? {};
   const { name } = editor.answering() ?? { name: "no model" };
-  return {
-    modes: modesOf(settings),
-    configOptions: configOptions(settings, { name, models: editor.models.known() }),
-  };
+  // Clients read the names in the answer that opens a thread, and may drop what is told right after it.
+  const models = (await untilAborted(modelNames(editor), AbortSignal.timeout(NAMED_WITHIN_MS))) ?? [];
+  return { modes: modesOf(settings), configOptions: configOptions(settings, { name, models }) };
+}
+
+/** The models that may be chosen, which the agent remembers. None where it cannot say. */
+export async function modelNames({ answering, signal, log }: Editor): Promise<readonly string[]> {
+  try {
+    return (await answering()?.models?.(signal)) ?? [];
+  } catch (error) {
+    log.warn({ error }, "the models are not known");
+    return [];
+  }
 }
 
 /** Both ways of telling it, since an editor may know one alone; if it is not what the editor knows already. */

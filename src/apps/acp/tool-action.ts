@@ -64,7 +64,7 @@ const NAMES: Readonly<Record<Exclude<Act, "other">, string>> = {
     "search search_files search_code search_file_content search_text grep ripgrep glob find find_files file_search codebase_search session_search search_sessions tool_search",
   search_web: "web_search search_web google_web_search",
   fetch: "web_fetch fetch fetch_url web_extract web_crawl read_url download http_request browser_navigate",
-  delegate: "delegate delegate_task task agent spawn_agent subagent",
+  delegate: "delegate delegate_task task",
   think: "think plan todo todo_read todo_write update_plan sequentialthinking sequential_thinking",
 };
 
