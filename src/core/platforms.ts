@@ -16,6 +16,9 @@ export interface PlatformTraits {
   readonly outbound: "idempotent" | "can_be_looked_up" | "unknowable";
 }
 
+/** The platform of editors: a thread is one session, and only the process that an editor has started can reach it. */
+export const EDITOR = "acp";
+
 /** What is known of a platform; for an unknown name the values that promise least and hide most. */
 export function platformTraits(name: string): PlatformTraits {
   return KNOWN.get(name) ?? { ...UNKNOWN, label: titleCase(name) };
@@ -63,7 +66,7 @@ const READER: Omit<PlatformTraits, "label"> = {
 const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTraits>([
   ["local", { ...READER, label: "Local" }],
   ["web", { ...READER, label: "Web" }],
-  ["acp", { ...READER, label: "Editor (ACP)" }],
+  [EDITOR, { ...READER, label: "Editor (ACP)" }],
   ["api_server", { ...READER, label: "API server" }],
   // Updates stay with Telegram until a later offset confirms them; a bot cannot read what it has sent.
   ["telegram", { ...PLAIN, label: "Telegram", redactable: true, threads: true, inbound: "redelivers" }],

@@ -1,4 +1,5 @@
 import { PostriderError } from "./errors.ts";
+import { EDITOR } from "./platforms.ts";
 
 export { type ResetInstants, type ResetReason, resetReason } from "./reset-reason.ts";
 
@@ -39,7 +40,7 @@ export interface ResetSettings {
  * editor is one session, whatever is configured.
  */
 export function policyFor(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
-  if (platform === "acp") return NO_RESET;
+  if (platform === EDITOR) return NO_RESET;
   return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
 }
 

@@ -3,6 +3,7 @@ import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type NewMessage, type ToolCall, text } from "../core/message.ts";
+import { EDITOR } from "../core/platforms.ts";
 import { providerHistory } from "../core/projection.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
@@ -139,7 +140,7 @@ async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Pro
 
 /** Whoever asked in an editor that is gone has seen that it broke off, and will ask again if they still want to know. */
 function isLeftByEditor({ target, attempt }: Turn, { storesFirst }: TurnRun): boolean {
-  return target.platform === "acp" && (attempt > 1 || storesFirst !== true);
+  return target.platform === EDITOR && (attempt > 1 || storesFirst !== true);
 }
 
 function firstStored(turn: Turn, run: TurnRun): StoredFirst {

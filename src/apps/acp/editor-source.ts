@@ -1,11 +1,12 @@
 import type { Routing } from "../../core/conversation.ts";
 import { scopeFor } from "../../core/identity.ts";
+import { EDITOR } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
 import type { Editor } from "./editor.ts";
 
 /** Where an editor's session is talked in: a thread is one session. */
 export function editorSource(session: string): Source {
-  return { platform: "acp", chatId: session, chatType: "dm" };
+  return { platform: EDITOR, chatId: session, chatType: "dm" };
 }
 
 /** How what is said in a thread finds its session. It is made with its first use, and never starts afresh. */

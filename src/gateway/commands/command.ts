@@ -3,6 +3,7 @@ import type { Named } from "../../core/command-grammar.ts";
 import type { BusyMode, Conversation } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { type Asker, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
+import { EDITOR } from "../../core/platforms.ts";
 import type { ResetPolicy } from "../../core/reset-policy.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
@@ -97,7 +98,7 @@ export function personOf({ who }: Pick<Place, "who">): PersonId {
 
 /** Where a thread is one session, and stays it. */
 export function isEditor({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
-  return source.platform === "acp";
+  return source.platform === EDITOR;
 }
 
 export function isTerminal({ source }: { readonly source: Pick<Source, "platform"> }): boolean {

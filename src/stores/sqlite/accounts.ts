@@ -1,5 +1,6 @@
 import type { Participant } from "../../core/identity.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
+import { EDITOR } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
 import { randomHex } from "./chance.ts";
 import type { Db } from "./connection.ts";
@@ -20,7 +21,7 @@ const byAlt = "select * from accounts where platform = ? and alt_id = ?";
 export const accountByNumber = "select * from accounts where n = ?";
 
 /** Platforms on which whoever speaks is the owner of this home. */
-const OWNERS_OWN: ReadonlySet<string> = new Set(["local", "acp", "web"]);
+const OWNERS_OWN: ReadonlySet<string> = new Set(["local", EDITOR, "web"]);
 
 export function isOwnersOwn(platform: string): boolean {
   return OWNERS_OWN.has(platform);

@@ -1,9 +1,7 @@
+import { EDITOR } from "../../core/platforms.ts";
 import type { ClaimBy } from "../../core/turn.ts";
 import type { Db } from "./connection.ts";
 import { whoLives } from "./runners.ts";
-
-/** The platform of editors. Only the process that an editor has started can reach it. */
-const EDITOR = "acp";
 
 interface Waiting {
   readonly platform: string;
