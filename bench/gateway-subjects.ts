@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { echo } from "../src/agents/echo.ts";
+import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
 import { startGateway } from "../src/gateway/gateway.ts";
 import type { GatewaySettings } from "../src/gateway/settings.ts";
 import {
@@ -30,6 +31,8 @@ const settings: GatewaySettings = {
   personalities: {},
   compressAt: 0.85,
   homes: [],
+  tools: DEFAULT_TOOLS,
+  memory: { enabled: true, flush: true },
 };
 
 /** A file in which this many people have a chat with the bot. */

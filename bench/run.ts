@@ -8,6 +8,7 @@ import { gateway } from "./gateway.ts";
 import { Report } from "./goals.ts";
 import { atOnce, median, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
 import { modelOverhead } from "./model-overhead.ts";
+import { processes } from "./processes.ts";
 import { startUps } from "./start-up.ts";
 import { bare, filled, newFile, seeded, subject, text } from "./subjects.ts";
 
@@ -53,6 +54,7 @@ const parts = {
   model,
   startUp,
   acp: () => acp(report, size),
+  processes: () => processes(report, size),
 };
 for (const [name, part] of Object.entries(parts)) {
   if (options.only === undefined || options.only === name) await part();

@@ -1,4 +1,4 @@
-// Everything that is checked beside the tests: types and layers, style, examples, coverage table, package.
+// Everything that is checked beside the tests: types and layers, style, docs, examples, package.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ const steps = [
   ["types and layers", "tsc", ["-b"]],
   ["types of tests, benches and examples", "tsc", ["-p", "tsconfig.tests.json"]],
   ["style", "biome", ["ci", "."]],
+  ["links of the docs", "node", ["scripts/check-docs.mjs"]],
   ["coverage table", "node", ["scripts/check-coverage.mjs"]],
   ["exported names", "node", ["scripts/check-exports.mjs"]],
   ...examples.map((name) => [

@@ -205,7 +205,7 @@ describe("a question whether something may be done", () => {
     const asked = await editor.asked();
     clock.pass(5 * MINUTE);
     expect(await prompted).toEqual({ stopReason: "end_turn" });
-    expect(editor.words(sessionId)).toBe("Refused.");
+    expect(editor.words(sessionId)).toBe("Not answered in time, so not done: Run ls\n\nRefused.");
     expect(asked.signal.aborted).toBe(true);
     expect(answersIn(room.database)).toEqual(["expired"]);
   });

@@ -133,6 +133,8 @@ describe("postrider config", () => {
     ["a section", ["session_reset", "4"], "is a section; name one of session_reset.mode"],
     ["a name that is none", ["personalities.A B", "x"], "must be a name of lower-case letters"],
     ["something inside a value", ["timezone.x", "UTC"], "is not a setting"],
+    ["a tool that is none", ["tools.member", "[readFile]"], "did you mean read_file?"],
+    ["a folder without its whole path", ["tools.folder", "work"], "from / or ~/ on, not work"],
   ])("refuses %s and writes nothing", async (_, args, said) => {
     writeFileSync(file, "# as it is\ntimezone:   UTC\n", { mode: 0o600 });
     const { code, out, err } = await run(["config", "set", ...args]);
@@ -283,12 +285,12 @@ describe("docs/configuration.md", () => {
 
   it("lists every setting with its variable and default, and nothing that is none", () => {
     const plain = (text: string, name: string): string =>
-      name === "" ? text : text.replace(`.${name}.`, ".PLATFORM.");
+      name === "" ? text : text.replace(new RegExp(`\\.${name}(?=\\.|$)`), ".PLATFORM");
     const expected = new Map<string, readonly [variable: string, value: string]>();
     for (const { key, variable = "", default: value } of SETTINGS) {
-      const [section = "", name = ""] = key.split(".");
+      const [section = "", name = ""] = key.replace("tools.by_platform", "tools_by_platform").split(".");
       const isOwn = section === "platforms" && /\.(?:enabled|token|require_mention|reply_to)$/.test(key);
-      const isEach = (section === "platforms" && !isOwn) || section === "reset_by_platform";
+      const isEach = (section === "platforms" && !isOwn) || section.endsWith("_by_platform");
       const each = plain(key.replace("*", section === "reset_by_type" ? "TYPE" : "NAME"), isEach ? name : "");
       const named = isEach ? variable.replace(name.toUpperCase(), "PLATFORM") : variable;
       const shown = value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);

@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { main } from "../src/apps/cli/main.ts";
+import { memoryOwnerOf } from "../src/core/memory.ts";
 import {
   createSessions,
   localRunner,
@@ -163,6 +164,16 @@ async function admit(store: Store, person: string): Promise<void> {
   await store.countGuess({ name: "signal:anna-4711", most: 3, lockMs: 1, now });
   await store.grant({ person, role: "member", now });
   await store.setHome({ home: { platform: "signal", chatId: "anna-4711", name: "Anna Beispiel" }, now });
+  for (const owner of [person, memoryOwnerOf({ owner: person, audience: "chat:signal:riders" })]) {
+    // Also in versions that are not the newest.
+    for (const change of [
+      { action: "add", text: SAYS },
+      { action: "replace", old: SAYS, text: `knows ${SAYS}` },
+    ] as const)
+      unrefused(await store.changeMemory({ owner, change, now }));
+  }
+  const change = { action: "add", text: "bobwords" } as const;
+  unrefused(await store.changeMemory({ owner: "chat:signal:riders", change, now }));
 }
 
 /** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
@@ -277,9 +288,11 @@ describe("postrider erase", () => {
       inbox: 41,
       turns: 80,
       deliveries: 80,
+      processes: 0,
       pairings: 1,
       approvals: 8,
       allowed: 4,
+      memories: 2,
     });
     // The receipt names no one but the number, and only its owner reads it.
     expect(statSync(told.receipt).mode & 0o777).toBe(0o600);
@@ -515,6 +528,7 @@ describe("postrider export-person", () => {
       ["pairing", "pairings"],
       ["approval", "approvals"],
       ["allowed", "allowed"],
+      ["memory", "memories"],
     ] as const)
       expect(kinds(kind)).toHaveLength(header.counts[counted]);
     // Each session can be brought back.

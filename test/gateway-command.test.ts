@@ -226,6 +226,7 @@ describe("postrider gateway status and stop", () => {
       platforms: [{ platform: "telegram", account: "4242", state: "connected" }],
       sessions_waiting: 0,
       deliveries_waiting: 0,
+      processes_running: 0,
     });
     expect((await run(["gateway", "status"])).out).toMatch(/^running +since .*\nprocess +\d+ on /);
     expect(await run(["gateway", "stop"])).toMatchObject({

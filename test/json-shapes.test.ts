@@ -9,6 +9,8 @@ import { NOW, type RunOptions } from "./support/command.ts";
 import { type Furnished, furnishedHome } from "./support/furnished.ts";
 import { gatewayScene, TOKEN } from "./support/gateway-program.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
+import { keeperRoom } from "./support/keeper-room.ts";
+import { processRow, type RowWanted } from "./support/process-rows.ts";
 
 const shapes = documentedShapes();
 
@@ -91,6 +93,21 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       ],
     },
     { args: () => ["key", '{"platform":"telegram","chat_id":99}'] },
+  ],
+  "postrider processes": [
+    { args: withRows(["processes", "--all", "--foreground"]) },
+    { args: withRows(["processes", "list", "--everyone"]) },
+  ],
+  "postrider processes log": [
+    { args: withRows(["processes", "log", "aa"]) },
+    { args: withRows(["processes", "log", "bb", "--tail", "1", "-f"]) },
+  ],
+  "postrider processes kill": [
+    { args: withRows(["processes", "kill", "bb", "cc"]) },
+    { options: withProcess, args: () => ["processes", "kill", running] },
+  ],
+  "postrider processes write": [
+    { options: withProcess, args: () => ["processes", "write", running, "--enter"] },
   ],
   "postrider connect telegram": [
     { args: () => ["connect", "telegram", "--token", TOKEN], options: withTelegram },
@@ -197,6 +214,31 @@ function strangersCode(home: Furnished): Promise<string> {
   });
 }
 
+/** Processes in every state, as rows alone. */
+function withRows(args: readonly string[]): (home: Furnished) => Promise<readonly string[]> {
+  return async ({ fill, plansId: session }) => {
+    const watch = { mode: "all", everyMs: 60_000, patterns: ["error"], wakes: true } as const;
+    await fill(async ({ store }) => {
+      const row = (id: string, more: Partial<RowWanted>) =>
+        processRow(store, { id, session, printed: "one\ntwo\n", now: NOW, ...more });
+      await row("proc_aa0000000000", { watch, pty: true });
+      await row("proc_bb0000000000", { exit: { code: 2 }, background: false });
+      await row("proc_cc0000000000", { exit: { signal: "SIGTERM" } });
+      await row("proc_dd0000000000", { exit: { unknown: true } });
+    });
+    return args;
+  };
+}
+
+let running = "";
+
+/** A process that really runs, in a home of its own. */
+async function withProcess(): Promise<RunOptions> {
+  const { home, start } = await keeperRoom();
+  running = (await start("cat")).id;
+  return { environment: { POSTRIDER_HOME: home.folder }, now: Date.now() };
+}
+
 async function withTelegram(): Promise<RunOptions> {
   const { fake } = await gatewayScene();
   return { environment: { TELEGRAM_API_ROOT: fake.url } };
@@ -246,6 +288,7 @@ describe("docs/json.md", () => {
     ["a command that does not exist", 2, ["sessoins"]],
     ["an unknown session", 3, ["sessions", "show", "nobody"]],
     ["an ambiguous one", 4, ["explain", "20"]],
+    ["an unknown process", 3, ["processes", "log", "proc_00"]],
     ["nobody to ask", 5, ["sessions", "delete", "holiday plans"]],
     ["a key that is none", 1, ["explain", "agent:main"]],
   ];

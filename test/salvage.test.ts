@@ -226,6 +226,70 @@ describe("postrider doctor --salvage", () => {
     ]);
   });
 
+  it("gets back processes with what they printed, but none whose session is gone", async () => {
+    const db = new Database(database);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    for (const migration of MIGRATIONS) db.exec(migration);
+    db.pragma(`user_version = ${MIGRATIONS.length}`);
+    db.pragma("foreign_keys = OFF");
+    db.exec(`
+      insert into profiles values ('main', 1);
+      insert into people (id, created_at) values ('owner', 1);
+      insert into sessions (n, id, kind, profile, owner, created_at, last_at) values (1, 's1', 'chat', 'main', 'owner', 1, 1);`);
+    const insert = db.prepare(`
+      insert into processes (n, id, session, conversation, target, command, cwd, background, pty, watch, state, keeper, pid,
+        born, begun_at, total, match_lines) values (?, ?, ?, 1, '{}', 'make', '/', 1, 0, ?, 'running', 'k1', 7, '77', 1, 5, ?)`);
+    const watch = '{"mode":"all","patterns":[],"wakes":false}';
+    insert.run(1, "proc_000000000001", 1, watch, '["hello"]');
+    insert.run(2, "proc_000000000002", 1, watch, '["hel');
+    insert.run(3, "proc_000000000003", 9, watch, null);
+    insert.run(4, "proc_000000000004", 1, '{"mode"', null);
+    db.exec("insert into process_output values (1, 1, 0, 'hello'), (2, 3, 0, 'gone'), (3, 4, 0, 'gone')");
+    db.close();
+    const report = await salvaged();
+    const dropped = report.tables.filter((one) => one.dropped > 0);
+    expect(dropped).toEqual([{ table: "processes", saved: 3, dropped: 1 }]);
+    const store = await sqliteStore({ file: report.file, mode: "in-process" });
+    onTestFinished(() => store.close());
+    const found = await store.processes({ asker: everyone });
+    expect(found.map(({ id, matches }) => [id, matches.lines])).toEqual([
+      ["proc_000000000002", []],
+      ["proc_000000000001", ["hello"]],
+    ]);
+    const output = await store.processOutput({ asker: everyone, id: "proc_000000000001" });
+    expect(output).toEqual({ text: "hello", from: 0, total: 5 });
+    expect(look(report.file, (it) => it.prepare("select text from process_output").raw().all())).toEqual([
+      ["hello"],
+    ]);
+    // The next keeper finds out whether they still run.
+    expect(await store.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
+  });
+
+  it("gets back what is remembered, and whose it is, but no version that cannot be read", async () => {
+    const db = new Database(database);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    for (const migration of MIGRATIONS) db.exec(migration);
+    db.pragma(`user_version = ${MIGRATIONS.length}`);
+    db.pragma("foreign_keys = OFF");
+    db.exec(`
+      insert into memories values ('p_ann', 1, 1, '["likes tea"]'), ('p_ann', 2, 2, '["likes'),
+        ('p_bob in chat:telegram:-100', 1, 1, '["rides"]'), ('chat:telegram:-100', 1, 1, '["Mondays"]'),
+        ('profile:main', 1, 1, '["closed"]');
+      insert into flushes (session, up_to, asked_at) values (9, 4, 1);`);
+    db.close();
+    const report = await salvaged();
+    const store = await sqliteStore({ file: report.file, mode: "in-process" });
+    onTestFinished(() => store.close());
+    expect((await store.memory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
+    expect((await store.memory({ owner: "profile:main" })).entries).toEqual(["closed"]);
+    expect((await store.personData({ person: "p_bob" }))?.memories).toEqual([
+      { text: "rides", chat: "chat:telegram:-100" },
+    ]);
+    expect(await store.personData({ person: "chat:telegram:-100" })).toBeUndefined();
+    expect(await store.claimFlush({ runner: "r1", now: 1 })).toBeUndefined();
+    expect(look(report.file, (it) => it.pragma("foreign_key_check"))).toEqual([]);
+  });
+
   it("loses nothing of a whole file", async () => {
     overwrite([], 1);
     const report = await salvaged();

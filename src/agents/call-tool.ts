@@ -1,4 +1,4 @@
-import type { ApprovalAnswer } from "../core/approval.ts";
+import { type ApprovalOutcome, isYes } from "../core/approval.ts";
 import { type ToolCall, text } from "../core/message.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
@@ -45,13 +45,15 @@ export async function* tellCall(
   const tool = tools.find((offered) => offered.name === name);
   const wrong = known ?? (tool === undefined ? noTool(name, tools) : await wrongArguments(tool, given));
   if (signal.aborted) return undefined;
-  const isDenied = tool !== undefined && wrong === undefined && !(yield* isAllowed(tool, call, signal));
+  const denied = tool !== undefined && wrong === undefined ? yield* refusal(tool, call, signal) : undefined;
   if (signal.aborted) return undefined;
-  if (tool === undefined || wrong !== undefined || isDenied) {
+  const why = wrong ?? denied;
+  if (tool === undefined || why !== undefined) {
     yield { type: "tool_call", call };
-    return { id, name, act: async () => failedWith(wrong ?? `The person did not allow ${name}.`) };
+    return { id, name, act: async () => failedWith(why ?? noTool(name, tools)) };
   }
-  yield { type: "tool_call", call: { ...call, ...(tool.effect === "external" && { effect: tool.effect }) } };
+  const effect = tool.effectOf?.(given) ?? tool.effect;
+  yield { type: "tool_call", call: { ...call, ...(effect === "external" && { effect }) } };
   return { id, name, act: () => tool.run(given, { id, signal }) };
 }
 
@@ -63,7 +65,7 @@ export async function* carryOut(
   if (signal.aborted) return undefined;
   const acted = await untilAborted(settled(name, act), signal, GRACE_MS);
   if (acted === undefined || signal.aborted) return undefined;
-  const output = { ...acted, parts: shortened(acted.parts) };
+  const output = shortened(acted);
   yield { type: "tool_result", id, name, ...output };
   return output;
 }
@@ -72,17 +74,27 @@ export function failedWith(sentence: string): ToolOutput {
   return { parts: [text(sentence)], failed: true };
 }
 
-async function* isAllowed(
+/** Why it is not done, if the person has to be asked and has not said yes. */
+async function* refusal(
   tool: Tool,
   call: ToolCall,
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent, boolean> {
+): AsyncGenerator<AgentEvent, string | undefined> {
   const request = tool.asks?.(call.arguments);
-  if (request === undefined) return true;
-  const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+  if (request === undefined) return undefined;
+  const { promise, resolve } = Promise.withResolvers<ApprovalOutcome>();
   yield { type: "approval", request, call, answer: resolve };
-  const answer = await untilAborted(promise, signal);
-  return answer !== undefined && answer !== "deny" && answer !== "never";
+  const answer = (await untilAborted(promise, signal)) ?? "deny";
+  return isYes(answer) ? undefined : refusalWords(tool.name, answer);
+}
+
+/** A no is to be taken as one; whoever was away may still want it. */
+function refusalWords(name: string, answer: ApprovalOutcome): string {
+  if (answer === "expired")
+    return `Nobody answered in time whether ${name} may do this, so it was not done. The person may be away: ask them before you try it again.`;
+  if (answer === "unasked")
+    return `${name} may do this only when the person allows it, and here nobody can be asked, so it was not done.`;
+  return `The person did not allow ${name}.`;
 }
 
 /** A tool that breaks its promise and throws has failed like any other. */

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { childEnvironment } from "../processes/child-environment.ts";
+import { signalGroup } from "../processes/signal-group.ts";
 
 export interface CommandRun {
   /** The program and its arguments; no shell takes part. */
@@ -21,8 +23,6 @@ const GRACE_MS = 250;
 /** A program that is gone may have left another behind that holds its output open. */
 const LAST_OUTPUT_MS = 100;
 const MOST_OUTPUT = 1024 * 1024;
-/** What a program needs to be found and to run. Keys and tokens of ours are none of its business. */
-const KEPT_ENVIRONMENT = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "SystemRoot"];
 
 /**
  * Runs a program to its end. When the signal aborts or the time is up, it and all it has started are asked to end and
@@ -34,7 +34,7 @@ export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<
   // A group of its own, so that what it starts ends with it.
   const child = spawn(program, args, {
     detached: true,
-    env: environment(),
+    env: childEnvironment(process.env),
     stdio: "pipe",
     ...(run.cwd !== undefined && { cwd: run.cwd }),
   });
@@ -57,10 +57,6 @@ export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<
   return { text: `${output.text()}${output.errors()}${program} ${how}.`, failed: true };
 }
 
-function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(KEPT_ENVIRONMENT.map((name) => [name, process.env[name]]));
-}
-
 type Exit = { readonly error: string } | { readonly code: number | null; readonly by: string | null };
 
 function exitOf(child: ChildProcess): Promise<Exit> {
@@ -80,7 +76,7 @@ function aborted(signal: AbortSignal, instead: Promise<unknown>): Promise<undefi
 }
 
 async function endGroup(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  kill(child, "SIGTERM");
+  signalGroup(child, "SIGTERM");
   let timer: NodeJS.Timeout | undefined;
   const grace = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, GRACE_MS);
@@ -88,18 +84,9 @@ async function endGroup(child: ChildProcess, ended: Promise<void>): Promise<void
   await Promise.race([ended, grace]);
   clearTimeout(timer);
   // Also when it has ended: what it started may still be there.
-  kill(child, "SIGKILL");
+  signalGroup(child, "SIGKILL");
   child.stdout?.destroy();
   child.stderr?.destroy();
-}
-
-function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // Nobody of the group is left.
-  }
 }
 
 interface Output {

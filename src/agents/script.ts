@@ -1,4 +1,4 @@
-import type { ApprovalAnswer } from "../core/approval.ts";
+import { type ApprovalOutcome, isYes } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { asArray, asObject, usageFromJson } from "../core/json.ts";
 import { text, textOf } from "../core/message.ts";
@@ -94,11 +94,11 @@ async function* performOne(piece: Piece, turn: Performance): AsyncGenerator<Agen
       for (let time = 0; time < piece.times; time += 1) if (!(yield* perform(piece.say, turn))) return false;
       return true;
     case "approve": {
-      const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+      const { promise, resolve } = Promise.withResolvers<ApprovalOutcome>();
       yield { type: "approval", request: piece.request, answer: resolve };
       const given = await untilAborted(promise, turn.signal);
       if (given === undefined) return false;
-      if (given !== "deny" && given !== "never") return true;
+      if (isYes(given)) return true;
       yield { type: "text", text: piece.denied };
       return false;
     }

@@ -1,24 +1,50 @@
-import type { Part } from "../core/message.ts";
+import { createHash } from "node:crypto";
+import { MAX_PART_BYTES, type Part } from "../core/message.ts";
+import type { ToolOutput } from "../ports/tool.ts";
 
-/** More of a tool's output is of no use to a model, and would fill all that it can read. */
-const LONGEST_OUTPUT = 200_000;
+/** More of a tool's output is of little use to a model, and would soon fill all that it can read. */
+const LONGEST_OUTPUT = 50_000;
+/** As much is shown of each end of what is longer. */
+const SHOWN = 20_000;
 
-/** A tool's output of a length that can be told to a model: texts that are too long lose their middle. */
-export function shortened(parts: readonly Part[]): readonly Part[] {
-  const texts = parts.flatMap((part) => ("text" in part && part.text !== undefined ? [part.text] : []));
-  if (texts.reduce((sum, { length }) => sum + length, 0) <= LONGEST_OUTPUT) return parts;
-  const share = Math.floor(LONGEST_OUTPUT / texts.length);
-  return parts.map((part) =>
-    "text" in part && part.text !== undefined ? { ...part, text: withoutMiddle(part.text, share) } : part,
+/**
+ * A tool's output of a length that can be told to a model: of a text that is too long, its head and its tail. The whole is
+ * kept beside it, under a name by which it can be read.
+ */
+export function shortened(output: ToolOutput): ToolOutput {
+  const texts = output.parts.flatMap((part) =>
+    "text" in part && part.text !== undefined ? [part.text] : [],
   );
+  if (texts.reduce((sum, { length }) => sum + length, 0) <= LONGEST_OUTPUT) return output;
+  const share = Math.floor(LONGEST_OUTPUT / texts.length);
+  const kept = output.parts.map((part) => withEnds(part, share));
+  return {
+    ...output,
+    parts: kept.flatMap(({ parts }) => parts),
+    blobs: [...(output.blobs ?? []), ...kept.flatMap(({ blobs = [] }) => blobs)],
+  };
 }
 
-function withoutMiddle(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  const half = Math.floor(longest / 2);
+function withEnds(part: Part, share: number): ToolOutput {
+  if (!("text" in part) || part.text === undefined || part.text.length <= share) return { parts: [part] };
+  const whole = part.text;
+  const half = Math.min(SHOWN, Math.floor(share / 2));
   // No half of a pair at the edges.
-  const head = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
-  const tail = text.slice(text.length - half).replace(/^[\uDC00-\uDFFF]/, "");
-  const missing = text.length - head.length - tail.length;
-  return `${head}\n\n[${missing.toLocaleString("en-US")} characters are left out here.]\n\n${tail}`;
+  const head = whole.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
+  const tail = whole.slice(whole.length - half).replace(/^[\uDC00-\uDFFF]/, "");
+  const missing = (whole.length - head.length - tail.length).toLocaleString("en-US");
+  const bytes = new TextEncoder().encode(whole);
+  if (bytes.byteLength > MAX_PART_BYTES) {
+    const words = `[${missing} characters are left out here, and were too many to be kept.]`;
+    return { parts: [{ ...part, text: `${head}\n\n${words}\n\n${tail}` }] };
+  }
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  const words = `[${missing} characters are left out here. The whole is kept as output:${hash}]`;
+  return {
+    parts: [
+      { ...part, text: `${head}\n\n${words}\n\n${tail}` },
+      { type: "file", blob: hash, mimeType: "text/plain", size: bytes.byteLength, name: "output.txt" },
+    ],
+    blobs: [{ hash, bytes }],
+  };
 }

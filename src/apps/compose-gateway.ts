@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
 import { HEARTBEAT_MS, type Runner } from "../core/runner.ts";
+import type { Equipment } from "../gateway/equip.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform } from "../ports/platform.ts";
@@ -12,6 +13,7 @@ import { agentNamed } from "./agent-named.ts";
 import type { LogLevel } from "./config/config.ts";
 import type { OpenConfig } from "./config/open-config.ts";
 import { startDailyCopies } from "./daily-copies.ts";
+import { equipmentOf } from "./equipment.ts";
 import { type HeldGateway, holdGateway, takenOver } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
 import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
@@ -52,6 +54,13 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
   for (const problem of hooks.problems) log.warn({}, problem);
   const store = await sqliteStore({ file: home.database, mode: "workers" });
   const runner = localRunner();
+  const equipment = equipmentOf({
+    home,
+    environment,
+    store,
+    clock: systemClock,
+    config: () => config.current(),
+  });
   try {
     const held = await holdGateway({
       store,
@@ -60,6 +69,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       agent: () => answering.current().name,
     });
     const gateway = await startGateway({
+      equipment,
       store,
       runner,
       clock: systemClock,
@@ -75,7 +85,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       platforms,
       agent: answering.current().name,
       ...(hint !== undefined && { hint }),
-      ...running(options, { gateway, held, store, runner, hooks, answering }),
+      ...running(options, { gateway, held, store, runner, hooks, answering, equipment }),
     };
   } catch (error) {
     await store.retire({ runner: runner.id });
@@ -91,6 +101,7 @@ interface Parts {
   readonly runner: Runner;
   readonly hooks: LoadedHooks;
   readonly answering: Answering;
+  readonly equipment: Equipment;
 }
 
 /** Keeps the gateway's place and follows the configuration, until the end. */
@@ -98,7 +109,7 @@ function running(
   { home, log, ...options }: ComposeOptions,
   parts: Parts,
 ): Pick<ComposedGateway, "stop" | "ended"> {
-  const { gateway, held, store, runner, hooks, answering } = parts;
+  const { gateway, held, store, runner, hooks, answering, equipment } = parts;
   const copies = startDailyCopies({ home, store, runner: runner.id, notice: (text) => log.warn({}, text) });
   const lost = Promise.withResolvers<never>();
   const heart = setInterval(() => {
@@ -127,6 +138,7 @@ function running(
       await gateway.stop();
       clearInterval(heart);
       await hooks.close();
+      await equipment.processes.close();
       await store.close();
     }
   }

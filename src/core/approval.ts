@@ -14,6 +14,13 @@ export interface ApprovalRequest {
 /** `never` is a no to everything of its pattern from now on. */
 export type ApprovalAnswer = "once" | "session" | "always" | "deny" | "never";
 
+/** What an agent hears: `expired` when nobody answered in time, `unasked` where there is nobody to ask. Both are a no. */
+export type ApprovalOutcome = ApprovalAnswer | "expired" | "unasked";
+
+export function isYes(outcome: ApprovalOutcome): boolean {
+  return outcome === "once" || outcome === "session" || outcome === "always";
+}
+
 /** A question that is a row: it survives a restart, and is answered once. */
 export interface Approval {
   readonly number: number;
@@ -28,4 +35,14 @@ export interface Approval {
   /** `expired` counts as denied. */
   readonly answer?: ApprovalAnswer | "expired";
   readonly answeredAt?: number;
+  /** It stands in the chat, or is on its way there. */
+  readonly isPut?: true;
+}
+
+/** What a person has said once for all of a pattern: in one session, or everywhere. */
+export interface Standing {
+  readonly pattern: string;
+  readonly kind: "allowed" | "never";
+  readonly session?: string;
+  readonly at: number;
 }

@@ -1,4 +1,5 @@
 import type { Part } from "./message.ts";
+import type { TellProcess } from "./process.ts";
 import type { Source } from "./source.ts";
 import type { Blob } from "./turn.ts";
 
@@ -13,6 +14,8 @@ export interface NewDelivery {
   readonly begun?: boolean;
   /** The delivery that was shown as a draft and now gets its last text. */
   readonly draft?: number;
+  /** Nobody is called by it, where the platform can do that. */
+  readonly quiet?: boolean;
 }
 
 /** Rows of lines to press instead of typing them. */
@@ -54,6 +57,7 @@ export interface Delivery {
   readonly parts: readonly Part[];
   readonly replyTo?: string;
   readonly buttons?: Buttons;
+  readonly quiet?: boolean;
   /** The same for every attempt, and no other delivery's. */
   readonly nonce: string;
   readonly status: DeliveryState;
@@ -87,5 +91,9 @@ export interface Enqueue {
   readonly line?: number;
   /** The person was told of the fresh start of this conversation, in the same commit. */
   readonly noticed?: number;
+  /** What they tell of a process; if that has been told by now, nothing is stored, and nothing comes back. */
+  readonly tells?: TellProcess;
+  /** The question that they put to the person. */
+  readonly asks?: number;
   readonly now: number;
 }

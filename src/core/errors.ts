@@ -22,6 +22,7 @@ export type ErrorCode =
   | "agent_failed"
   | "expired"
   | "locked_out"
+  | "too_many"
   | "platform_refused"
   | "platform_down"
   | "internal";

@@ -33,9 +33,13 @@ export interface PersonCounts {
   readonly inbox: number;
   readonly turns: number;
   readonly deliveries: number;
+  /** Programs that ran for them. */
+  readonly processes: number;
   readonly pairings: number;
   readonly approvals: number;
   readonly allowed: number;
+  /** What is remembered of them. */
+  readonly memories: number;
 }
 
 /** What a person may do here, what they were asked, and what they have allowed. */
@@ -75,6 +79,9 @@ export interface PersonData extends PersonAccess {
   readonly inbox: readonly PersonInbox[];
   readonly turns: readonly PersonTurn[];
   readonly deliveries: readonly PersonDelivery[];
+  readonly processes: readonly PersonProcess[];
+  /** What is remembered of them now, everywhere or in one chat with others. */
+  readonly memories: readonly { readonly text: string; readonly chat?: string }[];
 }
 
 export interface PersonConversation {
@@ -112,6 +119,19 @@ export interface PersonDelivery {
   readonly createdAt: number;
   readonly target: Source;
   readonly parts: readonly Part[];
+}
+
+export interface PersonProcess {
+  readonly id: string;
+  readonly session: string;
+  readonly state: string;
+  readonly begunAt: number;
+  readonly endedAt?: number;
+  readonly command: string;
+  readonly cwd: string;
+  readonly target: Source;
+  /** The last of what it has printed. */
+  readonly output: string;
 }
 
 /** Whether a source, or what a message says of its origin, names one of these accounts. */

@@ -42,6 +42,8 @@ export interface Surroundings {
   readonly decisions: readonly (PolicyDecision & { readonly conversation: number })[];
   /** Those that have not run out are what keeps it from being reset. */
   readonly holds: readonly { readonly name: string; readonly until: number }[];
+  /** Those that run in the background: they keep it, too. */
+  readonly processes: readonly { readonly id: string; readonly command: string }[];
 }
 
 /** What became of what came in. A line is `unanswered` until it is done; `refused`: too much waited already. */

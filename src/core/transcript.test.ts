@@ -70,6 +70,11 @@ hello
     );
   });
 
+  it("says that nobody said what Postrider itself has told the agent", () => {
+    const told = said("user", "[It has ended.]", { origin: { proactive: true, userName: "Ann" } });
+    expect(transcript(session, [told], "UTC")).toContain("## Postrider, 2026");
+  });
+
   it("marks an answer that was stopped", () => {
     const document = transcript(
       session,

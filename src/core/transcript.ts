@@ -40,6 +40,8 @@ function section(message: Message, zone: string): string {
 }
 
 function speaker(message: Message): string {
+  // The end of a process, told to the agent: nobody said it.
+  if (message.role === "user" && message.origin?.proactive) return "Postrider";
   const name = message.role === "user" ? message.origin?.userName : undefined;
   return name?.replaceAll(/\s+/g, " ").trim() || SPEAKER[message.role];
 }

@@ -1,6 +1,6 @@
 import { MAX_PART_BYTES, type NewMessage, type ToolCall, text } from "../core/message.ts";
 import type { PlanEntry } from "../core/plan.ts";
-import type { SaidSoFar, TurnOutcome } from "../core/turn.ts";
+import type { Blob, SaidSoFar, TurnOutcome } from "../core/turn.ts";
 import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 
@@ -14,6 +14,8 @@ export interface Answer {
   readonly text: string;
   /** What is not stored yet, in order; the last is the end of the answer. */
   readonly messages: readonly NewMessage[];
+  /** Bytes that these messages name. */
+  readonly blobs: readonly Blob[];
   readonly usage?: UsageDelta;
   readonly reason?: string;
   /** It failed because there was too much to read, before anything was said or done. */
@@ -29,7 +31,7 @@ export interface Taking {
   /** What was said since the last whole message. */
   soFar(): SaidSoFar;
   /** What can be stored so far; it is not given again. */
-  written(): readonly NewMessage[];
+  written(): Pick<Answer, "messages" | "blobs">;
   end(isStopped: boolean): Answer;
 }
 
@@ -42,6 +44,7 @@ export function takeDown(before?: SaidSoFar): Taking {
   let plan: readonly PlanEntry[] | undefined = before?.plan;
   let calls: ToolCall[] = [];
   let messages: NewMessage[] = [];
+  let blobs: Blob[] = [];
   let usage: UsageDelta | undefined;
   let reason: string | undefined;
   let tooLong = false;
@@ -78,6 +81,7 @@ export function takeDown(before?: SaidSoFar): Taking {
         calls.push(event.call);
       } else if (event.type === "tool_result") {
         close();
+        blobs.push(...(event.blobs ?? []));
         messages.push({
           role: "tool",
           parts: event.parts,
@@ -100,8 +104,8 @@ export function takeDown(before?: SaidSoFar): Taking {
     soFar: () => ({ text: said, thought, ...(plan !== undefined && { plan }) }),
     written() {
       close();
-      const given = messages;
-      messages = [];
+      const given = { messages, blobs };
+      [messages, blobs] = [[], []];
       return given;
     },
     end(isStopped) {
@@ -118,6 +122,7 @@ export function takeDown(before?: SaidSoFar): Taking {
         outcome,
         text: whole(),
         messages: [...messages, last],
+        blobs,
         ...(usage !== undefined && { usage }),
         ...(reason !== undefined && { reason }),
         ...(tooLong && !hasActed && whole() === "" && { tooLong }),

@@ -1,10 +1,10 @@
-import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Approval, ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import { nextChange } from "../sessions/next-change.ts";
 import { program } from "./flow.ts";
-import { nextChange } from "./next-change.ts";
 
 /** A question that nobody answers in this time is answered with no. */
 const PATIENCE_MS = 5 * 60_000;
@@ -14,20 +14,29 @@ export interface Asking {
   readonly clock: Clock;
   /** Puts the question to the person. They may answer it anywhere. */
   put(asked: Approval): Promise<void>;
+  /** Told when nobody answered in time. */
+  expired?(asked: Approval): Promise<void>;
+  /** Asked when it was stopped: whether another runner takes the turn up, so that the question stays open. */
+  isLeft?(): boolean;
 }
 
-/** The question is a row before it is put; then it waits for the answer, given anywhere, or in vain. */
+/**
+ * The question is a row before it is put; then it waits for the answer, given anywhere, or in vain. What the turn has asked
+ * before it fell is not put twice, and may have been answered meanwhile.
+ */
 export async function askApproval(
-  { store, clock, put }: Asking,
+  asking: Asking,
   turn: Turn,
   request: ApprovalRequest,
   signal: AbortSignal,
-): Promise<ApprovalAnswer> {
+): Promise<ApprovalOutcome> {
+  const { store, clock, put } = asking;
   const now = clock.now();
   const { number, fence } = turn;
   const deadline = now + PATIENCE_MS;
   const asked = await store.askApproval({ turn: number, fence, request, deadline, now });
   if (isRefused(asked)) return "deny";
+  if (asked.answer !== undefined) return asked.answer;
   const { person, session } = asked;
   const { pattern } = request;
   const before = pattern === undefined ? undefined : await store.standing({ person, session, pattern });
@@ -36,27 +45,32 @@ export async function askApproval(
     await store.answerApproval({ person, approval: asked.number, answer, now });
     return answer;
   }
-  await put(asked);
-  return answered({ store, clock }, asked, signal);
+  if (!asked.isPut) await put(asked);
+  const answer = await answered(asking, asked, signal);
+  if (answer === "expired" && !signal.aborted) await asking.expired?.(asked);
+  return answer;
 }
 
 async function answered(
-  { store, clock }: Pick<Asking, "store" | "clock">,
+  { store, clock, isLeft }: Asking,
   asked: Approval,
   signal: AbortSignal,
-): Promise<ApprovalAnswer> {
+): Promise<ApprovalOutcome> {
   for (;;) {
     const change = nextChange(store, signal);
     try {
       const { answer } = (await store.approval({ asker: program, approval: asked.number })) ?? {
         answer: "deny",
       };
-      if (answer !== undefined) return answer === "expired" ? "deny" : answer;
+      if (answer !== undefined) return answer;
+      if (signal.aborted && isLeft?.()) return "deny";
       // What nobody waits for any more must not be allowed later, as if that still did something.
       if (signal.aborted || clock.now() >= asked.deadline) {
         const { person, number: approval } = asked;
-        await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
-        return "deny";
+        const closed = await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
+        // Answered in that very moment: that counts.
+        if (isRefused(closed) && closed.refused === "not_allowed") continue;
+        return signal.aborted ? "deny" : "expired";
       }
       await change.happened;
     } finally {

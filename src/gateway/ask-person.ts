@@ -1,9 +1,10 @@
-import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Approval, ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
 import { fenced } from "../core/fence.ts";
 import type { PlatformTraits } from "../core/platforms.ts";
 import type { Turn } from "../core/turn.ts";
 import { askApproval } from "./ask-approval.ts";
+import { escaped } from "./commands/command.ts";
 import type { Connected, Flow } from "./flow.ts";
 import { textDeliveries } from "./outgoing.ts";
 
@@ -14,10 +15,26 @@ export async function askPerson(
   turn: Turn,
   request: ApprovalRequest,
   signal: AbortSignal,
-): Promise<ApprovalAnswer> {
+): Promise<ApprovalOutcome> {
   const put = (asked: Approval): Promise<void> =>
-    outbox.put(turn.target, question(turn, asked, platform.traits), { session: turn.session });
-  return askApproval({ ...flow, put }, turn, request, AbortSignal.any([flow.signal, signal]));
+    outbox.put(turn.target, question(turn, asked, platform.traits), {
+      session: turn.session,
+      asks: asked.number,
+    });
+  const expired = (asked: Approval): Promise<void> =>
+    outbox.say(turn.target, expiredWords(asked), { session: turn.session });
+  const isLeft = (): boolean => flow.turns.closing.aborted;
+  return askApproval(
+    { ...flow, put, expired, isLeft },
+    turn,
+    request,
+    AbortSignal.any([flow.signal, signal]),
+  );
+}
+
+/** What a chat is told when a question has waited in vain. */
+export function expiredWords({ request }: Approval): string {
+  return `Not answered in time, so not done: ${escaped(request.title)}`;
 }
 
 /** The whole of what would be done, in as many messages as it takes, and the buttons below the last. */

@@ -185,7 +185,7 @@ export function outbox(options: DeliverOptions): Outbox {
     return edited.state === "gone" ? platform.send(out, cutting.signal) : edited;
   }
 
-  function outbound({ target, parts, nonce, replyTo, buttons }: Delivery): Outbound {
+  function outbound({ target, parts, nonce, replyTo, buttons, quiet }: Delivery): Outbound {
     return {
       target,
       parts,
@@ -193,6 +193,7 @@ export function outbox(options: DeliverOptions): Outbox {
       blob: (hash) => store.blob({ asker: { everyone: true }, hash }),
       ...(replyTo !== undefined && { replyTo }),
       ...(buttons !== undefined && { buttons }),
+      ...(quiet && { quiet }),
     };
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type MessengerRoom, messengerRoom, telegram } from "../../test/support/messenger-room.ts";
 import { echo } from "../agents/echo.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
+import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
 import { DAY, HOUR, type Home, MINUTE, openHome } from "../sessions/test-home.ts";
 import { type Expiring, expire } from "./expire.ts";
 import type { HookContext, HookEvent } from "./hooks.ts";
@@ -21,7 +22,7 @@ async function watched(policy: ResetPolicy = idle, hook: (told: Told) => unknown
   const settings = {
     ...{ zone: "UTC", profile: "main", reset, scope: {}, privacy: {}, busy: "queue" as const },
     ...{ access: { everywhere: {}, platforms: {} }, mostWaiting: 9, turnMinutes: 9, streaming: false },
-    ...{ personalities: {}, homes: [] },
+    ...{ personalities: {}, homes: [], tools: DEFAULT_TOOLS, memory: { enabled: true, flush: true } },
   };
   const flow: Expiring = {
     store: home.store,
@@ -102,7 +103,7 @@ describe("a conversation whose time has come", () => {
     const { home, here, flow, told } = await watched();
     const session = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
-    expect(await home.store.claimFlush({ session, now: home.clock.now() })).toBe(true);
+    expect(await home.store.askFlush({ session, now: home.clock.now() })).toBe(true);
     await home.restart();
     const store = (await home.again()).store;
     expect(await expire({ ...flow, store })).toBe(1);

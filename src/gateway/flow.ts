@@ -7,6 +7,7 @@ import type { Store } from "../ports/store.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Answering } from "./answering.ts";
 import type { Outbox } from "./deliver.ts";
+import type { Equipment } from "./equip.ts";
 import type { Hooks } from "./hooks.ts";
 import type { GatewaySettings } from "./settings.ts";
 
@@ -32,6 +33,10 @@ export interface Flow {
   agent(chosen: ConversationSettings): Agent;
   connected(platform: string): Connected | undefined;
   readonly platforms: readonly string[];
+  /** What is to be remembered of sessions that were left is looked for soon. */
+  flush?(): void;
+  /** What agents work with; without it they only talk. */
+  readonly equipment?: Equipment;
 }
 
 /** Something that arrived has been stored. What comes next in the chat waits for what is still to be done with it. */

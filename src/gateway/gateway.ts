@@ -10,12 +10,15 @@ import { createSessions } from "../sessions/sessions.ts";
 import { answering } from "./answering.ts";
 import { connectionName, type HeldConnection, holdConnection, isClosed, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
+import type { Equipment } from "./equip.ts";
 import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
+import { flusher } from "./flush.ts";
 import { type Hook, hooks } from "./hooks.ts";
 import { messengerTurn } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
 import { type GatewaySettings, takeAt } from "./settings.ts";
+import { watchProcesses } from "./watch-processes.ts";
 
 export interface GatewayOptions {
   readonly store: Store;
@@ -28,6 +31,8 @@ export interface GatewayOptions {
   readonly agent: (chosen: ConversationSettings) => Agent;
   readonly log: Log;
   readonly hooks?: readonly Hook[];
+  /** What agents work with; without it they only talk. */
+  readonly equipment?: Equipment;
 }
 
 export interface Gateway {
@@ -46,6 +51,8 @@ const EXPIRE_EVERY_MS = 60_000;
 const LOOK_BACK_EVERY_MS = 60_000;
 /** What others have stored to be sent is looked for this soon after a change. */
 const LOOK_AFTER_MS = 250;
+/** What is told now and then of programs that run is told no more than this late. */
+const WATCH_EVERY_MS = 5000;
 /** How long answers may still take when the gateway is told to end. */
 const GRACE_MS = 20_000;
 
@@ -85,7 +92,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     agent: options.agent,
     connected: (name) => connections.get(name),
     platforms: platforms.map(({ name }) => name),
+    flush: () => memory.look(),
+    ...(options.equipment !== undefined && { equipment: options.equipment }),
   };
+  const memory = flusher(flow, () => options.agent({}));
   platforms.forEach((platform, index) => {
     const mayStart = (): boolean => held[index]?.mayStart() ?? false;
     connections.set(platform.name, {
@@ -108,6 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     fail = reject;
   });
   taken.catch(() => {});
+  const processes = watchProcesses(flow);
   const timers = [
     every(HEARTBEAT_MS, async () => {
       await store.beat({ runner: options.runner, now: clock.now() });
@@ -117,14 +128,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }),
     every(RECOVER_EVERY_MS, () => recover(flow)),
     every(LOOK_BACK_EVERY_MS, () => lookForDeliveries(0)),
+    every(WATCH_EVERY_MS, () => processes.look()),
     every(EXPIRE_EVERY_MS, async () => {
       const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
+      memory.look();
       if ((await store.lease(mine)) === undefined) return;
       await expire(flow);
       await clearAway(flow);
     }),
   ];
-  const unlisten = store.onChange(soon(LOOK_AFTER_MS, () => lookForDeliveries(), ending.signal));
+  const unlisten = [
+    store.onChange(soon(LOOK_AFTER_MS, () => lookForDeliveries(), ending.signal)),
+    store.onChange(soon(LOOK_AFTER_MS, () => processes.look(), ending.signal)),
+  ];
+  // What ended while nobody ran the gateway.
+  inBackground(log, "a look at programs", processes.look());
+  memory.look();
   // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
   inBackground(log, "a first look", store.surroundings({ asker: program, session: "none" }));
   inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
@@ -158,9 +177,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   async function stop(): Promise<void> {
     receiving.abort();
     await Promise.allSettled(running);
+    await processes.close();
     await turns.close(GRACE_MS);
     ending.abort();
-    unlisten();
+    await memory.close();
+    for (const forget of unlisten) forget();
     timers.forEach(clearInterval);
     for (const { outbox: out } of connections.values()) await out.close();
     for (const connection of held) await connection.release();

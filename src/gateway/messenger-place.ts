@@ -12,7 +12,7 @@ import type { Place } from "./commands/command.ts";
 import { type Flow, inBackground } from "./flow.ts";
 
 /** Somebody who has never said anything here owns nothing. */
-const NOBODY = "nobody";
+export const NOBODY = "nobody";
 
 /** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
 const STOP_WAIT_MS = 50;
@@ -60,6 +60,7 @@ export async function messengerPlace(flow: Flow, source: Source, role: Role): Pr
       isAnswering: (session) => turns.isRunning(session),
     },
     background: (prompt) => inOwnSession(flow, source, prompt),
+    ...(flow.equipment !== undefined && { processes: flow.equipment.processes }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { firstMessageNote, resetNotice } from "../core/fresh-words.ts";
 import { isShared, scopeFor } from "../core/identity.ts";
@@ -13,6 +13,7 @@ import { askPerson } from "./ask-person.ts";
 import { escaped } from "./commands/command.ts";
 import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
+import { askedInMessenger, equip } from "./equip.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { answerText, textDeliveries, textLimit } from "./outgoing.ts";
 import { pause } from "./pause.ts";
@@ -73,7 +74,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       else if (event.type === "tool_call")
         inBackground(flow.log, "a hook", flow.hooks.emit("agent:step", { ...about, tool: event.call.name }));
     },
-    approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> =>
+    approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalOutcome> =>
       askPerson(flow, connected, turn, request, signal),
     async deliveries(answer: Answer): Promise<readonly NewDelivery[]> {
       over.abort(OVER);
@@ -118,8 +119,17 @@ async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Pr
   }
   const isNew = isFirst && !(await store.hasOther({ asker: program, session: turn.session }));
   const told = { store, settings: flow.settings(), platforms: flow.platforms };
-  const prompt = await promptFor(turn.target, turn.settings, told);
-  return { prompt, ...(isNew && { note: firstMessageNote() }) };
+  const context = await promptFor(turn.target, turn.settings, told);
+  const { prompt: more, ...hands } = await handsOf(flow, turn);
+  const prompt = more === undefined ? context : `${context}\n\n${more}`;
+  return { ...hands, prompt, ...(isNew && { note: firstMessageNote() }) };
+}
+
+async function handsOf({ store, clock, equipment, ...flow }: Flow, turn: Turn): Promise<Prepared> {
+  if (equipment === undefined) return {};
+  const settings = flow.settings();
+  const asking = await askedInMessenger(store, settings.access, turn.target);
+  return equip({ store, clock, settings, equipment }, turn, asking);
 }
 
 /** First that the one before is left, if it has just been. */

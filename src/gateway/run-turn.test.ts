@@ -6,6 +6,7 @@ import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
 import { type Message, text, textOf } from "../core/message.ts";
+import { unrefused } from "../core/refusal.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
@@ -17,6 +18,11 @@ import { localRunner } from "../stores/sqlite/runners.ts";
 import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
 
 const never = new AbortController().signal;
+const COMMANDS = [
+  ["proc_000000000001", "false"],
+  ["proc_000000000002", "sleep 9"],
+  ["proc_000000000003", "on its way"],
+] as const;
 let numbers = 0;
 
 async function accept(home: Home, words: string, runner = localRunner()) {
@@ -289,6 +295,55 @@ describe("a turn", () => {
     expect((await shown(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
+  it("whose process fell over commands is not done again, and the person is told what became of each", async () => {
+    const home = await openHome();
+    const { store, clock } = home;
+    const fallen = await accept(home, "do it", deadRunner());
+    const { session, conversation, turn: begun } = fallen;
+    const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" as const };
+    const messages = [{ role: "assistant" as const, parts: [], toolCalls: [call] }];
+    const fence = begun?.fence ?? 0;
+    await store.append({ asker: me, session: session.id, messages, fence, now: clock.now() });
+    const begin = async (id: string, command: string): Promise<void> => {
+      const watch = { mode: "result", patterns: [], wakes: false } as const;
+      const process = { id, command, cwd: "/", background: true, pty: false, watch };
+      const where = { session: session.id, conversation: conversation.number, target: localSource() };
+      unrefused(await store.beginProcess({ process, ...where, most: 64, now: clock.now() }));
+    };
+    const keeper = localRunner();
+    await store.beat({ runner: keeper, now: clock.now() });
+    for (const [id, command] of COMMANDS) {
+      await begin(id, command);
+      if (command === "on its way") continue;
+      unrefused(
+        await store.processRuns({ id, keeper: keeper.id, pid: 7, born: "7", pty: false, now: clock.now() }),
+      );
+      if (command === "false") unrefused(await store.endProcess({ id, exit: { code: 1 }, now: clock.now() }));
+    }
+    const runner = localRunner();
+    await store.beat({ runner, now: clock.now() });
+    const again = await store.claim({
+      session: session.id,
+      runner: runner.id,
+      take: "one",
+      now: clock.now(),
+    });
+    if (again === undefined) throw new Error("it was not taken up");
+    const { outcome, reason } = await run(home, again, echo);
+    expect(outcome).toBe("failed");
+    expect(reason).toContain("terminal may have acted already");
+    expect(reason?.split("\n\n").slice(1)).toEqual([
+      "`false` ended with code 1.",
+      "`sleep 9` still runs (proc_000000000002).",
+      "`on its way` was never begun.",
+    ]);
+    // Nobody is told that it has ended, which it has not; and nobody begins it any more.
+    const [id] = COMMANDS[2];
+    expect((await store.watchedProcesses()).map((one) => one.id)).not.toContain(id);
+    const runs = { id, keeper: keeper.id, pid: 8, born: "8", pty: false, now: clock.now() };
+    expect(await store.processRuns(runs)).toMatchObject({ refused: "not_allowed" });
+  });
+
   it.each<[string, Partial<TurnRun>]>([
     ["nobody can be asked", {}],
     ["asking fails", { approve: () => Promise.reject(new Error("no way to ask")) }],
@@ -306,7 +361,8 @@ describe("a turn", () => {
     const answers: string[] = [];
     void asked.promise.then((answer) => answers.push(answer));
     await run(home, turn, agent, more);
-    expect(answers).toEqual(more.signal === undefined ? ["deny"] : []);
+    const heard = more.approve === undefined ? "unasked" : "deny";
+    expect(answers).toEqual(more.signal === undefined ? [heard] : []);
   });
 
   it("lets a tool act once what it is about to do is stored, however long the disk is full before that", async () => {

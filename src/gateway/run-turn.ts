@@ -1,11 +1,13 @@
-import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
-import { type Message, type NewMessage, type ToolCall, text } from "../core/message.ts";
+import { type Message, type ToolCall, text } from "../core/message.ts";
 import { EDITOR } from "../core/platforms.ts";
+import type { Process } from "../core/process.ts";
+import { exitWords, inCode, tellingOf } from "../core/process-news.ts";
 import { providerHistory } from "../core/projection.ts";
-import { unrefused } from "../core/refusal.ts";
+import { isRefused, unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -51,7 +53,7 @@ export interface TurnRun {
   /** Messages of the answer have been stored, with these seqs. */
   stored?(seqs: readonly number[]): void;
   /** Asks the person, for as long as the signal does not abort; without it, nothing is allowed. */
-  approve?(request: ApprovalRequest, signal: AbortSignal, call?: ToolCall): Promise<ApprovalAnswer>;
+  approve?(request: ApprovalRequest, signal: AbortSignal, call?: ToolCall): Promise<ApprovalOutcome>;
   /**
    * Whether what cannot be stored now, because the disk is full or held by another, is stored when it can be, and the turn
    * waits for that. Told each time it could not be.
@@ -104,6 +106,7 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
       fence: turn.fence,
       outcome,
       messages: answer.messages,
+      ...(answer.blobs.length > 0 && { blobs: answer.blobs }),
       ...(answer.usage !== undefined && { usage: answer.usage }),
       ...(turn.fresh !== undefined && {
         shown: { note: turn.fresh.noteDue, notice: run.showsNotice === true && turn.fresh.noticeDue },
@@ -131,7 +134,7 @@ interface Asking extends TurnRun {
 
 async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Promise<Answer> {
   if (isLeftByEditor(turn, run)) return takeDown(turn.said).end(true);
-  const halted = turn.attempt === 1 ? undefined : reasonToHalt(turn, shown);
+  const halted = turn.attempt === 1 ? undefined : await reasonToHalt(turn, shown, run);
   const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, run);
   if (answer.outcome === "interrupted" && run.isLeft?.())
     throw new PostriderError("closed", "This turn was left to another runner.");
@@ -267,13 +270,17 @@ function isGrowth({ type }: AgentEvent): boolean {
   return type === "text" || type === "thought" || type === "plan";
 }
 
-async function append(turn: Turn, messages: readonly NewMessage[], run: TurnRun): Promise<void> {
+async function append(
+  turn: Turn,
+  { messages, blobs }: Pick<Answer, "messages" | "blobs">,
+  run: TurnRun,
+): Promise<void> {
   if (messages.length === 0) return;
   const { store, clock } = run;
   const { session, fence } = turn;
   const asker = { everyone: true } as const;
   const appended = await eventually(
-    async () => unrefused(await store.append({ asker, session, messages, fence, now: clock.now() })),
+    async () => unrefused(await store.append({ asker, session, messages, blobs, fence, now: clock.now() })),
     run,
   );
   run.stored?.(appended.seqs);
@@ -304,7 +311,7 @@ function answerApproval(
 ): void {
   const mode = signal.aborted ? "deny" : (settings.approvals ?? "ask");
   const asked = mode === "ask" ? run.approve?.(event.request, signal, event.call) : undefined;
-  if (asked === undefined) event.answer(mode === "allow" ? "once" : "deny");
+  if (asked === undefined) event.answer(mode === "allow" ? "once" : mode === "ask" ? "unasked" : "deny");
   else
     asked.then(
       (given) => event.answer(given === "never" ? "deny" : given),
@@ -331,17 +338,48 @@ async function eventually<Result>(
 }
 
 /** Why a turn whose runner has fallen is not simply run again. */
-function reasonToHalt(turn: Turn, shown: readonly Message[]): string | undefined {
+async function reasonToHalt(
+  turn: Turn,
+  shown: readonly Message[],
+  run: TurnRun,
+): Promise<string | undefined> {
   const last = Math.max(0, ...turn.inputs);
-  const acted = shown
-    .filter(({ session, seq }) => session === turn.session && seq > last)
-    .flatMap(({ toolCalls = [] }) => toolCalls.filter(({ effect }) => effect === "external"));
+  const after = shown.filter(({ session, seq }) => session === turn.session && seq > last);
+  const calls = after.flatMap(({ toolCalls = [] }) => toolCalls);
+  const acted = calls.filter(({ effect }) => effect === "external");
   if (acted.length > 0) {
     const names = [...new Set(acted.map(({ name }) => name))].join(", ");
-    return `Postrider was interrupted while this was being done, and ${names} may have acted already. So nothing was done again: look at what has happened, and tell me how to go on.`;
+    const became = await whatBecame(turn.session, after[0]?.at ?? 0, run);
+    return `Postrider was interrupted while this was being done, and ${names} may have acted already. So nothing was done again: look at what has happened, and tell me how to go on.${became}`;
   }
   if (turn.attempt <= MOST_ATTEMPTS) return undefined;
   return `Postrider ended ${turn.attempt - 1} times while this was being answered, so it was not tried again.`;
+}
+
+/** The commands of a turn outlive whoever waited for them: what came of those that have been begun since can be said. */
+async function whatBecame(session: string, since: number, run: TurnRun): Promise<string> {
+  const asked = { asker: { everyone: true }, session, endedSince: since, foreground: true } as const;
+  const begun = (await run.store.processes(asked)).filter(({ begunAt }) => begunAt >= since).toReversed();
+  const words: string[] = [];
+  for (const process of begun)
+    words.push(`\n\n${inCode(process.command)} ${await howItStands(process, run)}.`);
+  return words.join("");
+}
+
+/** Whoever was to have it run is gone: what does not run yet never will, and must not wait for that. */
+async function howItStands({ id, status }: Process, run: TurnRun): Promise<string> {
+  const { store, clock } = run;
+  if (status.state === "ended") return exitWords(status.exit);
+  if (status.state === "running") return `still runs (${id})`;
+  const now = clock.now();
+  const ended = await store.endProcess({ id, exit: { unknown: true }, onlyIfStarting: true, now });
+  if (!isRefused(ended)) {
+    await store.tellProcess({ ...tellingOf(ended, ended.total), now });
+    return "was never begun";
+  }
+  // In that very moment it was.
+  const later = await store.process({ asker: { everyone: true }, id });
+  return later === undefined ? "is gone with its row" : howItStands(later, run);
 }
 
 function refused(reason: string, run: TurnRun): Answer {

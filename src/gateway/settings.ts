@@ -4,6 +4,7 @@ import type { ScopeSettings } from "../core/identity.ts";
 import type { Privacy } from "../core/redaction.ts";
 import type { ResetSettings } from "../core/reset-policy.ts";
 import type { HomeChannel } from "../core/session-context.ts";
+import type { ToolSettings } from "../core/tool-settings.ts";
 
 /** What a gateway is told by its configuration. Asked for anew for every message, because it may change while it runs. */
 export interface GatewaySettings {
@@ -27,8 +28,17 @@ export interface GatewaySettings {
   readonly personalities: Readonly<Record<string, string>>;
   /** The share of the model's window at which a conversation is summed up; absent: never. */
   readonly compressAt?: number;
+  readonly tools: ToolSettings;
+  readonly memory: MemorySettings;
   /** Home channels that configuration names; `/sethome` may name others. */
   readonly homes: readonly HomeChannel[];
+}
+
+export interface MemorySettings {
+  /** Whether anything is remembered, and told to the model. */
+  readonly enabled: boolean;
+  /** Whether a session that is left is looked through for what is worth remembering. */
+  readonly flush: boolean;
 }
 
 /** How many waiting messages one turn takes: one by one where they are queued; else all that waits becomes one turn. */

@@ -1,6 +1,6 @@
 import type { Conversation } from "../core/conversation.ts";
+import { nextChange } from "../sessions/next-change.ts";
 import { type Flow, program } from "./flow.ts";
-import { nextChange } from "./next-change.ts";
 import { takeAt } from "./settings.ts";
 
 /**

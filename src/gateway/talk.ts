@@ -2,18 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { Conversation, Fresh, Opened, Routing } from "../core/conversation.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type Message, type Part, textOf } from "../core/message.ts";
+import { type Message, type NewMessage, type Part, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Woken } from "../ports/processes.ts";
 import type { Store } from "../ports/store.ts";
 import { type DataPart, readyMessages } from "../sessions/message-input.ts";
+import { nextChange } from "../sessions/next-change.ts";
 import type { Answer } from "./answer.ts";
 import { type Around, answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
-import { nextChange } from "./next-change.ts";
 import { answerText, textDeliveries } from "./outgoing.ts";
 import type { TurnEnd } from "./run-turn.ts";
 
@@ -66,6 +67,11 @@ export interface Talk {
    * how each turn ended.
    */
   recover(session?: string): Promise<readonly TurnEnd[]>;
+  /**
+   * The end of a program is told to the agent, which answers in the program's own session, as if somebody here had said it.
+   * Resolves when that is stored.
+   */
+  wake(process: string, message: NewMessage): Promise<Woken["state"]>;
   /**
    * Ends the answers that are being written here, or those to one conversation; resolves when they are stored. False if
    * there are none.
@@ -206,6 +212,17 @@ export function openTalk(options: TalkOptions): Talk {
         if (turn !== undefined) ends.push(...(await turns.runUnheard(turn)));
       }
       return ends;
+    },
+    async wake(process, message) {
+      const woken = await store.wake({ process, message, claim: by, now: clock.now() });
+      // What waits behind a turn that runs here is taken up at its end.
+      if (woken.state === "woken" && woken.turn !== undefined) {
+        const { session } = woken;
+        turns.run(woken.turn).catch((error: unknown) => {
+          if (!isTakenOver(error) && !closing.aborted) heard({ type: "broken", session, error });
+        });
+      }
+      return woken.state;
     },
     stop: (conversation) => turns.stop(conversation === undefined ? undefined : { conversation }),
     async cancelWaiting(conversation) {

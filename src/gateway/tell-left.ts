@@ -1,6 +1,6 @@
 import { type Flow, program } from "./flow.ts";
 
-type Telling = Pick<Flow, "store" | "hooks" | "clock">;
+type Telling = Pick<Flow, "store" | "hooks" | "clock" | "flush">;
 
 /** What hooks are told of a session, besides what each event adds. */
 export interface About {
@@ -10,10 +10,12 @@ export interface About {
 }
 
 /** The memory is told of a session that is left, once for what was said in it. */
-export async function tellMemory({ store, hooks, clock }: Telling, about: About): Promise<void> {
+export async function tellMemory(flow: Telling, about: About): Promise<void> {
+  const { store, hooks, clock } = flow;
   // Marked before it is told: what crashes in between is not told twice.
-  if (await store.claimFlush({ session: about.session, now: clock.now() }))
-    await hooks.emit("session:flush", about);
+  if (!(await store.askFlush({ session: about.session, now: clock.now() }))) return;
+  flow.flush?.();
+  await hooks.emit("session:flush", about);
 }
 
 /**

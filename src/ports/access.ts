@@ -9,7 +9,7 @@ import type {
   PairingAsked,
   Role,
 } from "../core/access.ts";
-import type { Approval, ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "../core/approval.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
 import type { Refused } from "../core/refusal.ts";
 
@@ -42,7 +42,9 @@ export interface AccessSteps {
   ): Promise<boolean>;
   /**
    * The agent's question is a row before anybody is asked. Refused under an old fence. The conversation's person may
-   * answer; where several share it, whoever sent the turn's last input; the owner, if that one has no name.
+   * answer; where several share it, whoever sent the turn's last input; the owner, if that one has no name. What an earlier
+   * attempt of the turn has asked in the same words is taken up once more, with its deadline, and with its answer if there
+   * is one; unless it has expired.
    */
   askApproval(
     input: {
@@ -64,6 +66,10 @@ export interface AccessSteps {
       readonly answer: ApprovalAnswer | "expired";
     } & Now,
   ): Promise<Approval | Refused>;
+  /** What the person said of this pattern counts no more: in this session, or everywhere. False if nothing was said. */
+  forgetStanding(
+    input: { readonly person: PersonId; readonly pattern: string; readonly session?: string } & Now,
+  ): Promise<boolean>;
 }
 
 export interface AccessReads {
@@ -83,4 +89,6 @@ export interface AccessReads {
     readonly session: string;
     readonly pattern: string;
   }): Promise<"allowed" | "never" | undefined>;
+  /** Everything that the person has allowed or refused for good, oldest first. */
+  standings(input: { readonly person: PersonId }): Promise<readonly Standing[]>;
 }

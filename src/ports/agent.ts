@@ -1,7 +1,8 @@
-import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { Reasoning } from "../core/conversation.ts";
 import type { Message, Part, ToolCall } from "../core/message.ts";
 import type { PlanEntry } from "../core/plan.ts";
+import type { Blob } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
@@ -63,6 +64,8 @@ export type AgentEvent =
       readonly id: string;
       readonly name: string;
       readonly parts: readonly Part[];
+      /** Bytes that the parts name. */
+      readonly blobs?: readonly Blob[];
       readonly failed?: true;
     }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
@@ -72,7 +75,7 @@ export type AgentEvent =
       readonly request: ApprovalRequest;
       /** The call that waits for it, where it is about one; it is made, or has failed, when it has been answered. */
       readonly call?: ToolCall;
-      readonly answer: (answer: ApprovalAnswer) => void;
+      readonly answer: (answer: ApprovalOutcome) => void;
     }
   /** What was said so far is a message by itself; what follows is another. */
   | { readonly type: "message" }

@@ -20,6 +20,8 @@ export interface OutboxSteps {
 }
 
 export interface OutboxReads {
+  /** One of them, whatever became of it; the program's own look. */
+  delivery(input: { readonly number: number }): Promise<Delivery | undefined>;
   /** What waits, in order, of one platform or of all; above a number, if one is given. */
   deliveries(input: {
     readonly dueAt: number;

@@ -58,7 +58,8 @@ export interface Inbound {
 }
 
 /** One message on its way out: a text within the platform's limit, in Markdown, or files with a caption. */
-export interface Outbound extends Pick<Delivery, "target" | "parts" | "nonce" | "replyTo" | "buttons"> {
+export interface Outbound
+  extends Pick<Delivery, "target" | "parts" | "nonce" | "replyTo" | "buttons" | "quiet"> {
   /** The bytes that the parts name. */
   blob(hash: string): Promise<Uint8Array | undefined>;
 }

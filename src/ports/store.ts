@@ -48,7 +48,9 @@ import type {
 } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { AccessReads, AccessSteps } from "./access.ts";
+import type { MemoryReads, MemorySteps } from "./memory.ts";
 import type { OutboxReads, OutboxSteps } from "./outbox.ts";
+import type { ProcessReads, ProcessSteps } from "./processes.ts";
 
 /** A session, and who asks for it. Someone else's session and no session look the same. */
 export interface Ask {
@@ -90,11 +92,9 @@ export interface Steps {
   /** The policy's word on a conversation in which nobody speaks. Work that runs or waits there keeps it. */
   expire(input: Expire): Promise<Expired>;
   /**
-   * True once for what was said in a session up to now: whoever gets it tells the memory, and nobody else will. Never for
-   * sessions of jobs and webhooks, in which nobody speaks, nor before four messages were said.
+   * Settled deliveries, done inbox rows, ended turns, used codes, answered questions and done flushes from before `before`
+   * are gone; so are processes that ended longer than `OUTPUT_KEPT_MS` ago, with their output.
    */
-  claimFlush(input: { readonly session: string } & Now): Promise<boolean>;
-  /** Settled deliveries, done inbox rows, ended turns, used codes and answered questions from before `before` are gone. */
   clear(
     input: { readonly before: number; readonly limit: number } & Now,
   ): Promise<{ readonly more: boolean }>;
@@ -235,11 +235,15 @@ export interface Store
   extends Steps,
     OutboxSteps,
     AccessSteps,
+    ProcessSteps,
+    MemorySteps,
     Shapes,
     Runners,
     Reads,
     OutboxReads,
-    AccessReads {
+    AccessReads,
+    ProcessReads,
+    MemoryReads {
   /** Called after something was committed, here or by another process (within 250 ms). Returns how to stop. */
   onChange(listener: () => void): () => void;
   /** Waits for what is under way, then lets go of everything. */

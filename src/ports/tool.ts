@@ -1,5 +1,8 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import type { Part } from "../core/message.ts";
+import type { Blob } from "../core/turn.ts";
+
+export type ToolEffect = "none" | "external";
 
 /** Something that an agent may do besides talking. */
 export interface Tool {
@@ -10,7 +13,9 @@ export interface Tool {
   /** A JSON schema of an object: what it takes. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Whether it changes something outside: after a crash it is not simply done again. */
-  readonly effect: "none" | "external";
+  readonly effect: ToolEffect;
+  /** The same for one call, where a tool does now this, now that. */
+  effectOf?(given: unknown): ToolEffect;
   /** What the person is asked before it acts; nothing where they need not be. */
   asks?(given: unknown): ApprovalRequest | undefined;
   /** Acts. What goes wrong is an output that has failed, never an exception; when the signal aborts, it ends soon. */
@@ -19,5 +24,7 @@ export interface Tool {
 
 export interface ToolOutput {
   readonly parts: readonly Part[];
+  /** Bytes that the parts name. */
+  readonly blobs?: readonly Blob[];
   readonly failed?: true;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
+import { text } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import {
@@ -59,16 +60,57 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       assertRefused(await ask(scene, { ...turn, number: 4711 }), "stale_fence");
     });
 
-    rule("is over when its turn is taken up again, so that no answer goes to nobody", async (scene) => {
-      const { store, deadRunner } = scene;
-      const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-      if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
-      const { turn } = await scene.take(ANN, "tidy up", { claim: { runner: gone.id, take: "one" } });
-      const asked = unrefused(await ask(scene, present(turn)));
-      present(await scene.claim(asked.session));
-      assert.deepEqual(await store.approvals({ person: asked.person }), []);
-      const left = await store.approval({ asker: EVERYONE, approval: asked.number });
+    rule("is not asked twice when its turn is taken up again, and keeps its deadline", async (scene) => {
+      const { asked, again } = await takenUp(scene);
+      const taken = unrefused(await ask(scene, again, REQUEST, T0 + 5));
+      assert.deepEqual(taken, asked);
+      const { person } = asked;
+      assert.deepEqual(await scene.store.approvals({ person }), [asked]);
+      // A second time in the same attempt is another question.
+      const second = unrefused(await ask(scene, again, REQUEST, T0 + 5));
+      assert.notEqual(second.number, asked.number);
+      unrefused(await answer(scene, person, asked.number, "once"));
+      unrefused(await answer(scene, person, second.number, "deny"));
+    });
+
+    rule("is answered as it was while nobody waited for it", async (scene) => {
+      for (const [source, given] of [
+        [ANN, "once"],
+        [BOB, "deny"],
+      ] as const) {
+        const { asked, again } = await takenUp(scene, source);
+        unrefused(await answer(scene, asked.person, asked.number, given, T0 + 5));
+        assert.deepEqual(unrefused(await ask(scene, again)), { ...asked, answer: given, answeredAt: T0 + 5 });
+        // It counts once.
+        assert.equal(unrefused(await ask(scene, again)).answer, undefined);
+      }
+    });
+
+    rule("is asked anew when it is another, or when nobody answered it in time", async (scene) => {
+      const { asked, again } = await takenUp(scene);
+      const other = unrefused(await ask(scene, again, { ...REQUEST, detail: "rm -r dist" }));
+      assert.notEqual(other.number, asked.number);
+      const late = unrefused(await ask(scene, again, REQUEST, DEADLINE + 1));
+      assert.notEqual(late.number, asked.number);
+      assert.equal(late.deadline, DEADLINE + 1 + MINUTE);
+    });
+
+    rule("of an attempt that fell is over with the turn, so that no answer goes to nobody", async (scene) => {
+      const { asked, again } = await takenUp(scene);
+      await scene.finish(again, "done");
+      assert.deepEqual(await scene.store.approvals({ person: asked.person }), []);
+      const left = await scene.store.approval({ asker: EVERYONE, approval: asked.number });
       assert.equal(left?.answer, "expired");
+      assertRefused(await answer(scene, asked.person, asked.number, "once"), "expired");
+    });
+
+    rule("says whether it stands in the chat", async (scene) => {
+      const { asked, again } = await takenUp(scene);
+      assert.equal(asked.isPut, undefined);
+      const delivery = { target: ANN, parts: [text("May I?")] };
+      await scene.store.enqueue({ deliveries: [delivery], runner: "r1", asks: asked.number, now: T0 });
+      assert.deepEqual(unrefused(await ask(scene, again)), { ...asked, isPut: true });
+      assert.equal(unrefused(await ask(scene, again)).isPut, undefined);
     });
 
     rule("is answered once, and the second one learns the first answer", async (scene) => {
@@ -196,6 +238,32 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       }
     });
 
+    rule("is listed, and forgotten where that is wanted", async (scene) => {
+      const { store } = scene;
+      const { person, session, turn, number } = await question(scene);
+      const pattern = present(REQUEST.pattern);
+      unrefused(await answer(scene, person, number, "session", T0 + 1));
+      const more = unrefused(await ask(scene, turn));
+      unrefused(await answer(scene, person, more.number, "never", T0 + 2));
+      assert.deepEqual(await store.standings({ person }), [
+        { pattern, kind: "allowed", session, at: T0 + 1 },
+        { pattern, kind: "never", at: T0 + 2 },
+      ]);
+      assert.deepEqual(await store.standings({ person: "p_bob" }), []);
+      for (const wrong of [
+        { person: "p_bob", pattern },
+        { person, pattern: "rm *" },
+        { person, pattern, session: "x" },
+      ])
+        assert.equal(await store.forgetStanding({ ...wrong, now: T0 }), false);
+      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), true);
+      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), false);
+      assert.equal(await store.standing({ person, session, pattern }), "allowed");
+      assert.equal(await store.forgetStanding({ person, pattern, session, now: T0 }), true);
+      assert.equal(await store.standing({ person, session, pattern }), undefined);
+      assert.deepEqual(await store.standings({ person }), []);
+    });
+
     rule("goes with the session that is removed, and so do its questions", async (scene) => {
       const { person, number, session, turn } = await question(scene);
       unrefused(await answer(scene, person, number, "session"));
@@ -212,14 +280,24 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
   });
 }
 
-function ask({ store }: Scene, turn: Pick<Turn, "number" | "fence">, request: ApprovalRequest = REQUEST) {
-  return store.askApproval({
-    turn: turn.number,
-    fence: turn.fence,
-    request,
-    deadline: DEADLINE,
-    now: T0,
-  });
+function ask(
+  { store }: Scene,
+  turn: Pick<Turn, "number" | "fence">,
+  request: ApprovalRequest = REQUEST,
+  now = T0,
+) {
+  const { number, fence } = turn;
+  return store.askApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
+}
+
+/** A question of a turn whose runner fell, and the turn as another has taken it up. */
+async function takenUp(scene: Scene, source = ANN) {
+  const { store, deadRunner } = scene;
+  const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
+  if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+  const { turn } = await scene.take(source, "tidy up", { claim: { runner: gone.id, take: "one" } });
+  const asked = unrefused(await ask(scene, present(turn)));
+  return { asked, again: present(await scene.claim(asked.session)) };
 }
 
 function answer(

@@ -239,6 +239,26 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(gone.deliveries[0]?.session, undefined);
     });
 
+    rule(
+      "call nobody where that is asked for, and are found by number, whatever became of them",
+      async ({ store }) => {
+        const { deliveries } = await store.enqueue({
+          deliveries: [{ ...toAnn, quiet: true }, toAnn],
+          runner: "r1",
+          now: T0,
+        });
+        const [quiet, loud] = deliveries.map((one) => present(one));
+        assert.deepEqual([quiet?.quiet, loud && "quiet" in loud], [true, false]);
+        for (const one of deliveries) assert.deepEqual(await store.delivery({ number: one.number }), one);
+        const outcome = { state: "sent" as const, platformMessageId: "77" };
+        unrefused(await store.settle({ delivery: present(quiet).number, outcome, now: T0 + 1 }));
+        const settled = present(await store.delivery({ number: present(quiet).number }));
+        assert.equal(settled.quiet, true);
+        assert.deepEqual(settled.status, { ...outcome, attempts: 0, at: T0 + 1 });
+        assert.equal(await store.delivery({ number: 999_999 }), undefined);
+      },
+    );
+
     rule("tell the person of a fresh start once: the notice is due no more", async (scene) => {
       const { store, talk, open } = scene;
       await talk(ANN, "hello", "hi");

@@ -176,32 +176,6 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       assert.equal((await scene.store.silent({ before: LATER + 1, limit: 10 })).length, 1);
     });
   });
-
-  describe("telling the memory", () => {
-    rule("is one caller's, once for what was said", async (scene) => {
-      const { create, say, store } = scene;
-      const { id: session } = await create("p_ann", ["one", "two", "three", "four"]);
-      const claims = await Promise.all([1, 2, 3].map(() => store.claimFlush({ session, now: T0 })));
-      assert.equal(claims.filter(Boolean).length, 1);
-      await scene.reopen();
-      assert.equal(await scene.store.claimFlush({ session, now: T0 }), false);
-      await say(session, { role: "user", parts: [] });
-      assert.equal(await scene.store.claimFlush({ session, now: T0 }), true);
-    });
-
-    rule("is not for a few words, nor for what jobs and webhooks do", async ({ create, say, store }) => {
-      const lines = ["one", "two", "three"];
-      const few = await create("p_ann", lines);
-      assert.equal(await store.claimFlush({ session: few.id, now: T0 }), false);
-      await say(few.id, { role: "assistant", parts: [] });
-      assert.equal(await store.claimFlush({ session: few.id, now: T0 }), true);
-      for (const kind of ["job", "webhook"] as const) {
-        const { id: session } = await create("p_ann", [...lines, ...lines], { kind });
-        assert.equal(await store.claimFlush({ session, now: T0 }), false);
-      }
-      assert.equal(await store.claimFlush({ session: "nowhere", now: T0 }), false);
-    });
-  });
 }
 
 async function expire(scene: Scene, more: Partial<Expire> = {}) {

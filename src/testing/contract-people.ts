@@ -50,9 +50,11 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
         inbox: 2,
         turns: 3,
         deliveries: 2,
+        processes: 0,
         pairings: 1,
         approvals: 2,
         allowed: 1,
+        memories: 0,
       });
       assert.equal(data.role, "member");
       assert.deepEqual(

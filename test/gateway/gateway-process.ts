@@ -1,5 +1,8 @@
 import { script } from "../../src/agents/script.ts";
+import { equipmentOf } from "../../src/apps/equipment.ts";
+import { homeOf } from "../../src/apps/home.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
+import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
@@ -32,6 +35,8 @@ export interface ChildOptions {
   readonly agent?: "telling" | { readonly script: unknown };
   /** The database may not grow beyond this. */
   readonly maxBytes?: number;
+  /** The folder of the home that the database is of: agents get tools, and its keeper runs their programs. */
+  readonly home?: string;
 }
 
 /** What it prints, a line each. */
@@ -42,8 +47,12 @@ export type ChildLine =
   | { readonly closed: true }
   | { readonly level: "info" | "warn" | "error"; readonly words: string; readonly fields: unknown };
 
-export async function runGateway(options: ChildOptions): Promise<void> {
-  const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes } = options;
+/** `changed` is what is done to the agent before it is asked for anything. */
+export async function runGateway(
+  options: ChildOptions,
+  changed: (agent: Agent) => Agent = (agent) => agent,
+): Promise<void> {
+  const { file, judge, outbound, killAt, streaming = false, busy = "queue", maxBytes, home } = options;
   endWithParent();
   const hit = killSwitch(killAt, options.slowAt);
   const store = watchedStore(
@@ -56,7 +65,7 @@ export async function runGateway(options: ChildOptions): Promise<void> {
     ...(outbound !== undefined && { outbound }),
     ...(streaming && { draftEveryMs: 30 }),
   });
-  const agent = watchedAgent(agentOf(options, hit), hit);
+  const agent = watchedAgent(changed(agentOf(options, hit)), hit);
   const settings: GatewaySettings = {
     zone: "UTC",
     profile: "main",
@@ -70,9 +79,22 @@ export async function runGateway(options: ChildOptions): Promise<void> {
     streaming,
     personalities: {},
     homes: [],
+    tools: DEFAULT_TOOLS,
+    memory: { enabled: true, flush: true },
     ...options.settings,
   };
+  const equipment =
+    home === undefined
+      ? undefined
+      : equipmentOf({
+          home: homeOf({ POSTRIDER_HOME: home }),
+          environment: process.env,
+          store,
+          clock: systemClock,
+          config: () => undefined,
+        });
   const gateway = await startGateway({
+    ...(equipment !== undefined && { equipment }),
     store,
     runner: localRunner(),
     clock: systemClock,
@@ -87,6 +109,7 @@ export async function runGateway(options: ChildOptions): Promise<void> {
   process.once("SIGTERM", () => {
     void gateway
       .stop()
+      .then(() => equipment?.processes.close())
       .then(() => store.close())
       .then(() => process.exit(0));
   });

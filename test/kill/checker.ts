@@ -87,7 +87,7 @@ function checkRows(db: Database.Database, { broken }: Findings, atRest: boolean)
   none(
     "human_count is not the number of human messages",
     `select s.id from sessions s where s.removed_at is null and s.human_count <> (select count(*) from messages m
-     where m.role = 0 and m.id between s.n * ${SEQS} + 1 and s.n * ${SEQS} + ${SEQS - 1})`,
+     where m.role = 0 and not coalesce(json_extract(m.meta, '$.origin.proactive'), 0) and m.id between s.n * ${SEQS} + 1 and s.n * ${SEQS} + ${SEQS - 1})`,
   );
   none(
     "a message belongs to no session",

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { type Part, text } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
+import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
@@ -80,6 +81,8 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     streaming: false,
     personalities: {},
     homes: [],
+    tools: DEFAULT_TOOLS,
+    memory: { enabled: true, flush: true },
     ...options.settings,
   };
   const nothing = (): void => {};

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Role } from "../../src/core/access.ts";
 import { text } from "../../src/core/message.ts";
+import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { answering } from "../../src/gateway/answering.ts";
 import type { Place, Reply } from "../../src/gateway/commands/command.ts";
 import { runChatCommand } from "../../src/gateway/commands/table.ts";
@@ -69,6 +70,8 @@ export async function messengerRoom(
     streaming: false,
     personalities: {},
     homes: [],
+    tools: DEFAULT_TOOLS,
+    memory: { enabled: true, flush: true },
     ...options.settings,
   };
   const nothing = (): void => {};

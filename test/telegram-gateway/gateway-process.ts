@@ -1,6 +1,7 @@
 import { echo } from "../../src/agents/echo.ts";
 import { script } from "../../src/agents/script.ts";
 import { PostriderError } from "../../src/core/errors.ts";
+import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
@@ -49,6 +50,8 @@ export async function runTelegramGateway(options: TelegramChildOptions): Promise
     streaming: true,
     personalities: {},
     homes: [],
+    tools: DEFAULT_TOOLS,
+    memory: { enabled: true, flush: true },
     ...options.settings,
   };
   const store = await sqliteStore({ file, mode: "workers" });

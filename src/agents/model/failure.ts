@@ -47,6 +47,16 @@ export function isTooLong(error: unknown): boolean {
   return refused && TOO_LONG.test(said);
 }
 
+/** How providers say that a model cannot call tools, whichever these are. */
+const NO_TOOLS =
+  /(not|n't|cannot) (\w+ ){0,2}(support|use|call)\w* (\w+ ){0,3}(tool|function)|(tool|function)s?( \w+){0,4} (is|are)? ?(not supported|unsupported)|no endpoints found that support tool/;
+
+/** Whether the model would have answered if it had been offered no tools. */
+export function refusesTools(error: unknown): boolean {
+  const { status, said } = heard(error);
+  return (status === 400 || status === 404 || status === 422) && NO_TOOLS.test(said.replace(/[`'\"\\]/g, ""));
+}
+
 interface Heard {
   /** Of a request that was refused: a stream that breaks was answered with 200 before. */
   readonly status?: number;

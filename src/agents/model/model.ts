@@ -23,6 +23,8 @@ export interface ModelOptions {
 /** A model of any provider; a chat may choose another of the same one, or of another as `provider:model`. */
 export function model(own: ModelChoice, options: ModelOptions = {}): Agent {
   const { retries = RETRIES, other } = options;
+  /** Models that have refused to be offered tools: they are asked without, at once, from then on. */
+  const toolless = new Set<string>();
   return {
     name: own.model,
     titles: true,
@@ -32,30 +34,42 @@ export function model(own: ModelChoice, options: ModelOptions = {}): Agent {
     async *run(turn, signal) {
       const choice = choiceFor(turn.model, own, other);
       if (typeof choice === "string") yield { type: "failed", reason: noKeyWords(choice) };
-      else yield* answer(turn, choice, retries, signal);
+      else yield* answer(turn, { choice, retries, toolless }, signal);
     },
   };
+}
+
+interface Answering {
+  readonly choice: ModelChoice;
+  readonly retries: number;
+  readonly toolless: Set<string>;
 }
 
 /** Asks, does what the model calls for, and asks again with what came of it, until it calls for nothing more. */
 async function* answer(
   turn: AgentTurn,
-  choice: ModelChoice,
-  retries: number,
+  { choice, retries, toolless }: Answering,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
+  const { tools = [] } = turn;
+  const name = `${choice.provider}:${choice.model}`;
   try {
     const unique = callIds(turn.history);
     const messages = await messagesFor(turn);
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (signal.aborted) return;
-      const came = yield* askOnce({ choice, turn, messages, retries }, signal);
+      const offersTools = tools.length > 0 && !toolless.has(name);
+      const came = yield* askOnce({ choice, turn, messages, retries, offersTools }, signal);
+      if (came === "no_tools") {
+        toolless.add(name);
+        continue;
+      }
       if (came === undefined || came.calls.length === 0) return;
       const results: ToolResultPart[] = [];
       for (const call of came.calls) {
         const { name, given, wrong } = call;
         const wanted = { id: unique(call.id), name, arguments: given, ...(wrong !== undefined && { wrong }) };
-        const output = yield* callTool(wanted, turn.tools ?? [], signal);
+        const output = yield* callTool(wanted, tools, signal);
         if (output === undefined) return;
         results.push(resultOf(call, output));
       }

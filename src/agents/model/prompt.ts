@@ -22,7 +22,8 @@ function answered(message: Message): string {
   const calls = (message.toolCalls ?? []).map(
     ({ name, arguments: given }) => `[called ${name} ${JSON.stringify(given) ?? ""}]`,
   );
-  const stopped = message.origin?.interrupted === true ? ["[interrupted]"] : [];
+  const why = message.extra?.error === undefined ? "" : `: ${message.extra.error}`;
+  const stopped = message.origin?.interrupted === true ? [`[interrupted${why}]`] : [];
   return [textOf(message), ...calls, ...stopped].filter(Boolean).join("\n");
 }
 

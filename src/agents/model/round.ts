@@ -1,7 +1,7 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
 import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
-import { failureWords, isTooLong } from "./failure.ts";
+import { failureWords, isTooLong, refusesTools } from "./failure.ts";
 import { languageModel, type ModelChoice } from "./provider.ts";
 import { usageOf } from "./usage.ts";
 
@@ -13,6 +13,8 @@ export interface Asking {
   readonly turn: AgentTurn;
   readonly messages: readonly ModelMessage[];
   readonly retries: number;
+  /** Whether the model is told of the turn's tools. */
+  readonly offersTools: boolean;
 }
 
 /** What came of asking a model once, besides what it said. */
@@ -30,11 +32,14 @@ export interface ModelCall {
   readonly wrong?: string;
 }
 
-/** Asks the model once. Nothing when it failed or was stopped: then there is no more to do. */
+/**
+ * Asks the model once. Nothing when it failed or was stopped: then there is no more to do. `no_tools`, and nothing was said,
+ * when it cannot be offered any.
+ */
 export async function* askOnce(
-  { choice, turn, messages, retries }: Asking,
+  { choice, turn, messages, retries, offersTools }: Asking,
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent, Round | undefined> {
+): AsyncGenerator<AgentEvent, Round | "no_tools" | undefined> {
   const { streamText } = await import("ai");
   // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -42,7 +47,7 @@ export async function* askOnce(
     model: await languageModel(choice),
     instructions: [INSTRUCTIONS, turn.prompt, turn.note].filter(Boolean).join("\n\n"),
     messages: [...messages],
-    ...(turn.tools !== undefined && turn.tools.length > 0 && { tools: await offered(turn.tools) }),
+    ...(offersTools && { tools: await offered(turn.tools ?? []) }),
     ...(turn.reasoning !== undefined && { reasoning: turn.reasoning }),
     abortSignal: signal,
     maxRetries: retries,
@@ -63,6 +68,7 @@ export async function* askOnce(
         yield { type: "failed", reason: `${choice.model} had to stop in the middle of calling a tool.` };
       }
     } else if (part.type === "error") {
+      if (offersTools && refusesTools(part.error)) return "no_tools";
       isFailed = true;
       yield failed(part.error, choice);
     }

@@ -232,7 +232,7 @@ describe("a model that calls tools", () => {
     expect(requests[2]?.body.messages.at(-1)).toMatchObject({ tool_call_id: "call_0" });
   });
 
-  it("is told of long outputs without their middle", async () => {
+  it("is told the head and the tail of a long output, and the whole is kept beside it", async () => {
     const long = `begin${"x".repeat(300_000)}end`;
     const tool = adding({ run: async () => ({ parts: [text(long)] }) });
     const { run, requests } = await asked(
@@ -240,12 +240,16 @@ describe("a model that calls tools", () => {
       { calls: [add("c", '{"a":1,"b":2}')] },
       { say: ["ok"] },
     );
-    const result = await until(run(), "tool_result");
-    const told =
-      result.type === "tool_result" && result.parts[0]?.type === "text" ? result.parts[0].text : "";
-    expect(told).toMatch(/^beginx+\n\n\[100,008 characters are left out here\.\]\n\nx+end$/);
-    expect(told.length).toBeLessThan(200_100);
-    expect(requests).toHaveLength(1);
+    const [, result] = await rest(run());
+    if (result?.type !== "tool_result") throw new Error("there is no result");
+    const [kept] = result.blobs ?? [];
+    expect(new TextDecoder().decode(kept?.bytes)).toBe(long);
+    expect(result.parts).toMatchObject([{ type: "text" }, { type: "file", blob: kept?.hash }]);
+    const told = result.parts[0]?.type === "text" ? result.parts[0].text : "";
+    expect(told).toMatch(/^beginx+\n\n\[260,008 characters are left out here\. .*\]\n\nx+end$/);
+    expect(told).toContain(`output:${kept?.hash}`);
+    expect(told.length).toBeLessThan(40_200);
+    expect(requests[1]?.body.messages.at(-1)?.content).toContain(told);
   });
 
   it("is told of resources in words", async () => {
@@ -330,6 +334,34 @@ describe("a model that is stopped", () => {
     stop.abort();
     expect(await rest(events)).toEqual([]);
     expect([tool.sums, requests.length]).toEqual([[3], 1]);
+  });
+});
+
+describe("a model that cannot call tools", () => {
+  it.each([
+    [400, "registry.ollama.ai/library/tiny:latest does not support tools"],
+    [404, "No endpoints found that support tool use. Try disabling one."],
+    [400, "Function calling is not supported by this model"],
+    [400, "`tools` is not supported with this model"],
+    [422, "This model does not support function calling."],
+  ])(
+    "is asked again without them, and without them at once the next time (%s %s)",
+    async (status, message) => {
+      const refusal = { status, body: { error: { message } } };
+      const server = await modelServer(refusal, { say: ["hello"] }, { say: ["again"] });
+      const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
+      const run = () => rest(agent.run(turn([adding()]), never)[Symbol.asyncIterator]());
+      expect(await run()).toEqual([{ type: "text", text: "hello" }]);
+      expect(await run()).toEqual([{ type: "text", text: "again" }]);
+      expect(server.requests.map(({ body }) => body.tools?.length ?? 0)).toEqual([1, 0, 0]);
+    },
+  );
+
+  it("is told from one that refuses for another reason", async () => {
+    const refusal = { status: 400, body: { error: { message: "tool add: its schema is not valid" } } };
+    const { run, requests } = await asked(turn([adding()]), refusal);
+    expect(await rest(run())).toMatchObject([{ type: "failed" }]);
+    expect(requests).toHaveLength(1);
   });
 });
 

@@ -23,5 +23,6 @@ export async function editorPlace(editor: Editor, { id, talk }: Thread): Promise
     personalities,
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
+    processes: editor.hands.processes,
   };
 }

@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
 import type { RoutingSettings } from "../../sessions/routing.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { LocalHands } from "../local-hands.ts";
 import type { Asked } from "./asked.ts";
 import type { Thread } from "./thread.ts";
 
@@ -20,6 +21,8 @@ export interface Editor {
   readonly runner: string;
   readonly log: Log;
   readonly environment: NodeJS.ProcessEnv;
+  /** What the agent works with. */
+  readonly hands: LocalHands;
   settings(): EditorSettings;
   /** Who answers, if anybody is connected. */
   answering(): Agent | undefined;

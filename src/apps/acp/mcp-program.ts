@@ -6,6 +6,7 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { signalGroup } from "../../processes/signal-group.ts";
 
 /** A server that is a program and speaks over its input and output. */
 export interface Program {
@@ -88,7 +89,7 @@ export function programTransport(program: Program): Transport {
 
   async function ended(former: ChildProcess): Promise<void> {
     await Promise.race([new Promise((resolve) => former.on("close", resolve)), after(LAST_OUTPUT_MS)]);
-    kill(former, "SIGKILL"); // whom it left behind
+    signalGroup(former, "SIGKILL"); // whom it left behind
     former.stdout?.destroy();
     former.stderr?.destroy();
     running.delete(former);
@@ -107,19 +108,10 @@ function sent(child: ChildProcess | undefined, message: JSONRPCMessage): Promise
 }
 
 async function end(child: ChildProcess, gone: Promise<void>): Promise<void> {
-  kill(child, "SIGTERM");
+  signalGroup(child, "SIGTERM");
   await Promise.race([gone, after(GRACE_MS)]);
-  kill(child, "SIGKILL");
+  signalGroup(child, "SIGKILL");
   await Promise.race([gone, after(GRACE_MS)]);
-}
-
-function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // Nobody of the group is left.
-  }
 }
 
 function watch(child: ChildProcess): void {
@@ -127,7 +119,7 @@ function watch(child: ChildProcess): void {
   if (isWatched) return;
   isWatched = true;
   process.on("exit", () => {
-    for (const left of running) kill(left, "SIGKILL");
+    for (const left of running) signalGroup(left, "SIGKILL");
   });
 }
 

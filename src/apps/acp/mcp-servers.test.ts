@@ -12,6 +12,7 @@ import { testServer } from "../../../test/acp/mcp-server.ts";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tool, ToolOutput } from "../../ports/tool.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 import { connectMcpServers, type McpServers, type McpServersOptions } from "./mcp-servers.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../../test/acp/mcp-server.ts", import.meta.url));
@@ -130,7 +131,7 @@ describe("the servers that an editor gives", () => {
     const { cwd: at, env: found } = JSON.parse(seen) as { cwd: string; env: Record<string, string> };
     expect(at).toBe(cwd);
     expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH });
-    const known = ["PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "PLAIN", "TEST_TOKEN"];
+    const known = [...Object.keys(childEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
     expect(Object.keys(found).filter((name) => !known.includes(name))).toEqual([]);
     // What it was given as a secret is written nowhere.
     expect(found.TEST_TOKEN).toBe("[secret]");

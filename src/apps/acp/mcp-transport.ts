@@ -3,15 +3,13 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { McpServer, McpServerStdio } from "@agentclientprotocol/sdk/unstable";
 import type { Transport } from "@modelcontextprotocol/client";
 import { PostriderError } from "../../core/errors.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
 
 export interface ServerPlace {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   complains(line: string): void;
 }
-
-/** What a program needs to be found and to run. Keys and tokens of ours are none of its business. */
-const KEPT_ENVIRONMENT = ["PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL"];
 
 /** How a server is spoken with. Throws a sentence that says what is wrong with what the editor gave. */
 export async function transportFor(server: McpServer, place: ServerPlace): Promise<Transport> {
@@ -27,12 +25,8 @@ export async function transportFor(server: McpServer, place: ServerPlace): Promi
 
 async function programOf({ command, args, env }: McpServerStdio, place: ServerPlace): Promise<Transport> {
   const { cwd, environment, complains } = place;
-  const kept = KEPT_ENVIRONMENT.flatMap((name) => {
-    const value = environment[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
   const given = env.map(({ name, value }) => [name, value] as const);
-  const all = Object.fromEntries([...kept, ...given]);
+  const all = { ...childEnvironment(environment), ...Object.fromEntries(given) };
   const { programTransport } = await import("./mcp-program.ts");
   return programTransport({ command: found(command, all.PATH ?? ""), args, env: all, cwd, complains });
 }

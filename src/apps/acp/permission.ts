@@ -4,9 +4,10 @@ import {
   type RequestPermissionResponse,
   type ToolCallUpdate,
 } from "@agentclientprotocol/sdk/unstable";
-import type { Approval, ApprovalAnswer, ApprovalRequest } from "../../core/approval.ts";
+import type { Approval, ApprovalAnswer, ApprovalOutcome, ApprovalRequest } from "../../core/approval.ts";
 import type { Turn } from "../../core/turn.ts";
 import { askApproval } from "../../gateway/ask-approval.ts";
+import { expiredWords } from "../../gateway/ask-person.ts";
 import type { Editor } from "./editor.ts";
 
 /** How each answer is offered. What cannot be recognised again is allowed or refused this once. */
@@ -29,7 +30,7 @@ export async function askInEditor(
   /** The call that waits for the answer, if it is about one. */
   call: ToolCallUpdate | undefined,
   signal: AbortSignal,
-): Promise<ApprovalAnswer> {
+): Promise<ApprovalOutcome> {
   const over = new AbortController();
   const put = async (asked: Approval): Promise<void> => {
     // Not awaited: the answer may come from elsewhere first.
@@ -40,8 +41,18 @@ export async function askInEditor(
       AbortSignal.any([signal, over.signal]),
     ).catch((error: unknown) => editor.log.error({ error }, "an answer could not be stored"));
   };
+  const expired = (asked: Approval): Promise<void> => {
+    const content = { type: "text", text: `${expiredWords(asked)}\n\n` } as const;
+    const update = { sessionUpdate: "agent_message_chunk", content } as const;
+    return editor.client.notify("session/update", { sessionId: asked.session, update });
+  };
   try {
-    return await askApproval({ ...editor, put }, turn, request, AbortSignal.any([editor.signal, signal]));
+    return await askApproval(
+      { ...editor, put, expired },
+      turn,
+      request,
+      AbortSignal.any([editor.signal, signal]),
+    );
   } finally {
     over.abort();
   }

@@ -15,6 +15,7 @@ import { localRunner } from "../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import type { Config } from "../config/config.ts";
 import type { Home } from "../home.ts";
+import { localHands } from "../local-hands.ts";
 import type { OpenLog } from "../log/open-log.ts";
 import { askedPrompts } from "./asked.ts";
 import type { Editor, EditorSettings } from "./editor.ts";
@@ -107,6 +108,13 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       runner: runner.id,
       log,
       environment: options.environment,
+      hands: localHands({
+        home,
+        environment: options.environment,
+        store,
+        clock,
+        config: () => options.config.current(),
+      }),
       settings: () => settingsOf(options.config.current()),
       answering: () => answering,
       agent() {
@@ -133,10 +141,11 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   await connection.closed.catch((error: unknown) => log.warn({ error }, "the connection broke"));
   over.abort();
   if (ready === undefined) return; // it has not said a word
-  const { store, threads } = await ready;
+  const { store, threads, hands } = await ready;
   clearInterval(heart);
   try {
     await Promise.all([...threads.values()].map(async (thread) => (await thread).close()));
+    await hands.close();
     await store.retire({ runner: runner.id });
   } finally {
     await store.close();

@@ -9,6 +9,7 @@ import type { Around } from "../../gateway/answering.ts";
 import { knownHistory } from "../../gateway/known-history.ts";
 import type { Prepared } from "../../gateway/run-turn.ts";
 import { openTalk, type Talk } from "../../gateway/talk.ts";
+import { watchHere } from "../../gateway/watch-local.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorRouting } from "./editor-source.ts";
 import { editorTerminal } from "./editor-terminal.ts";
@@ -80,13 +81,19 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     toolCallId: answer.nextId(call),
   });
 
-  async function prepare({ settings: chosen }: Turn): Promise<Prepared> {
-    await others.caughtUp();
+  async function prepare(turn: Turn): Promise<Prepared> {
+    const given = { cwd, ...(terminal !== undefined && { terminal }) };
+    const [hands, context, servers] = await Promise.all([
+      editor.hands.of(turn, given),
+      projectContext(cwd),
+      mcp.tools(),
+      others.caughtUp(),
+    ]);
     const { instructions, personalities } = editor.settings().told;
-    const prompt = [instructions, personalities[chosen.personality ?? ""], await projectContext(cwd)]
+    const prompt = [instructions, personalities[turn.settings.personality ?? ""], context, hands.prompt]
       .filter(Boolean)
       .join("\n\n");
-    return { prompt, cwd, tools: await mcp.tools(), ...(terminal !== undefined && { terminal }) };
+    return { ...given, prompt, tools: [...(hands.tools ?? []), ...servers] };
   }
 
   const history = knownHistory(store, id);
@@ -128,6 +135,15 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     },
   });
   await talk.recover(id);
+  const leaving = new AbortController();
+  const watching = watchHere({
+    store,
+    clock,
+    isMine: ({ target }) => target.platform === source.platform && target.chatId === source.chatId,
+    tell: (words) => show(told(`${words}\n\n`)),
+    failed: (error) => log.error({ error, session: id }, "a process could not be told of"),
+    signal: leaving.signal,
+  });
 
   return {
     id,
@@ -165,6 +181,8 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
       return mcp.problems;
     },
     async close() {
+      leaving.abort();
+      await watching;
       others.stop();
       await talk.close();
       await mcp.close();

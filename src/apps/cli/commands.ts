@@ -146,6 +146,27 @@ export const COMMANDS: readonly Entry[] = [
     summary: "how much there is",
     load: async () => (await import("./sessions/stats.ts")).stats,
   },
+  // Before "processes", whose name they begin with: the first that fits is taken.
+  {
+    name: "processes log",
+    summary: "what one has printed; -f goes on",
+    load: async () => (await import("./processes/log.ts")).log,
+  },
+  {
+    name: "processes kill",
+    summary: "end one, and everything it has started",
+    load: async () => (await import("./processes/kill.ts")).kill,
+  },
+  {
+    name: "processes write",
+    summary: "type into one that waits for something",
+    load: async () => (await import("./processes/write.ts")).write,
+  },
+  {
+    name: "processes",
+    summary: "what runs in the background",
+    load: async () => (await import("./processes/list.ts")).list,
+  },
   {
     name: "explain",
     summary: "why a session, key or message is where it is",

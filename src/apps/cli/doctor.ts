@@ -6,6 +6,7 @@ import { type Home, homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
 import { checkCopies, checkNode, checkPermissions, checkRoom, fixPermissions } from "./home-checks.ts";
 import { type Io, say, sayJson } from "./io.ts";
+import { checkKeeper, fixKeeper } from "./keeper-check.ts";
 
 /** Looks whether everything is as it should be. Writes nothing unless asked to. */
 export const doctor: Command = defineCommand({
@@ -44,16 +45,16 @@ export const doctor: Command = defineCommand({
   },
 });
 
-function examine(
+async function examine(
   home: Home,
   io: Io,
   { fix, full, json }: { readonly fix: boolean; readonly full: boolean; readonly json: boolean },
 ): Promise<number> {
   const fixed: string[] = [];
-  let findings = findingsOf(home, io, full);
+  let findings = await findingsOf(home, io, full);
   if (fix) {
     mend(home, io, findings, fixed);
-    findings = findingsOf(home, io, full);
+    findings = await findingsOf(home, io, full);
   }
   const problems = findings.filter(({ state }) => state === "problem").length;
   if (json) {
@@ -64,22 +65,29 @@ function examine(
     for (const { state, text, todo } of findings)
       say(io, `${state.padEnd(8)} ${text}${todo === undefined ? "" : ` ${todo}`}`);
   }
-  return Promise.resolve(problems === 0 ? 0 : 1);
+  return problems === 0 ? 0 : 1;
 }
 
-function findingsOf(home: Home, io: Io, full: boolean): Finding[] {
+async function findingsOf(home: Home, io: Io, full: boolean): Promise<Finding[]> {
   const machine = [checkNode(process.version), checkRoom(home)];
   if (!existsSync(home.folder))
     return [...machine, fine("home", `Nothing is kept in ${home.folder} yet; the first use makes it.`)];
   const around = [...machine, fine("home", `${home.folder}.`), checkPermissions(home)];
   if (!existsSync(home.database) && !existsSync(`${home.database}-wal`))
     return [...around, fine("database", "No database yet; the first use makes it.")];
-  return [...around, checkCopies(home, io.now()), ...checkDatabase(home.database, { full, now: io.now() })];
+  const copies = checkCopies(home, io.now());
+  return [
+    ...around,
+    copies,
+    ...checkDatabase(home.database, { full, now: io.now() }),
+    await checkKeeper(home),
+  ];
 }
 
 function mend(home: Home, io: Io, findings: readonly Finding[], fixed: string[]): void {
   const closed = fixPermissions(home);
   if (closed !== undefined) fixed.push(closed);
+  if (findings.some(({ check, fixable }) => check === "keeper" && fixable)) fixed.push(fixKeeper(home));
   if (!existsSync(home.database)) return;
   fixDatabase(home.database, findings, { now: io.now(), onDone: (text) => fixed.push(text) });
 }

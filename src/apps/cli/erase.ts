@@ -85,9 +85,11 @@ const NOTHING: PersonCounts = {
   inbox: 0,
   turns: 0,
   deliveries: 0,
+  processes: 0,
   pairings: 0,
   approvals: 0,
   allowed: 0,
+  memories: 0,
 };
 
 async function eraseAll(store: Store, person: string, io: Io): Promise<void> {

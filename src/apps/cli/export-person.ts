@@ -166,6 +166,10 @@ function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
       parts: said,
     };
   }
+  for (const { begunAt, endedAt, target, ...one } of data.processes) {
+    const times = { begun_at: begunAt, ended_at: endedAt ?? null };
+    yield { kind: "process", ...one, ...times, target: sourceToJson(target) };
+  }
   for (const { platform, asker, askedAt, expiresAt } of data.pairings) {
     const from = asker === undefined ? null : sourceToJson(asker);
     yield { kind: "pairing", platform, asker: from, asked_at: askedAt, expires_at: expiresAt };
@@ -185,4 +189,5 @@ function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
   }
   for (const { pattern, session, never = false, at } of data.allowed)
     yield { kind: "allowed", pattern, session: session ?? null, never, at };
+  for (const { text, chat } of data.memories) yield { kind: "memory", text, chat: chat ?? null };
 }

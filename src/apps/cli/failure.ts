@@ -23,8 +23,8 @@ export function tellFailure(io: Io, error: unknown, json: boolean): number {
   else {
     note(io, `postrider: ${message}`);
     if (Array.isArray(details.candidates)) {
-      for (const { id, handle, title } of details.candidates)
-        note(io, `  ${handle}  ${id}  ${title ?? ""}`.trimEnd());
+      for (const { id, handle, title, command } of details.candidates)
+        note(io, `  ${[handle, id, title ?? command].filter(Boolean).join("  ")}`);
     }
   }
   return details.arguments === true ? 2 : (EXIT_CODES[code] ?? 1);

@@ -28,7 +28,8 @@ export interface Shown {
 /** A message as people read it: who, when, and what was said; tools in short, pictures and files by name. */
 export function messageLines(message: Message, shown: Shown, style: Style): string[] {
   const { seq, at, role, origin } = message;
-  const human = origin?.userName ?? (shown.isOwn ? "you" : WHO.user);
+  // The end of a process, told to the agent: nobody said it.
+  const human = origin?.proactive ? "Postrider" : (origin?.userName ?? (shown.isOwn ? "you" : WHO.user));
   const who = role === "user" ? onOneLine(human) : WHO[role];
   const remarks = [
     message.toolName === undefined ? undefined : onOneLine(message.toolName),

@@ -4,6 +4,7 @@ import { knownPlatforms } from "../../core/platforms.ts";
 import type { Privacy } from "../../core/redaction.ts";
 import { type ResetPolicy, type ResetSettings, resetPolicyFromJson } from "../../core/reset-policy.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
+import type { ToolName, ToolSettings } from "../../core/tool-settings.ts";
 import type { GatewaySettings } from "../../gateway/settings.ts";
 import { systemZone } from "../../sessions/system-clock.ts";
 import type { ModelSettings } from "../model-from-environment.ts";
@@ -65,6 +66,8 @@ export function configOf(
         below(values, "personalities").map(([name, text]) => [name, String(text)]),
       ),
       ...(compression && { compressAt: value<number>("compression.at") }),
+      tools: toolsOf(values, given, value),
+      memory: { enabled: value("memory.enabled"), flush: value("memory.flush") },
       homes,
     },
     platforms: { telegram: telegramOf(given, value, homes) },
@@ -121,6 +124,22 @@ function accessOf(given: Given): AccessRules {
   return {
     everywhere: { strangers: "pair", ...rule("access") },
     platforms: Object.fromEntries(rules.filter(([, one]) => Object.keys(one).length > 0)),
+  };
+}
+
+function toolsOf(values: Values, given: Given, value: <T extends Value>(key: string) => T): ToolSettings {
+  const folder = given("tools.folder");
+  const names = (key: string): readonly ToolName[] => value<readonly ToolName[]>(key);
+  return {
+    owner: names("tools.owner"),
+    member: names("tools.member"),
+    groups: names("tools.groups"),
+    byPlatform: Object.fromEntries(below(values, "tools.by_platform")) as ToolSettings["byPlatform"],
+    ...(folder !== undefined && { folder: String(folder) }),
+    folders: value<readonly string[]>("tools.folders"),
+    environment: value<readonly string[]>("tools.environment"),
+    timeoutSeconds: value("tools.timeout_seconds"),
+    notifications: value<ToolSettings["notifications"]>("tools.notifications"),
   };
 }
 

@@ -5,7 +5,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { type Home, makeHome } from "../home.ts";
 import { editText } from "./edit-text.ts";
 import { type FileText, homeFile, readText } from "./files.ts";
-import { namesBelow, type Setting, settingAt, type Value } from "./keys.ts";
+import { isListKind, namesBelow, type Setting, settingAt, type Value } from "./keys.ts";
 import { textLayer } from "./layers.ts";
 import { unknownKey } from "./nearest-key.ts";
 import { invalidConfig } from "./problem.ts";
@@ -36,7 +36,7 @@ export function settingNamed(key: string): Setting {
 /** Writes one setting into the home's file. What would not be valid is refused, and nothing is written. */
 export function setSetting(home: Home, key: string, text: string): Edited {
   const setting = settingNamed(key);
-  const isWrittenList = ["ids", "platforms"].includes(setting.kind.type) && text.trim().startsWith("[");
+  const isWrittenList = isListKind(setting.kind) && text.trim().startsWith("[");
   const raw = isWrittenList ? (readYaml(`list: ${text}`).root.list ?? text) : text;
   const checked = checkValue(setting, raw);
   if ("text" in checked) throw invalidConfig([{ key, text: checked.text }]);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { TOOL_NAMES } from "../../core/tool-settings.ts";
 import { commentsOf, editText } from "./edit-text.ts";
 import { SETTINGS, type Value } from "./keys.ts";
 import { textLayer } from "./layers.ts";
@@ -122,6 +123,7 @@ function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<Value> 
       fc.constant("a\n\n b\n\tc \n"),
     )
     .filter((it) => it.trim() !== "" && it.isWellFormed());
+  const folder = fc.stringMatching(/^(?:\/[\w.@-]*\w){1,3}$/);
   switch (kind.type) {
     case "switch":
       return fc.boolean();
@@ -141,6 +143,14 @@ function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<Value> 
       return fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,10}$/);
     case "platforms":
       return fc.subarray(["telegram", "webhook", "signal"]);
+    case "tools":
+      return fc.subarray([...TOOL_NAMES]);
+    case "folder":
+      return folder;
+    case "folders":
+      return fc.array(folder, { maxLength: 3 });
+    case "variables":
+      return fc.array(fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,9}$/), { maxLength: 3 });
     case "ids":
       return fc.array(
         fc.stringMatching(/^[+@]?[\w.:-]{1,20}$/).filter((id) => id.trim() === id),

@@ -3,11 +3,12 @@ import { SETTINGS } from "./keys.ts";
 import type { ConfigPlace } from "./layers.ts";
 import type { OpenConfig } from "./open-config.ts";
 
-/** The settings that decide where a message of the terminal belongs. */
-const MATTERS = /^(?:timezone|profile|session_reset\..*|(?:group|thread)_sessions_per_user)$/;
+/** The settings that decide where a message of the terminal belongs, and what the agent has at hand there. */
+const MATTERS =
+  /^(?:timezone|profile|(?:session_reset|tools|memory)\..*|(?:group|thread)_sessions_per_user)$/;
 
 /**
- * The configuration, if there is any that matters here: a file, or a variable that routing depends on. Without one
+ * The configuration, if there is any that matters here: a file, or a variable that it depends on. Without one
  * nothing is loaded that takes time.
  */
 export async function configIfAny(

@@ -1,4 +1,5 @@
 import { knownPlatforms } from "../../core/platforms.ts";
+import { DEFAULT_TOOLS } from "../../core/tool-settings.ts";
 
 /** What a setting's value may be. Everything is read as text, whether it comes from a file or from a variable. */
 export type Kind =
@@ -10,6 +11,10 @@ export type Kind =
         | "id"
         | "ids"
         | "platforms"
+        | "tools"
+        | "folder"
+        | "folders"
+        | "variables"
         | "zone"
         | "address"
         | "name"
@@ -17,7 +22,13 @@ export type Kind =
     }
   | { readonly type: "whole"; readonly least: number; readonly most?: number }
   | { readonly type: "share" }
-  | { readonly type: "choice"; readonly of: readonly string[] };
+  /** `no` is what `false` means, where YAML's words for it may be taken for one of these. */
+  | { readonly type: "choice"; readonly of: readonly string[]; readonly no?: string };
+
+/** Kinds whose value is a list of words. */
+export function isListKind({ type }: Kind): boolean {
+  return ["ids", "platforms", "tools", "folders", "variables"].includes(type);
+}
 
 /** A value as it was understood. */
 export type Value = string | number | boolean | readonly string[];
@@ -38,6 +49,7 @@ const SWITCH: Kind = { type: "switch" };
 const TEXT: Kind = { type: "text" };
 const WORD: Kind = { type: "word" };
 const IDS: Kind = { type: "ids" };
+const TOOLS: Kind = { type: "tools" };
 const STRANGERS: Kind = { type: "choice", of: ["pair", "ignore"] };
 
 /** The defaults are those of `core/reset-policy.ts`, which a short command need not load; a test compares them. */
@@ -146,6 +158,27 @@ export const SETTINGS: readonly Setting[] = [
     default: 30,
   },
   { key: "gateway.streaming", kind: SWITCH, variable: "POSTRIDER_STREAMING", default: true },
+  { key: "tools.owner", kind: TOOLS, default: DEFAULT_TOOLS.owner },
+  { key: "tools.member", kind: TOOLS, default: DEFAULT_TOOLS.member },
+  { key: "tools.groups", kind: TOOLS, default: DEFAULT_TOOLS.groups },
+  ...knownPlatforms().map((platform) => ({ key: `tools.by_platform.${platform}`, kind: TOOLS })),
+  { key: "tools.folder", kind: { type: "folder" }, variable: "POSTRIDER_TOOLS_FOLDER" },
+  { key: "tools.folders", kind: { type: "folders" }, default: DEFAULT_TOOLS.folders },
+  { key: "tools.environment", kind: { type: "variables" }, default: DEFAULT_TOOLS.environment },
+  {
+    key: "tools.timeout_seconds",
+    kind: { type: "whole", least: 1, most: 600 },
+    variable: "POSTRIDER_TOOLS_TIMEOUT",
+    default: DEFAULT_TOOLS.timeoutSeconds,
+  },
+  {
+    key: "tools.notifications",
+    kind: { type: "choice", of: ["all", "result", "error", "off"], no: "off" },
+    variable: "POSTRIDER_BACKGROUND_NOTIFICATIONS",
+    default: DEFAULT_TOOLS.notifications,
+  },
+  { key: "memory.enabled", kind: SWITCH, variable: "POSTRIDER_MEMORY", default: true },
+  { key: "memory.flush", kind: SWITCH, variable: "POSTRIDER_MEMORY_FLUSH", default: true },
   { key: "instructions", kind: TEXT, variable: "POSTRIDER_INSTRUCTIONS" },
   { key: "personalities.*", kind: TEXT },
   { key: "compression.enabled", kind: SWITCH, variable: "POSTRIDER_COMPRESSION", default: true },
@@ -198,11 +231,11 @@ export function namesBelow(path: readonly string[]): readonly string[] | undefin
 
 /**
  * What a folder that somebody else wrote may not decide: who may speak, with which keys, to which addresses these are
- * sent, what the model may learn about people, and what it may do.
+ * sent, what the model may learn and keep about people, and what it may do.
  */
 export function isHomeOnly(path: readonly string[]): boolean {
   const [section = ""] = path;
-  if (["access", "platforms", "privacy", "tools"].includes(section)) return true;
+  if (["access", "platforms", "privacy", "tools", "memory"].includes(section)) return true;
   if (path.join(".") === "model.provider") return true; // whom everything that is said is sent to
   return path.some((name) => /token|secret|password|credential|api_?key|base_?url/i.test(name));
 }

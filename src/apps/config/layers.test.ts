@@ -1,9 +1,11 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import { DEFAULT_RESET_POLICY, resetPolicyToJson } from "../../core/reset-policy.ts";
+import { DEFAULT_TOOLS, TOOL_NAMES } from "../../core/tool-settings.ts";
 import { systemZone } from "../../sessions/system-clock.ts";
 import { type Home, homeOf } from "../home.ts";
 import { SETTINGS } from "./keys.ts";
@@ -49,6 +51,8 @@ describe("the configuration", () => {
           streaming: true,
           personalities: {},
           compressAt: 0.85,
+          tools: DEFAULT_TOOLS,
+          memory: { enabled: true, flush: true },
           homes: [],
         },
         platforms: { telegram: { enabled: false, requireMention: true, replyTo: "first" } },
@@ -145,6 +149,35 @@ log: { level: debug }
     expect(log.level).toBe("debug");
   });
 
+  it("reads what the agent may do, for whom and where, and what it remembers", () => {
+    inHome(`
+tools:
+  owner: all
+  member: [read_file, session_search]
+  groups: none
+  by_platform: { telegram: memory, discord: [] }
+  folder: ~/work/../play/
+  folders: [/srv/shared, ~/notes]
+  environment: [LANG, _X1]
+  timeout_seconds: 600
+  notifications: false
+memory: { enabled: no, flush: off }
+`);
+    const { tools, memory } = load().config.gateway;
+    expect(tools).toEqual({
+      owner: TOOL_NAMES,
+      member: ["read_file", "session_search"],
+      groups: [],
+      byPlatform: { telegram: ["memory"], discord: [] },
+      folder: join(homedir(), "play"),
+      folders: ["/srv/shared", join(homedir(), "notes")],
+      environment: ["LANG", "_X1"],
+      timeoutSeconds: 600,
+      notifications: "off",
+    });
+    expect(memory).toEqual({ enabled: false, flush: false });
+  });
+
   it("keeps what strangers get on one platform beside what they get everywhere", () => {
     inHome("access: { strangers: ignore }\nplatforms: { whatsapp: { strangers: pair } }\n");
     expect(load().config.gateway.access).toEqual({
@@ -192,6 +225,11 @@ describe("the environment", () => {
     ["POSTRIDER_BUSY", "collect", "gateway.busy", "collect"],
     ["POSTRIDER_REDACT_PII", "1", "privacy.redact_pii", "true"],
     ["POSTRIDER_COMPRESS_AT", ".5", "compression.at", 0.5],
+    ["POSTRIDER_BACKGROUND_NOTIFICATIONS", "Error", "tools.notifications", "error"],
+    ["POSTRIDER_BACKGROUND_NOTIFICATIONS", "false", "tools.notifications", "off"],
+    ["POSTRIDER_TOOLS_TIMEOUT", "30", "tools.timeout_seconds", 30],
+    ["POSTRIDER_TOOLS_FOLDER", "~/work", "tools.folder", join(homedir(), "work")],
+    ["POSTRIDER_MEMORY_FLUSH", "no", "memory.flush", false],
   ])("sets by %s=%s", (variable, text, key, value) => {
     const { values, problems } = environmentLayer({ [variable]: text });
     expect(problems).toEqual([]);
@@ -265,6 +303,30 @@ describe("a problem", () => {
     [
       "reset_by_type: { gruop: {} }\n",
       "c.yaml:1: reset_by_type.gruop is no kind of chat; did you mean group?",
+    ],
+    [
+      "tools: { member: [memroy] }\n",
+      "c.yaml:1: tools.member must be all, none, or a list of tools (terminal, process, read_file, write_file, patch, session_search, memory), not a list; did you mean memory?",
+    ],
+    ["tools: { owner: [all, memory] }\n", "c.yaml:1: tools.owner must be all, none, or a list of tools"],
+    ["tools: { membr: none }\n", "c.yaml:1: tools.membr is not a setting; did you mean tools.member?"],
+    [
+      "tools: { by_platform: { telegrm: none } }\n",
+      "c.yaml:1: tools.by_platform.telegrm is not a setting; did you mean tools.by_platform.telegram?",
+    ],
+    [
+      "tools: { folder: ../here }\n",
+      'c.yaml:1: tools.folder must be a folder\'s whole path, from / or ~/ on, not "../here".',
+    ],
+    ["tools: { folders: [/a, ~ada] }\n", "c.yaml:1: tools.folders must be a list of folders"],
+    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variables' names"],
+    [
+      "tools: { timeout_seconds: 601 }\n",
+      "c.yaml:1: tools.timeout_seconds must be a whole number from 1 to 600, not 601.",
+    ],
+    [
+      "tools: { notifications: some }\n",
+      "c.yaml:1: tools.notifications must be one of all, result, error, off, not some.",
     ],
     ["timezone: Mars/Olympus\n", "c.yaml:1: timezone must be the name of a time zone"],
     [
@@ -343,7 +405,8 @@ access: { allow_all: true }
 platforms: { telegram: { token: "${TOKEN}" } }
 model: { name: small, api_key: k, base_url: "http://evil.example", provider: compatible }
 privacy: { redact_pii: false }
-tools: { run: all }
+tools: { owner: all }
+memory: { enabled: true }
 secrets: 1
 `);
     const { config, notices } = load();
@@ -354,7 +417,7 @@ secrets: 1
     expect(notices.map((text) => text.replace(/^.*postrider\.yaml:/, ""))).toEqual(
       [
         ["2: access", "3: platforms", "4: model.api_key", "4: model.base_url", "4: model.provider"],
-        ["5: privacy", "6: tools", "7: secrets"],
+        ["5: privacy", "6: tools", "7: memory", "8: secrets"],
       ]
         .flat()
         .map(

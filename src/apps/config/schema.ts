@@ -3,7 +3,7 @@ import { nearestName } from "../../core/command-grammar.ts";
 import { SETTINGS, type Setting, settingAt, type Value } from "./keys.ts";
 import { unknownKey } from "./nearest-key.ts";
 import { type Problem, shown, shownKey } from "./problem.ts";
-import { expected, NAME, valueSchema } from "./values.ts";
+import { expected, NAME, nearestTool, valueSchema } from "./values.ts";
 import { isList, type Raw, type RawMapping } from "./yaml-text.ts";
 
 /** What one file sets, by key, and everything that is wrong with it, by path. */
@@ -110,7 +110,9 @@ function problemsOf(root: RawMapping, issue: z.core.$ZodIssue): Checked["wrong"]
 function wrongValue(setting: Setting, raw: Raw): string {
   // An address may hold a password.
   const isHidden = setting.secret === true || setting.kind.type === "address";
-  return `must be ${expected(setting)}${isHidden ? "" : `, not ${shown(raw)}`}`;
+  const near = nearestTool(setting, raw);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return `must be ${expected(setting)}${isHidden ? "" : `, not ${shown(raw)}`}${hint}`;
 }
 
 function rawAt(root: Raw, path: readonly string[]): Raw {

@@ -1,6 +1,10 @@
+import { homedir } from "node:os";
+import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
+import { nearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { knownPlatforms } from "../../core/platforms.ts";
+import { TOOL_NAMES } from "../../core/tool-settings.ts";
 import { assertZone } from "../../core/zone.ts";
 import type { Kind, Setting, Value } from "./keys.ts";
 
@@ -11,6 +15,10 @@ const words = z.string().trim().min(1);
 const list = z
   .union([z.array(words), z.string().transform((text) => text.split(/[,\n]/))])
   .transform((items) => items.map((item) => item.trim()).filter((item) => item !== ""));
+
+const folder = words
+  .refine((path) => (isAbsolute(path) || /^~(?:\/|$)/.test(path)) && !path.includes("\0"))
+  .transform(expanded);
 
 /** From the text that stands there to the value that is meant. */
 export function valueSchema(kind: Kind): z.ZodType<Value> {
@@ -39,7 +47,12 @@ export function valueSchema(kind: Kind): z.ZodType<Value> {
         .transform(Number)
         .pipe(z.number().min(0.1).max(1));
     case "choice":
-      return z.string().trim().toLowerCase().pipe(z.enum(kind.of));
+      return z
+        .string()
+        .trim()
+        .toLowerCase()
+        .transform((word) => (kind.no !== undefined && OFF.includes(word) ? kind.no : word))
+        .pipe(z.enum(kind.of));
     case "zone":
       return words.transform((name, context) => zoneOr(name, () => context.addIssue("zone")));
     case "address":
@@ -50,6 +63,14 @@ export function valueSchema(kind: Kind): z.ZodType<Value> {
       return list.refine((ids) => !ids.includes("*"));
     case "platforms":
       return list.refine((names) => names.every((name) => knownPlatforms().includes(name)));
+    case "tools":
+      return list.transform(toolsOf).refine((names) => names.every(isTool));
+    case "folder":
+      return folder;
+    case "folders":
+      return list.pipe(z.array(folder));
+    case "variables":
+      return list.refine((names) => names.every((name) => /^[A-Z_][A-Z0-9_]*$/.test(name)));
     case "word":
       return words.regex(/^\S+$/);
     case "id":
@@ -87,6 +108,14 @@ export function expected({ kind }: Setting): string {
       return "a list of ids ([1, 2], or 1,2); for everyone there is allow_all";
     case "platforms":
       return `a list of platforms (${knownPlatforms().join(", ")})`;
+    case "tools":
+      return `all, none, or a list of tools (${TOOL_NAMES.join(", ")})`;
+    case "folder":
+      return "a folder's whole path, from / or ~/ on";
+    case "folders":
+      return "a list of folders, each with its whole path from / or ~/ on";
+    case "variables":
+      return "a list of variables' names, such as [LANG, JAVA_HOME]";
     case "word":
       return "one word";
     case "id":
@@ -94,6 +123,38 @@ export function expected({ kind }: Setting): string {
     case "text":
       return "a text";
   }
+}
+
+/** The tool that a word in such a list was probably meant to be. */
+export function nearestTool({ kind }: Setting, given: unknown): string | undefined {
+  if (kind.type !== "tools") return undefined;
+  const items = list.safeParse(given).data ?? [];
+  const unknown = toolsOf(items).filter((name) => !isTool(name));
+  return unknown.map((name) => nearestName(TOOL_NAMES, plainTool(name))).find((name) => name !== undefined);
+}
+
+/** `all` and `none` stand alone. */
+function toolsOf(items: readonly string[]): readonly string[] {
+  const [only = ""] = items.length === 1 ? items : [];
+  if (only.toLowerCase() === "all") return TOOL_NAMES;
+  return only.toLowerCase() === "none" ? [] : items;
+}
+
+function isTool(name: string): boolean {
+  return TOOL_NAMES.some((known) => known === name);
+}
+
+/** `readFile` and `read-file` are meant as `read_file`. */
+function plainTool(name: string): string {
+  return name
+    .replaceAll(/(?<=[a-z])[A-Z]/g, "_$&")
+    .replaceAll("-", "_")
+    .toLowerCase();
+}
+
+/** `~` is the folder of whoever runs this. */
+function expanded(path: string): string {
+  return resolve(path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path);
 }
 
 function zoneOr(name: string, otherwise: () => void): string {

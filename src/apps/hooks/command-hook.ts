@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Hook } from "../../gateway/hooks.ts";
+import { childEnvironment } from "../../processes/child-environment.ts";
+import { signalGroup } from "../../processes/signal-group.ts";
 
 export interface CommandHookOptions {
   readonly name: string;
@@ -17,8 +19,6 @@ export interface CommandHook extends Hook {
   close(patienceMs: number): Promise<void>;
 }
 
-/** What a program may need of the environment. Everything else may be a secret. */
-const PASSED = /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SystemRoot|POSTRIDER_HOME)$/;
 /** How long a program may take to end when it is told to. */
 const LAST_MS = 2000;
 /** What it said on stderr is read so long after its end: a child of its own may keep the pipe open. */
@@ -29,7 +29,7 @@ const MOST_SAID = 2000;
 export function commandHook(options: CommandHookOptions): CommandHook {
   const { name, events, folder, timeoutMs } = options;
   const [program = "", ...args] = options.command;
-  const passed = Object.fromEntries(Object.entries(options.environment).filter(([key]) => PASSED.test(key)));
+  const passed = childEnvironment(options.environment, ["POSTRIDER_HOME"]);
   const running = new Map<ChildProcess, Promise<void>>();
 
   return {
@@ -98,13 +98,4 @@ function ended(child: ChildProcess, timeoutMs: number): Promise<void> {
     });
   });
   return promise;
-}
-
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(process.platform === "win32" ? pid : -pid, signal);
-  } catch {
-    // It has ended by itself in between.
-  }
 }

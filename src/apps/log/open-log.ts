@@ -29,7 +29,7 @@ export interface OpenLog extends Log, Pick<Masking, "learn"> {
   close(): void;
 }
 
-export type LogName = "gateway" | "editor";
+export type LogName = "gateway" | "editor" | "keeper";
 
 export function logFile({ folder }: Pick<Home, "folder">, name: LogName = "gateway"): string {
   return join(folder, "logs", `${name}.log`);

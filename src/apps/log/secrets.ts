@@ -1,9 +1,6 @@
+import { maskedBy } from "../../processes/masking.ts";
 import type { Config } from "../config/config.ts";
 
-/** What stands where a secret was. */
-export const MASK = "[secret]";
-/** Shorter ones are no secrets but placeholders, such as the key of a server that wants none. */
-const SHORTEST = 8;
 const NAMES_SECRET = /token|secret|passw|credential|api_?key|(?:^|_)key$/i;
 
 /** Every value that must not be written anywhere: what configuration holds, and what the environment calls so. */
@@ -30,23 +27,12 @@ export interface Masking {
 
 export function masking(): Masking {
   let known: readonly string[] = [];
+  let masked = maskedBy(known);
   return {
     learn(secrets) {
-      // The longest first: one may be a part of another.
-      known = [...new Set([...known, ...secrets.flatMap(formsOf)])].toSorted((a, b) => b.length - a.length);
+      known = [...new Set([...known, ...secrets])];
+      masked = maskedBy(known);
     },
-    masked: (text) => known.reduce((rest, secret) => rest.replaceAll(secret, MASK), text),
+    masked: (text) => masked(text),
   };
-}
-
-/** The ways in which a secret may be written. Of a bot's token, what follows the bot's id is the secret. */
-function formsOf(given: string): readonly string[] {
-  const secret = given.trim();
-  const [, behind = ""] = /^\d+:(.+)$/s.exec(secret) ?? [];
-  return [secret, behind]
-    .filter((part) => part.length >= SHORTEST)
-    .flatMap((part) => {
-      const json = JSON.stringify(part).slice(1, -1);
-      return [part, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(part.toWellFormed())];
-    });
 }

@@ -27,13 +27,17 @@ export const approve: ChatCommand = {
 
 export const deny: ChatCommand = {
   name: "deny",
-  takes: "[NUMBER]",
-  summary: "do not let the agent do what it asked for",
+  takes: "[NUMBER] [never]",
+  summary: "do not let the agent do what it asked for: this once, unless said",
   async run(place, args) {
     const { number, how } = asked(args);
-    if (how !== "") throw new PostriderError("invalid_input", "Write /deny alone.");
-    const approval = await answered(place, number, "deny");
-    return { text: `Not done: ${escaped(titleOf(place, approval))}` };
+    if (how !== "" && how !== "never")
+      throw new PostriderError("invalid_input", "Write /deny for this once, or /deny never for good.");
+    const approval = await answered(place, number, how === "never" ? "never" : "deny");
+    const isForGood = how === "never" && approval.request.pattern !== undefined;
+    return {
+      text: `Not done${isForGood ? ", now and from now on" : ""}: ${escaped(titleOf(place, approval))}`,
+    };
   },
 };
 
@@ -83,7 +87,7 @@ async function oldest(place: Place): Promise<Approval | undefined> {
 }
 
 /** In a chat with others, what was asked elsewhere is not named. */
-function mayBeNamed({ source }: Place, { target }: Approval): boolean {
+export function mayBeNamed({ source }: Place, { target }: Approval): boolean {
   const chat = chatOf(source);
   return chat === undefined || chat === chatOf(target);
 }

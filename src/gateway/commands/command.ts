@@ -9,6 +9,7 @@ import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Store } from "../../ports/store.ts";
+import type { Processes } from "../../processes/processes.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { Talk } from "../talk.ts";
 
@@ -33,6 +34,8 @@ export interface Place {
   random(bytes: number): Uint8Array;
   /** Answers in a session of its own, here, without keeping anyone waiting. Only where answers can be delivered later. */
   background?(prompt: string): Promise<Session>;
+  /** Programs that run for sessions, where they can be ended. */
+  readonly processes?: Processes;
 }
 
 /** What a command answers, in Markdown, and what the place is to do besides showing it. */

@@ -14,6 +14,7 @@ import {
   plural,
   shortened,
 } from "./command.ts";
+import { runningHere, runningWords } from "./processes.ts";
 import { distance } from "./when.ts";
 
 export const status: ChatCommand = {
@@ -24,6 +25,7 @@ export const status: ChatCommand = {
     const { conversation, session } = await here(place);
     const ask = { asker: place.who, session: session.id };
     const [waiting, around] = [await place.store.waiting(ask), await place.store.surroundings(ask)];
+    const running = await runningHere(place, conversation.number);
     const when = (at: number): string => `${clockTime(at, place.zone)} (${distance(at, place.now())})`;
     const lines = [
       `- session ${nameOf(session)}, ${session.id}`,
@@ -32,6 +34,7 @@ export const status: ChatCommand = {
       `- agent ${escaped(place.agent.name)}, ${place.talk.isAnswering(session.id) ? "answering" : "idle"}`,
       ...chosenLines(place, conversation.settings),
       ...undelivered(around),
+      ...(running === 0 ? [] : [`- ${runningWords(running)} here; /processes lists what runs`]),
       ...waiting.map((message) => `- waiting: “${escaped(shortened(textOf(message), 60))}”`),
     ];
     return { text: lines.join("\n") };

@@ -1,6 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
 import { type ChatCommand, isTerminal, type Place, plural } from "./command.ts";
 import { leaveSession } from "./leave-session.ts";
+import { runningHere, runningWords } from "./processes.ts";
 
 export const stop: ChatCommand = {
   name: "stop",
@@ -17,7 +18,8 @@ export const stop: ChatCommand = {
     const { number } = found.conversation;
     if (args === "all") {
       const left = (await leaveSession(place, number)).trim();
-      return { text: left === "" ? "Nothing is being answered, and nothing waits." : left };
+      const said = left === "" ? "Nothing is being answered, and nothing waits." : left;
+      return { text: `${said}${await stillRunning(place, number)}` };
     }
     // Counted before: the end of an answer takes up what comes next.
     const waiting = await waitingIn(place, found.session.id, number);
@@ -27,11 +29,17 @@ export const stop: ChatCommand = {
       waiting === 0
         ? ""
         : ` ${plural(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; /stop all drops ${waiting === 1 ? "it" : "them"}, too.`;
-    return { text: `${stopped ? "Stopped." : NOTHING}${rest}` };
+    return { text: `${stopped ? "Stopped." : NOTHING}${rest}${await stillRunning(place, number)}` };
   },
 };
 
 const NOTHING = "Nothing is being answered.";
+
+/** What was started in the background goes on. */
+async function stillRunning(place: Place, conversation: number): Promise<string> {
+  const count = await runningHere(place, conversation);
+  return count === 0 ? "" : ` ${runningWords(count)} on; /processes lists ${count === 1 ? "it" : "them"}.`;
+}
 
 /** Of this conversation alone: others may speak in the same session. */
 async function waitingIn({ store, who }: Place, session: string, conversation: number): Promise<number> {

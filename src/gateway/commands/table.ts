@@ -1,6 +1,7 @@
 import type { Role } from "../../core/access.ts";
 import { findCommand, nearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
+import { approvals } from "./approvals.ts";
 import { approve, deny } from "./approve.ts";
 import { archive } from "./archive.ts";
 import { background } from "./background.ts";
@@ -12,11 +13,13 @@ import { fork } from "./fork.ts";
 import { helpOn } from "./help.ts";
 import { history } from "./history.ts";
 import { insights } from "./insights.ts";
+import { memory } from "./memory.ts";
 import { model } from "./model.ts";
 import { newSession } from "./new.ts";
 import { pair } from "./pair.ts";
 import { personality } from "./personality.ts";
 import { platforms } from "./platforms.ts";
+import { processes } from "./processes.ts";
 import { queue } from "./queue.ts";
 import { quit } from "./quit.ts";
 import { redo } from "./redo.ts";
@@ -51,9 +54,12 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   queue,
   busy,
   background,
+  processes,
   approve,
   deny,
+  approvals,
   model,
+  memory,
   personality,
   status,
   usage,

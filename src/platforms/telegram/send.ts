@@ -151,7 +151,7 @@ export function numberIn(id: string | undefined): number | undefined {
   return id !== undefined && /^-?\d{1,16}$/.test(id) ? Number(id) : undefined;
 }
 
-function extrasFor({ replyTo, buttons }: Outbound, isReply: boolean, isFirst: boolean) {
+function extrasFor({ replyTo, buttons, quiet }: Outbound, isReply: boolean, isFirst: boolean) {
   const answered = isReply ? numberIn(replyTo) : undefined;
   const keyboard = isFirst && buttons !== undefined ? keyboardFor(buttons) : [];
   return {
@@ -159,6 +159,7 @@ function extrasFor({ replyTo, buttons }: Outbound, isReply: boolean, isFirst: bo
     ...(answered !== undefined && {
       reply_parameters: { message_id: answered, allow_sending_without_reply: true },
     }),
+    ...(quiet && { disable_notification: true }),
     ...(keyboard.length > 0 && { reply_markup: { inline_keyboard: keyboard } }),
   };
 }

@@ -62,6 +62,14 @@ describe("a text", () => {
     expect(await platform.send(outbound(placeIn(dm), " \n"), always())).toMatchObject({ state: "refused" });
   });
 
+  it("calls nobody where it is to be quiet", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    await platform.send(outbound(placeIn(dm), "still at it", { quiet: true }), always());
+    await platform.send(outbound(placeIn(dm), "done"), always());
+    const calls = await fake.calls("sendMessage");
+    expect(calls.map(({ payload }) => payload.disable_notification)).toEqual([true, undefined]);
+  });
+
   it("refers to what it answers, also when that is gone, and not where that is turned off", async () => {
     const { fake, platform, dm, ann } = await telegramScene();
     const said = await fake.say(dm, ann, "hello");

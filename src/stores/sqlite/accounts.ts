@@ -158,7 +158,7 @@ function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): Acco
     kept.n,
   );
   const leaving = person === kept.person ? gone.person : kept.person;
-  if (leaving !== person) handOver(db, leaving, person);
+  if (leaving !== person) handOver(db, leaving, person, now);
   return { ...kept, user_id, alt_id, person };
 }
 

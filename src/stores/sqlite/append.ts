@@ -62,7 +62,7 @@ export function insertMessages(
     if (parts !== null) useBlobs(db, session.n, message);
     seqs.push(seq);
     lastAt = Math.max(lastAt, at);
-    if (message.role === "user") humans += 1;
+    if (message.role === "user" && !message.origin?.proactive) humans += 1;
     toolCalls += toolCallCount(message);
   }
   return { seqs, lastAt, humans, toolCalls };

@@ -1,4 +1,4 @@
-import type { Approval, ApprovalAnswer, ApprovalRequest } from "../../core/approval.ts";
+import type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "../../core/approval.ts";
 import { participantOf } from "../../core/identity.ts";
 import { type Asker, chatOf, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
@@ -15,12 +15,14 @@ export interface ApprovalRow {
   conversation: number;
   person: string;
   turn: number;
+  attempt: number;
   target: string;
   request: string;
   asked_at: number;
   deadline: number;
   answer: ApprovalAnswer | "expired" | null;
   answered_at: number | null;
+  is_put: number;
 }
 
 const SELECT = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
@@ -34,24 +36,51 @@ export function askApproval(
     conversation: number;
     state: string;
     fence: number;
+    attempt: number;
     target: string;
   }>(sql.turnToFinish, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse("stale_fence", "This turn was finished or taken over by another runner; nobody was asked.");
   }
+  const request = JSON.stringify(input.request);
+  const before =
+    turn.attempt === 1 ? undefined : askedBefore(db, { ...turn, n: input.turn }, request, input.now);
+  if (before !== undefined) return toApproval(before);
   const { lastInsertRowid } = db.run(
-    `insert into approvals (session, conversation, person, turn, target, request, asked_at, deadline)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into approvals (session, conversation, person, turn, attempt, target, request, asked_at, deadline)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     turn.session,
     turn.conversation,
     whoMayAnswer(db, turn.conversation, JSON.parse(turn.target) as Source),
     input.turn,
+    turn.attempt,
     turn.target,
-    JSON.stringify(input.request),
+    request,
     input.now,
     input.deadline,
   );
   return toApproval(present(db, lastInsertRowid));
+}
+
+/** The first that an earlier attempt has asked in these words and that this one has not taken up. It is this one's from now on. */
+function askedBefore(
+  db: Db,
+  turn: { n: number; session: number; attempt: number },
+  request: string,
+  now: number,
+): ApprovalRow | undefined {
+  const { n, session, attempt } = turn;
+  const found = db.get<ApprovalRow>(
+    `${SELECT} where a.session = ? and a.turn = ? and a.attempt < ? and a.request = ?
+       and (a.answer <> 'expired' or (a.answer is null and a.deadline >= ?)) order by a.n limit 1`,
+    session,
+    n,
+    attempt,
+    request,
+    now,
+  );
+  if (found !== undefined) db.run("update approvals set attempt = ? where n = ?", attempt, found.n);
+  return found;
 }
 
 /** Where several people share a conversation, whoever spoke last to begin the turn. Who speaks without a name cannot. */
@@ -132,6 +161,25 @@ export function standing(
   return said === undefined ? undefined : said === 0 ? "allowed" : "never";
 }
 
+export function standings(db: Db, { person }: { person: PersonId }): Standing[] {
+  return db
+    .all<{ pattern: string; session: string | null; at: number; never: number }>(sql.standingsOf, person)
+    .map(({ pattern, session, at, never }) => ({
+      pattern,
+      kind: never === 1 ? "never" : "allowed",
+      ...(session !== null && { session }),
+      at,
+    }));
+}
+
+export function forgetStanding(
+  db: Db,
+  { person, pattern, session }: { person: PersonId; pattern: string; session?: string },
+): boolean {
+  const where = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionById, session)?.n;
+  return where !== undefined && db.run(sql.forgetStanding, person, pattern, where).changes > 0;
+}
+
 function rowOf(db: Db, n: number): ApprovalRow | undefined {
   return db.get<ApprovalRow>(`${SELECT} where a.n = ?`, n);
 }
@@ -154,5 +202,6 @@ export function toApproval(row: ApprovalRow): Approval {
     deadline: row.deadline,
     ...(row.answer !== null && { answer: row.answer }),
     ...(row.answered_at !== null && { answeredAt: row.answered_at }),
+    ...(row.is_put === 1 && { isPut: true }),
   };
 }

@@ -1,3 +1,4 @@
+import { OUTPUT_KEPT_MS } from "../../core/process.ts";
 import type { Db } from "./connection.ts";
 import { signIfLast } from "./signing.ts";
 
@@ -5,6 +6,8 @@ interface Part {
   /** The first rows that may go, at most so many. */
   readonly find: string;
   readonly drop: string;
+  /** How long it stays, where that is not for the caller to say. */
+  readonly keptMs?: number;
   /** What must be kept of rows before any of them is gone. */
   keep?(db: Db, row: Row): void;
 }
@@ -47,12 +50,24 @@ const PARTS: readonly Part[] = [
     find: "select n from approvals where answer is null and deadline < ? limit ?",
     drop: "delete from approvals where n = ?",
   },
+  {
+    find: "select n from flushes where done_at is not null and done_at < ? order by done_at limit ?",
+    drop: "delete from flushes where n = ?",
+  },
+  {
+    find: "select n from processes where ended_at is not null and ended_at < ? order by ended_at limit ?",
+    drop: "delete from processes where n = ?",
+    keptMs: OUTPUT_KEPT_MS,
+  },
 ];
 
-export function clear(db: Db, { before, limit }: { before: number; limit: number }): { more: boolean } {
+export function clear(
+  db: Db,
+  { before, limit, now }: { before: number; limit: number; now: number },
+): { more: boolean } {
   let left = limit;
-  for (const { find, drop, keep } of PARTS) {
-    const found = db.all<Row>(find, before, left + 1);
+  for (const { find, drop, keep, keptMs } of PARTS) {
+    const found = db.all<Row>(find, keptMs === undefined ? before : now - keptMs, left + 1);
     const goes = found.slice(0, left);
     if (keep !== undefined) for (const row of goes) keep(db, row);
     for (const { n } of goes) db.run(drop, n);

@@ -13,6 +13,7 @@ import type { Source } from "../../core/source.ts";
 import { useBlobs } from "./append.ts";
 import { blobsOf, NO_SESSION, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import { tellProcess } from "./processes.ts";
 import type { SessionRow } from "./rows.ts";
 import { left } from "./runners.ts";
 import * as sql from "./sql.ts";
@@ -25,6 +26,7 @@ export interface DeliveryRow {
   parts: string;
   reply_to: string | null;
   buttons: string | null;
+  quiet: number;
   state: DeliveryState["state"];
   attempts: number;
   next_at: number;
@@ -61,8 +63,9 @@ export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: nu
     null,
     now,
   );
+  if (delivery.quiet) db.run(sql.quietDelivery, n);
   // As the row is now, without reading it again: every answer ends with one.
-  const { target, parts, replyTo, buttons } = delivery;
+  const { target, parts, replyTo, buttons, quiet } = delivery;
   return {
     number: n,
     ...(by.session !== undefined && { session: by.session.id }),
@@ -71,6 +74,7 @@ export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: nu
     parts,
     ...(replyTo !== undefined && { replyTo }),
     ...(buttons !== undefined && { buttons }),
+    ...(quiet && { quiet }),
     nonce: nonceOf(n, now),
     status: begun
       ? { state: "sending", attempts: 1, shown: "nothing", runner: by.runner }
@@ -128,14 +132,22 @@ export function settle(db: Db, input: Settle): Delivery | Refused {
 }
 
 export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
-  const { runner, now } = input;
+  const { runner, tells, now } = input;
+  if (tells !== undefined && !tellProcess(db, { ...tells, now })) return { deliveries: [] };
   for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlob, hash, bytes.byteLength, bytes);
   const found = input.session === undefined ? undefined : db.get<SessionRow>(sql.sessionById, input.session);
   const by = { session: found?.removed_at === null ? found : undefined, runner };
   const deliveries = input.deliveries.map((delivery) => insertDelivery(db, by, delivery, now));
   if (input.line !== undefined) db.run(sql.lineDone, input.line);
   if (input.noticed !== undefined) db.run(sql.noticeGiven, input.noticed);
+  if (input.asks !== undefined) db.run(sql.approvalPut, input.asks);
+  if (tells?.isProgress && deliveries[0] !== undefined)
+    db.run(sql.setProgress, deliveries[0].number, tells.process);
   return { deliveries };
+}
+
+export function delivery(db: Db, { number }: { number: number }): Delivery | undefined {
+  return deliveryOf(db, number);
 }
 
 export function deliveries(
@@ -163,6 +175,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
     parts: JSON.parse(row.parts) as Part[],
     ...(row.reply_to !== null && { replyTo: row.reply_to }),
     ...(row.buttons !== null && { buttons: JSON.parse(row.buttons) as Buttons }),
+    ...(row.quiet === 1 && { quiet: true }),
     nonce: nonceOf(row.n, row.created_at),
     status: statusOf(row),
   };

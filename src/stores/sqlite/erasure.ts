@@ -7,6 +7,7 @@ import type { Source } from "../../core/source.ts";
 import type { Erased, ErasePerson } from "../../ports/store.ts";
 import { blobsOf, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import { eraseMemories } from "./memory.ts";
 import { eraseAccess } from "./person-access.ts";
 import {
   accountsOf,
@@ -14,6 +15,8 @@ import {
   deliveriesOfPerson,
   inboxOfPerson,
   personRow,
+  processesOfPerson,
+  runningProcessOf,
   runningTurnOf,
   signedElsewhere,
   speaks,
@@ -40,6 +43,11 @@ export function erasePerson(db: Db, input: ErasePerson): Erased | Refused {
   if (personRow(db, { person }) === undefined) return refuse("not_found", "There is no such person.");
   if (runningTurnOf(db, person, (runner) => alive(db, runner, now)))
     return refuse("session_busy", "An answer to this person is being written. Stop it or wait for it first.");
+  const process = runningProcessOf(db, person);
+  if (process !== undefined) {
+    const how = `postrider processes kill ${process}`;
+    return refuse("session_busy", `A process still runs for this person: ${how} ends it.`);
+  }
   const session = db.get<SessionRow>("select * from sessions where owner = ? limit 1", person);
   if (session !== undefined) {
     if (!emptyLargeIndex(db, person)) eraseSession(db, session, limit, now);
@@ -106,7 +114,7 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
 function dismantle(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   // The views of forks stay, without what they showed of this one.
-  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns", "approvals"])
+  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns", "approvals", "processes"])
     db.run(`delete from ${table} where session = ?`, n);
   db.run(sql.dropAllowedIn, n);
   db.run("delete from pieces where piece_session = ? and piece_session <> session", n);
@@ -148,6 +156,8 @@ function eraseConversation(db: Db, n: number): void {
 
 /** A message that was said once stays said, in its place: but without words, names and files. */
 const ERASED = JSON.stringify({ extra: { erased: true } });
+/** What nobody said does not count as said by someone afterwards. */
+const ERASED_PROACTIVE = JSON.stringify({ origin: { proactive: true }, extra: { erased: true } });
 const USER = ROLES.indexOf("user");
 const NOTE = ROLES.indexOf("note");
 
@@ -207,11 +217,12 @@ function isSummary(meta: string | null): boolean {
 
 function blank(db: Db, session: SessionRow, id: number): void {
   const row = db.rows(sql.messagesBetween, id, id)[0];
-  if (row === undefined || row[5] === ERASED) return;
+  if (row === undefined || row[5] === ERASED || row[5] === ERASED_PROACTIVE) return;
   const message = toMessage(row, session.id);
+  const meta = message.origin?.proactive ? ERASED_PROACTIVE : ERASED;
   const terms = isIndexedRole(ROLES[row[2] as number]) ? indexedText((row[3] as string | null) ?? "") : "";
   if (terms !== "" && id % SEQ_BITS <= session.indexed_seq) db.run(sql.deleteWords, id, terms);
-  db.run("update messages set text = null, parts = null, meta = ? where id = ?", ERASED, id);
+  db.run("update messages set text = null, parts = null, meta = ? where id = ?", meta, id);
   const calls = toolCallCount(message);
   if (calls > 0)
     db.run("update sessions set tool_call_count = tool_call_count - ? where n = ?", calls, session.n);
@@ -250,7 +261,9 @@ function eraseTraces(db: Db, person: string, now: number): void {
     if (isTheirs(origin as string))
       db.run("update sessions set origin = ? where n = ?", withoutName(origin as string), n);
   }
+  for (const { n } of processesOfPerson(db, person)) db.run("delete from processes where n = ?", n);
   eraseAccess(db, person);
+  eraseMemories(db, person);
   db.run("delete from accounts where person = ?", person);
   db.run("delete from people where id = ?", person);
 }

@@ -1,8 +1,7 @@
 import type { Expire, Expired, Silent } from "../../core/conversation.ts";
-import type { SessionKind } from "../../core/session.ts";
 import type { Db } from "./connection.ts";
 import { decide, dueReset, keyOf, sessionRow } from "./routing.ts";
-import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
+import { type ConversationRow, toConversation, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
 
 /**
@@ -42,18 +41,4 @@ export function silent(db: Db, input: { before: number; after?: number; limit: n
       platform: row.platform,
       chatType: row.chat_type,
     }));
-}
-
-/** Nobody spoke in these for themselves: there is nothing to remember of a person. */
-const UNREMEMBERED: ReadonlySet<SessionKind> = new Set(["job", "webhook"]);
-/** Less than two questions and answers is hardly worth it. */
-const LEAST_SAID = 4;
-
-export function claimFlush(db: Db, input: { session: string; now: number }): boolean {
-  const session = db.get<SessionRow & { flushed_seq: number }>(sql.sessionById, input.session);
-  if (session === undefined || session.removed_at !== null || UNREMEMBERED.has(session.kind)) return false;
-  const said = session.next_seq - 1;
-  if (said < LEAST_SAID || said <= session.flushed_seq) return false;
-  db.run("update sessions set flushed_seq = ? where n = ?", said, session.n);
-  return true;
 }

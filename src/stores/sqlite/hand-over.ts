@@ -1,9 +1,10 @@
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import { nextInLineage } from "../../core/titles.ts";
 import type { Db } from "./connection.ts";
+import { handOverMemory } from "./memory.ts";
 
 /** Everything of one person becomes the other's, unless an account still says who they are. */
-export function handOver(db: Db, from: PersonId, to: PersonId): void {
+export function handOver(db: Db, from: PersonId, to: PersonId, now: number): void {
   // The owner is also at the terminal, without any account.
   if (from === OWNER || db.get("select 1 from accounts where person = ?", from) !== undefined) return;
   renameTaken(db, from, to);
@@ -28,6 +29,7 @@ export function handOver(db: Db, from: PersonId, to: PersonId): void {
     from,
   );
   db.run("delete from allowed where person = ?", from);
+  handOverMemory(db, from, to, now);
   db.run("delete from people where id = ?", from);
 }
 

@@ -74,7 +74,7 @@ function move(
       "An answer to this account is being written. Stop it or wait for it first.",
     );
   db.run("update accounts set person = ? where n = ?", person, account.n);
-  if (movesAlong) handOver(db, former, person);
+  if (movesAlong) handOver(db, former, person, now);
   else for (const conversation of affected) beginAnew(db, conversation, person, now);
   return undefined;
 }

@@ -1,10 +1,12 @@
 import type { AccessReads, AccessSteps } from "../../ports/access.ts";
+import type { MemoryReads, MemorySteps } from "../../ports/memory.ts";
 import type { OutboxReads, OutboxSteps } from "../../ports/outbox.ts";
+import type { ProcessReads, ProcessSteps } from "../../ports/processes.ts";
 import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
 import { grant } from "./access.ts";
 import { reconsider } from "./afterthoughts.ts";
 import { append } from "./append.ts";
-import { answerApproval, askApproval } from "./approvals.ts";
+import { answerApproval, askApproval, forgetStanding } from "./approvals.ts";
 import { attach } from "./attaching.ts";
 import { choose } from "./choosing.ts";
 import { clear } from "./clearing.ts";
@@ -12,12 +14,22 @@ import type { Db } from "./connection.ts";
 import { beginDelivery, enqueue, settle } from "./deliveries.ts";
 import { beginDraft, noteDraft } from "./drafts.ts";
 import { erasePerson } from "./erasure.ts";
-import { claimFlush, expire } from "./expiry.ts";
+import { expire } from "./expiry.ts";
+import { askFlush, claimFlush, finishFlush } from "./flushes.ts";
 import { clearGuesses, countGuess } from "./guesses.ts";
 import { setHome } from "./homes.ts";
 import { acceptLine } from "./lines.ts";
 import { link } from "./linking.ts";
+import { changeMemory, restoreMemory } from "./memory.ts";
 import { askPairing, usePairing } from "./pairing.ts";
+import {
+  adoptProcesses,
+  beginProcess,
+  endProcess,
+  keepOutput,
+  processRuns,
+  tellProcess,
+} from "./processes.ts";
 import { prune, remove } from "./removal.ts";
 import { open } from "./routing.ts";
 import { beat, lease, retire, unlease } from "./runners.ts";
@@ -26,6 +38,7 @@ import { fork, reshape } from "./shapes.ts";
 import { reset, switchTo } from "./switching.ts";
 import { importMore, importSession } from "./transfer.ts";
 import { accept, cancelWaiting, claim, finish, keepSaid, markShown } from "./turns.ts";
+import { wake } from "./waking.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
 export type On<Port> = {
@@ -36,8 +49,8 @@ export type On<Port> = {
       : never;
 };
 
-export type Writes = Steps & OutboxSteps & AccessSteps & Shapes & Runners;
-export type AllReads = Reads & OutboxReads & AccessReads;
+export type Writes = Steps & OutboxSteps & AccessSteps & ProcessSteps & MemorySteps & Shapes & Runners;
+export type AllReads = Reads & OutboxReads & AccessReads & ProcessReads & MemoryReads;
 
 /** Everything that writes. Each runs inside a transaction that the writer opens and commits. */
 export const WRITES: On<Writes> = {
@@ -57,7 +70,6 @@ export const WRITES: On<Writes> = {
   cancelWaiting,
   markShown,
   expire,
-  claimFlush,
   clear,
   askPairing,
   countGuess,
@@ -67,6 +79,19 @@ export const WRITES: On<Writes> = {
   grant,
   askApproval,
   answerApproval,
+  forgetStanding,
+  beginProcess,
+  processRuns,
+  keepOutput,
+  endProcess,
+  adoptProcesses,
+  tellProcess,
+  wake,
+  changeMemory,
+  restoreMemory,
+  askFlush,
+  claimFlush,
+  finishFlush,
   create,
   reset,
   switchTo,

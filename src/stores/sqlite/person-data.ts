@@ -1,8 +1,10 @@
 import type { NewMessage, Part } from "../../core/message.ts";
-import type { PersonData, PersonInbox, PersonName } from "../../core/person.ts";
+import type { PersonData, PersonInbox, PersonName, PersonProcess } from "../../core/person.ts";
+import { KEPT_OUTPUT } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
 import { INBOX_STATES } from "./inbox.ts";
+import { memoriesOfPerson } from "./memory.ts";
 import { accessOfPerson } from "./person-access.ts";
 import {
   accountsOf,
@@ -10,10 +12,13 @@ import {
   deliveriesOfPerson,
   type InboxRow,
   inboxOfPerson,
+  type PersonProcessRow,
   personRow,
+  processesOfPerson,
   saidElsewhere,
   turnsOfPerson,
 } from "./person-rows.ts";
+import { lastOutput } from "./process-output.ts";
 import { SEQ_BITS, toMessage } from "./rows.ts";
 import * as sql from "./sql.ts";
 
@@ -35,7 +40,11 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
   const inbox = inboxOfPerson(db, person);
   const turns = turnsOfPerson(db, person);
   const deliveries = deliveriesOfPerson(db, person);
+  const processes = processesOfPerson(db, person);
   const access = accessOfPerson(db, person);
+  const memories = memoriesOfPerson(db, person).flatMap(({ entries, chat }) =>
+    entries.map((text) => ({ text, ...(chat !== undefined && { chat }) })),
+  );
   const own = db.get<{ sessions: number; messages: number }>(
     `select count(*) filter (where removed_at is null) as sessions, coalesce(sum((
        select count(*) from messages where id between s.n * ${SEQ_BITS} and s.n * ${SEQ_BITS} + ${SEQ_BITS - 1})), 0) as messages
@@ -66,9 +75,11 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       inbox: inbox.length,
       turns: turns.length,
       deliveries: deliveries.length,
+      processes: processes.length,
       pairings: access.pairings.length,
       approvals: access.approvals.length,
       allowed: access.allowed.length,
+      memories: memories.length,
     },
     elsewhere: ids.flatMap((id) =>
       db
@@ -100,6 +111,8 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       target: JSON.parse(target) as Source,
       parts: JSON.parse(parts) as Part[],
     })),
+    processes: processes.map((one) => toPersonProcess(db, one, nameOf(one.session))),
+    memories,
   };
 }
 
@@ -111,6 +124,20 @@ function toInbox({ platform, chat_id, message_id, at, state, message }: InboxRow
     at,
     state: INBOX_STATES[state] ?? "done",
     ...(message !== null && { message: JSON.parse(message) as NewMessage }),
+  };
+}
+
+function toPersonProcess(db: Db, row: PersonProcessRow, session: string): PersonProcess {
+  return {
+    id: row.id,
+    session,
+    state: row.state,
+    begunAt: row.begun_at,
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    command: row.command,
+    cwd: row.cwd,
+    target: JSON.parse(row.target) as Source,
+    output: lastOutput(db, row, KEPT_OUTPUT).text,
   };
 }
 

@@ -3,6 +3,7 @@ import type { PersonId } from "../../core/owner.ts";
 import { isFrom, type PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
+import type { ProcessRow } from "./process-rows.ts";
 import { type ConversationRow, SEQ_BITS } from "./rows.ts";
 
 /** Which rows are a person's: one place for showing them and for erasing them. */
@@ -108,7 +109,7 @@ export function turnsOfPerson(db: Db, person: PersonId): TurnRow[] {
 /** Rows whose session is theirs, or whose target is. */
 function targeted<Row extends { n: number; target: string }>(
   db: Db,
-  table: "turns" | "deliveries",
+  table: "turns" | "deliveries" | "processes",
   person: PersonId,
 ): Row[] {
   const accounts = accountsOf(db, person);
@@ -147,6 +148,23 @@ export interface DeliveryRow {
 
 export function deliveriesOfPerson(db: Db, person: PersonId): DeliveryRow[] {
   return targeted<DeliveryRow>(db, "deliveries", person);
+}
+
+export type PersonProcessRow = Omit<ProcessRow, "session_id">;
+
+/** Programs that ran for them, in whichever session. */
+export function processesOfPerson(db: Db, person: PersonId): PersonProcessRow[] {
+  return targeted<PersonProcessRow>(db, "processes", person);
+}
+
+/** One of those that run now, if it is theirs. */
+export function runningProcessOf(db: Db, person: PersonId): string | undefined {
+  const isTheirs = speaks(accountsOf(db, person));
+  return db
+    .all<ProcessRow & { owner: string }>(
+      "select p.*, s.owner from processes p cross join sessions s on s.n = p.session where p.state <> 'ended'",
+    )
+    .find(({ owner, target }) => owner === person || isTheirs(target))?.id;
 }
 
 const USER = ROLES.indexOf("user");

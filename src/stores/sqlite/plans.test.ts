@@ -25,10 +25,14 @@ const GROWING = [
   "conversations",
   "decisions",
   "deliveries",
+  "flushes",
   "inbox",
+  "memories",
   "messages",
   "people",
   "pieces",
+  "process_output",
+  "processes",
   "sessions",
   "turns",
   "views",
@@ -39,8 +43,11 @@ const FEW = [
   "approvals_open",
   "deliveries_due",
   "deliveries_sending",
+  "flushes_open",
   "inbox_lines",
   "inbox_waiting",
+  "processes_open",
+  "processes_watched",
   "sessions_removed",
   "sessions_unindexed",
   "turns_running",
@@ -84,7 +91,7 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   },
   {
     statement:
-      /^select \*, session in \(select n from sessions where owner = \?\) as owned from (turns|deliveries)/,
+      /^select \*, session in \(select n from sessions where owner = \?\) as owned from (turns|deliveries|processes)/,
     why: "everything of a person: asked for once in their life",
   },
   { statement: /^select \* from conversations where person = \? or account in/, why: "the same" },
@@ -315,7 +322,7 @@ function everyStep(db: Db, called: Set<string>): void {
   read.leftLines(db, { platform: "telegram", now: T0 });
   const [one, two] = write.enqueue(db, {
     deliveries: [
-      { target: ANN, parts: hello.parts },
+      { target: ANN, parts: hello.parts, quiet: true },
       { target: ANN, parts: picture.parts, begun: true },
     ],
     session: id,
@@ -482,6 +489,40 @@ function everyStep(db: Db, called: Set<string>): void {
     write.prune(db, { asker, before: T0, platform: "telegram", kinds: ["chat"], dryRun: true, now: T0 });
   }
   read.work(db, { now: T0 });
+
+  // Processes: begun, printing, adopted, told of, ended.
+  for (const [index, background] of [true, false, true].entries()) {
+    const watch = { mode: "all", patterns: [], wakes: true } as const;
+    const program = { id: `proc_${index}`, command: "make", cwd: "/", background, pty: false, watch };
+    const beginning = { process: program, session: id, conversation, target: ANN, most: 3, now: T0 };
+    unrefused(write.beginProcess(db, beginning));
+    const running = { id: program.id, keeper: `k${index}`, pid: 1, born: "1", pty: false, now: T0 };
+    if (index < 2) write.processRuns(db, running);
+  }
+  const printed = { id: "proc_0", keeper: "k0", from: 0, text: "x".repeat(5_000), matched: ["x"] };
+  write.keepOutput(db, printed);
+  write.keepOutput(db, { ...printed, from: 5_000, text: "y".repeat(200_000) });
+  write.keepOutput(db, { ...printed, from: 205_000, text: "z" });
+  write.keepOutput(db, { ...printed, from: 205_001, text: "z" });
+  write.adoptProcesses(db, { keeper: "k2", now: T0 + 31_000 });
+  const untold = { process: "proc_0", before: { upTo: 0, matches: 0, end: false }, matches: 0, end: false };
+  write.tellProcess(db, { ...untold, upTo: 1, now: T0 });
+  const tells = { ...untold, before: { ...untold.before, upTo: 1 }, upTo: 2, isProgress: true };
+  write.enqueue(db, { deliveries: [{ target: ANN, parts: hello.parts }], runner: "r0", tells, now: T0 });
+  for (const asker of [ann, inChat, everyone]) {
+    read.process(db, { asker, id: "proc_0" });
+    for (const from of [0, 300, undefined])
+      read.processOutput(db, { asker, id: "proc_0", ...(from !== undefined && { from }) });
+    for (const narrow of [{}, { session: id }, { conversation }, { session: id, conversation }]) {
+      read.processes(db, { asker, ...narrow });
+      read.processes(db, { asker, ...narrow, endedSince: T0, foreground: true, limit: 9 });
+    }
+  }
+  read.watchedProcesses(db);
+  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 99 }, now: T0 + 99 }));
+  write.remove(db, { asker: everyone, session: id, now: T0 });
+  for (const index of [0, 1]) write.endProcess(db, { id: `proc_${index}`, exit: { code: 0 }, now: T0 });
+  read.delivery(db, { number: 1 });
   read.deliveries(db, { dueAt: T0, limit: 9 });
   read.deliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
   read.cursor(db, { name: "telegram" });
@@ -526,12 +567,42 @@ function everyStep(db: Db, called: Set<string>): void {
   read.approvals(db, { person: asked.person, conversation });
   read.approval(db, { asker: ann, approval });
   read.standing(db, { person: asked.person, session: asked.session, pattern: "ls" });
-  write.finish(db, { turn: doing, fence: held, outcome: "done", messages: [], now: T0 });
+  write.retire(db, { runner: "r1" });
+  const resumed = write.claim(db, { session: asked.session, runner: "r1", take: "one", now: T0 });
+  const fenced = { turn: doing, fence: resumed?.fence ?? 0 };
+  unrefused(write.askApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
+  write.enqueue(db, { deliveries: [], runner: "r0", asks: approval, now: T0 });
+  read.standings(db, { person: asked.person });
+  write.forgetStanding(db, { person: asked.person, pattern: "ls", session: asked.session, now: T0 });
+  write.finish(db, { ...fenced, outcome: "done", messages: [], now: T0 });
+
+  // Memory: changed, as it was, and told of what was said; and what a process tells its agent.
+  for (const owner of ["p_gus in chat:x", "p_ann", "p_ann in chat:x"])
+    write.changeMemory(db, { owner, change: { action: "add", text: owner }, now: T0 });
+  write.restoreMemory(db, { owner: "p_ann", version: 1, now: T0 });
+  read.memory(db, { owner: "p_ann" });
+  read.memoryVersions(db, { owner: "p_ann" });
+  const lively = write.open(db, routing({ ...ANN, chatId: "hal", userId: "hal" }, { person: "p_ann" }));
+  const { id: told } = lively.session;
+  write.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
+  write.askFlush(db, { session: told, now: T0 });
+  const flush = write.claimFlush(db, { runner: "r1", now: T0 });
+  write.finishFlush(db, { flush: flush?.number ?? 0, runner: "r1", changes: [], now: T0 });
+  for (const name of ["proc_8", "proc_9"]) {
+    const watch = { mode: "all", patterns: [], wakes: true } as const;
+    const program = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
+    const { number } = lively.conversation;
+    write.beginProcess(db, {
+      ...{ process: program, session: told, conversation: number, target: ANN, most: 9, now: T0 },
+    });
+    write.endProcess(db, { id: name, exit: { code: 0 }, now: T0 });
+    const woken = write.wake(db, { process: name, message: hello, claim, now: T0 });
+    if (woken.state !== "woken") throw new Error("the process is not told of");
+  }
 
   // Rounds: what fell silent, what may go, who holds what.
   for (const { conversation: silent } of read.silent(db, { before: T0 + 99, limit: 9 }))
     write.expire(db, { conversation: silent.number, reset: { idleBefore: T0 + 99 }, now: T0 + 99 });
-  write.claimFlush(db, { session: made.id, now: T0 });
   write.setHome(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
   read.homes(db);
   read.leases(db, { now: T0 });

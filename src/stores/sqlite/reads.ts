@@ -1,14 +1,16 @@
 import { account, grants } from "./access.ts";
-import { approval, approvals, standing } from "./approvals.ts";
-import { deliveries, leftDeliveries } from "./deliveries.ts";
+import { approval, approvals, standing, standings } from "./approvals.ts";
+import { deliveries, delivery, leftDeliveries } from "./deliveries.ts";
 import { silent } from "./expiry.ts";
 import { homes } from "./homes.ts";
 import { insights } from "./insights.ts";
 import { leftLines } from "./lines.ts";
 import { list, stats } from "./listing.ts";
+import { memory, memoryVersions } from "./memory.ts";
 import type { AllReads, On, Operation } from "./operations.ts";
 import { pairings } from "./pairing.ts";
 import { personData } from "./person-data.ts";
+import { process, processes, processOutput, watchedProcesses } from "./process-reads.ts";
 import * as reading from "./reading.ts";
 import { leases } from "./runners.ts";
 import { search } from "./search.ts";
@@ -32,6 +34,7 @@ export const READS: On<AllReads> = {
   surroundings,
   conversationsByKey,
   arrivals,
+  delivery,
   deliveries,
   leftDeliveries,
   leftLines,
@@ -48,6 +51,13 @@ export const READS: On<AllReads> = {
   approvals,
   approval,
   standing,
+  standings,
+  process,
+  processes,
+  processOutput,
+  watchedProcesses,
+  memory,
+  memoryVersions,
   personData,
 };
 

@@ -22,13 +22,20 @@ export function remove(db: Db, input: Ask & { now: number }): boolean | Refused 
       "An answer is being written in this session. Stop it or wait for it first.",
     );
   }
+  const process = db.get<{ id: string }>(sql.openProcessOf, session.n);
+  if (process !== undefined) {
+    return refuse(
+      "session_busy",
+      `A process still runs in it: postrider processes kill ${process.id} ends it.`,
+    );
+  }
   removeSession(db, session, input.now);
   return true;
 }
 
-/** One that was closed by hand may still be where a conversation goes on; one that was left, where a turn runs. */
-const NOBODY_THERE =
-  "s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)";
+/** One that was closed by hand may still be where a conversation goes on; one that was left, where something runs. */
+const NOBODY_THERE = `s.lease_holder is null and not exists (select 1 from conversations c where c.session = s.n)
+  and not exists (select 1 from processes p where p.session = s.n and p.state <> 'ended')`;
 
 export function prune(db: Db, input: Prune): Session[] {
   const { where, values } = visibleSql(input.asker);
@@ -59,6 +66,7 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
   db.run("delete from deliveries where session = ?", n);
   db.run("delete from turns where session = ?", n);
   db.run("delete from approvals where session = ?", n);
+  db.run("delete from processes where session = ?", n);
   db.run(sql.dropAllowedIn, n);
   for (const { n: conversation } of db.all<{ n: number }>(
     "select n from conversations where session = ?",

@@ -124,15 +124,22 @@ export function dueReset(
   const reason = resetReason(conversation.active_at, reset);
   if (reason === undefined) return undefined;
   const { n, session } = conversation;
-  const work = db.get<{ turn: number; waiting: number; held: number }>(
+  const work = db.get<{ turn: number; waiting: number; held: number; process: number }>(
     sql.activeWork,
     session,
     n,
     session,
     now,
+    session,
   );
-  if (work === undefined || work.turn + work.waiting + work.held === 0) return reason;
-  const why = work.turn ? "a turn runs" : work.waiting ? "input waits" : "a hold";
+  if (work === undefined || work.turn + work.waiting + work.held + work.process === 0) return reason;
+  const why = work.turn
+    ? "a turn runs"
+    : work.waiting
+      ? "input waits"
+      : work.process
+        ? "a process runs"
+        : "a hold";
   const last = db.get<{ decision: string }>(
     "select decision from decisions where conversation = ? order by n desc limit 1",
     n,

@@ -358,4 +358,74 @@ alter table turns add column said text;
 
 alter table allowed add column never integer not null default 0;
 `,
+  `
+create table processes (
+  n integer primary key autoincrement,
+  id text not null unique,
+  session integer not null references sessions(n) on delete cascade,
+  conversation integer not null,
+  target text not null,
+  command text not null,
+  cwd text not null,
+  background integer not null,
+  pty integer not null,
+  watch text not null,
+  state text not null,
+  keeper text,
+  pid integer,
+  born text,
+  detached integer not null default 0,
+  begun_at integer not null,
+  ended_at integer,
+  exit_code integer,
+  signal text,
+  total integer not null default 0,
+  match_count integer not null default 0,
+  match_lines text,
+  told_upto integer not null default 0,
+  told_at integer not null default 0,
+  told_matches integer not null default 0,
+  told_end integer not null default 0,
+  progress integer
+);
+create index processes_open on processes(session) where state <> 'ended';
+create index processes_by_session on processes(session);
+create index processes_by_conversation on processes(conversation);
+create index processes_watched on processes(n) where background = 1 and told_end = 0;
+create index processes_ended on processes(ended_at) where ended_at is not null;
+
+create table process_output (
+  n integer primary key autoincrement,
+  process integer not null references processes(n) on delete cascade,
+  from_char integer not null,
+  text text not null
+);
+create index process_output_of on process_output(process, from_char);
+
+create table memories (
+  owner text not null,
+  version integer not null,
+  at integer not null,
+  entries text not null,
+  primary key (owner, version)
+) without rowid;
+
+create table flushes (
+  n integer primary key autoincrement,
+  session integer not null references sessions(n) on delete cascade,
+  up_to integer not null,
+  attempts integer not null default 0,
+  runner text,
+  asked_at integer not null,
+  done_at integer
+);
+create index flushes_open on flushes(n) where done_at is null;
+create index flushes_by_session on flushes(session);
+create index flushes_done on flushes(done_at) where done_at is not null;
+
+alter table approvals add column attempt integer not null default 1;
+
+alter table deliveries add column quiet integer not null default 0;
+alter table approvals add column is_put integer not null default 0;
+`,
 ];

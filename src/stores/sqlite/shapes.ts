@@ -277,7 +277,9 @@ function lastHuman(db: Db, state: ViewState): number | undefined {
   for (const piece of shownPieces(state).toReversed()) {
     const start = end - (piece.to - piece.from + 1);
     const found = db.get<{ id: number }>(
-      "select id from messages where id between ? and ? and role = 0 order by id desc limit 1",
+      `select id from messages where id between ? and ? and role = 0
+         and case when json_valid(meta) then coalesce(json_extract(meta, '$.origin.proactive'), 0) else 0 end = 0
+       order by id desc limit 1`,
       messageId(piece.session, piece.from),
       messageId(piece.session, piece.to),
     );

@@ -76,6 +76,12 @@ export const setSettings = "update conversations set settings = ? where n = ?";
 export const noteGiven = "update conversations set note_due = 0 where n = ?";
 export const noticeGiven = "update conversations set notice_due = 0 where n = ?";
 export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
+/** Unless all that the turn answered was said by no one. */
+export const touchAnswered = `
+update conversations set active_at = max(active_at, ?) where n = ? and coalesce((
+  select min(case when json_valid(m.meta) then coalesce(json_extract(m.meta, '$.origin.proactive'), 0) else 0 end)
+  from inbox i
+  join messages m on m.id = ? + i.seq where i.turn = ? and i.state = 1), 0) = 0`;
 export const touchConversationsOf =
   "update conversations set active_at = max(active_at, ?) where session = ?";
 export const pointConversation = `
@@ -90,7 +96,8 @@ export const reopen = "update sessions set ended_at = null, end_reason = null wh
 export const activeWork = `
 select exists (select 1 from turns where session = ? and state = 'running') as turn,
   exists (select 1 from inbox where conversation = ? and state = 0) as waiting,
-  exists (select 1 from holds where session = ? and until > ?) as held`;
+  exists (select 1 from holds where session = ? and until > ?) as held,
+  exists (select 1 from processes where session = ? and state <> 'ended' and background = 1) as process`;
 
 /** With the profile: each is a bot of its own, and two bots in one chat see the same numbers. */
 export const inboxOnce = `
@@ -163,6 +170,7 @@ export const insertDelivery = `
 insert into deliveries (platform, session, turn, target, parts, reply_to, buttons, state, attempts, next_at, runner, shown,
   created_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const quietDelivery = "update deliveries set quiet = 1 where n = ?";
 export const deliveryByNumber = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session where d.n = ?`;
 export const beginDelivery = `
@@ -201,6 +209,7 @@ export const piecesElsewhere = `
 select session, from_seq, to_seq from pieces where piece_session = ? and piece_session <> session order by from_seq`;
 export const hiddenOf = "select from_seq, to_seq from hidden where session = ? order by from_seq";
 
+export const approvalPut = "update approvals set is_put = 1 where n = ?";
 /** What was said last counts. */
 export const allow = `
 insert into allowed (person, pattern, session, at, never) values (?, ?, ?, ?, ?)
@@ -209,12 +218,59 @@ on conflict (person, pattern, session) do update set at = excluded.at, never = e
 export const standingOf = `
 select max(never) as never from allowed where person = ? and pattern = ?
   and (session = 0 or session = (select n from sessions where id = ?))`;
+export const standingsOf = `
+select a.pattern, s.id as session, a.at, a.never from allowed a left join sessions s on s.n = a.session
+where a.person = ? order by a.at, a.pattern, a.session`;
+export const forgetStanding = "delete from allowed where person = ? and pattern = ? and session = ?";
 /** What was allowed in one session goes with it. */
 export const dropAllowedIn = "delete from allowed where session = ? and session > 0";
 
 export const insertDecision = `
 insert into decisions (conversation, at, decision, reason, active_at, idle_before, daily_before, from_session, to_session)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const process = `
+select p.*, s.id as session_id from processes p cross join sessions s on s.n = p.session`;
+export const processById: string = `${process} where p.id = ?`;
+/** The plus keeps SQLite from walking through all there ever were in the order asked for. */
+export const openProcesses: string = `${process} where p.state <> 'ended' order by +p.n`;
+export const openProcessOf =
+  "select id from processes where session = ? and state <> 'ended' order by n limit 1";
+export const processesKeeping = `
+select id, command from processes where session = ? and state <> 'ended' and background = 1 order by n`;
+export const countOpenProcesses = "select count(*) as n from processes where state <> 'ended'";
+/** Whoever wants to be told nothing, and wakes nobody, is not watched. */
+export const watchedProcesses: string = `${process}
+where p.background = 1 and p.told_end = 0 and p.state <> 'starting'
+  and (json_extract(p.watch, '$.mode') <> 'off' or json_extract(p.watch, '$.wakes')) order by p.n`;
+export const insertProcess = `
+insert into processes (id, session, conversation, target, command, cwd, background, pty, watch, state, begun_at)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'starting', ?)`;
+export const processRuns = `
+update processes set state = 'running', keeper = ?, pid = ?, born = ?, pty = ? where n = ?`;
+export const keepOutput = `
+update processes set total = ?, match_count = match_count + ?, match_lines = ? where n = ?`;
+export const endProcess = `
+update processes set state = 'ended', ended_at = ?, exit_code = ?, signal = ? where n = ?`;
+export const adoptProcess = "update processes set keeper = ?, detached = 1 where n = ?";
+export const tellProcess = `
+update processes set told_upto = ?, told_matches = ?, told_end = ?, told_at = ?
+where id = ? and told_upto = ? and told_matches = ? and told_end = ?`;
+export const setProgress = "update processes set progress = ? where id = ?";
+export const lastChunk = `
+select n, from_char, text from process_output where process = ? order by from_char desc limit 1`;
+export const insertChunk = "insert into process_output (process, from_char, text) values (?, ?, ?)";
+export const growChunk = "update process_output set text = ? where n = ?";
+/** All before the one that holds this character: each ends where the next begins, or before. */
+export const dropChunks = `
+delete from process_output where process = ? and from_char < (
+  select max(from_char) from process_output where process = ? and from_char <= ?)`;
+/** The one that holds this character, or else the next, and those after it. */
+export const chunksFrom = `
+select from_char, text from process_output where process = ? and from_char >= coalesce((
+  select max(from_char) from process_output where process = ? and from_char <= ?), 0) order by from_char`;
+export const chunksBack =
+  "select from_char, text from process_output where process = ? order by from_char desc";
 
 export const insertBlob = "insert or ignore into blobs (hash, size, bytes) values (?, ?, ?)";
 export const blobBytes = "select bytes from blobs where hash = ?";
@@ -231,3 +287,25 @@ export const waitingForIndex = "select id, role, text from messages where id bet
 export const setIndexed = "update sessions set indexed_seq = ? where n = ?";
 export const insertWords = "insert into words (rowid, terms) values (?, ?)";
 export const deleteWords = "insert into words (words, rowid, terms) values ('delete', ?, ?)";
+
+export const newestMemory = "select * from memories where owner = ? order by version desc limit 1";
+export const memoryVersions = "select * from memories where owner = ? order by version desc limit ?";
+export const memoryVersion = "select * from memories where owner = ? and version = ?";
+export const memoryOwners =
+  "select distinct owner from memories where owner > ? and owner < ? order by owner";
+export const insertMemory = "insert into memories (owner, version, at, entries) values (?, ?, ?, ?)";
+export const eraseMemories = "delete from memories where owner = ?";
+export const dropOldMemories = "delete from memories where owner = ? and version <= ?";
+
+export const setFlushed = "update sessions set flushed_seq = ? where n = ?";
+export const insertFlush = "insert into flushes (session, up_to, asked_at) values (?, ?, ?)";
+const flush = `
+select f.*, s.id as session_id, s.owner, s.audience, s.profile, s.removed_at from flushes f join sessions s on s.n = f.session`;
+export const openFlushes: string = `${flush} where f.done_at is null order by f.n`;
+export const flushByNumber: string = `${flush} where f.n = ?`;
+export const beginFlush = "update flushes set runner = ?, attempts = attempts + 1 where n = ?";
+export const endFlush = "update flushes set done_at = ? where n = ?";
+
+export const processToTell =
+  "select n, session, conversation, target, state, told_end from processes where id = ?";
+export const endTold = "update processes set told_end = 1, told_at = max(told_at, ?) where n = ?";

@@ -36,6 +36,7 @@ export function surroundings(db: Db, input: Ask): Surroundings | undefined {
       .filter((row) => knownConversation(db, input.asker, row.conversation) !== undefined)
       .map((row) => ({ ...toDecision(row), conversation: row.conversation })),
     holds: db.all("select name, until from holds where session = ? order by until", n),
+    processes: db.all(sql.processesKeeping, n),
   };
 }
 

@@ -21,7 +21,14 @@ import { insertDelivery } from "./deliveries.ts";
 import { abandonDraft, completeDraft, draftOf } from "./drafts.ts";
 import { insertInbox, seenBefore } from "./inbox.ts";
 import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
-import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
+import {
+  type ConversationRow,
+  messageId,
+  type SessionRow,
+  settingsOf,
+  toConversation,
+  toSession,
+} from "./rows.ts";
 import { alive } from "./runners.ts";
 import { addUsageTo } from "./sessions.ts";
 import * as sql from "./sql.ts";
@@ -63,6 +70,9 @@ function told(db: Db, conversation: ToldColumns): Pick<Turn, "settings" | "fresh
   return { settings: settingsOf(conversation), ...(fresh !== undefined && { fresh }) };
 }
 
+/** What is put into a conversation that is known: a message, and who sees to it. */
+export type Arrival = Pick<Accept, "profile" | "source" | "messageId" | "message" | "claim" | "now">;
+
 export function accept(db: Db, input: Accept): Accepted {
   const { now } = input;
   const seen = seenBefore(db, input);
@@ -91,7 +101,7 @@ export function accept(db: Db, input: Accept): Accepted {
 }
 
 /** Nobody holds the session, and nothing waits that this runner would take before what comes now. */
-function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
+export function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
   return session.lease_holder === null && waitingFor(db, session, by, now).length === 0;
 }
 
@@ -111,7 +121,7 @@ function tooMany(db: Db, input: Accept, { n: conversation }: ConversationRow): A
   return { duplicate: false, inbox, tooMany: waiting.n, isFirst };
 }
 
-function wait(db: Db, input: Accept, conversation: ConversationRow, session: SessionRow): number {
+export function wait(db: Db, input: Arrival, conversation: ConversationRow, session: SessionRow): number {
   const { source, message } = input;
   db.run(sql.refreshOrigin, ...originColumns(source), session.n);
   // Until it is claimed the bytes belong here, or a removal elsewhere would take them for unused.
@@ -126,9 +136,9 @@ function wait(db: Db, input: Accept, conversation: ConversationRow, session: Ses
 }
 
 /** The turn begins in the commit that accepts its input. */
-function claimAtOnce(
+export function claimAtOnce(
   db: Db,
-  input: Accept,
+  input: Arrival,
   by: ClaimBy,
   conversation: ConversationRow,
   session: SessionRow,
@@ -195,8 +205,6 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
   const fence = session.fence + 1;
   db.run(sql.takeLease, by.runner, session.n);
   db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
-  // Whoever waited for the answers is gone; what is asked again is another question.
-  db.run(sql.expireQuestionsOf, now, turn.session, turn.n);
   // Its conversation may have moved on to a session that was removed, and be gone with it.
   const conversation = db.get<ConversationRow>(sql.conversationByNumber, turn.conversation);
   const draft = draftOf(db, turn.n);
@@ -290,9 +298,11 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
   if (input.usage !== undefined) addUsageTo(db, sessionRow(db, session), input.usage);
   const deliveries = deliver(db, turn, input.deliveries ?? [], now);
+  db.run(sql.touchAnswered, now, turn.conversation, messageId(session, 0), turn.n);
   db.run(sql.inboxDone, turn.n);
   db.run(sql.endTurn, input.outcome, now, turn.n);
-  db.run(sql.touchConversation, now, turn.conversation);
+  // Asked by an attempt that fell, and not again since: nobody waits for the answer any more.
+  if (turn.attempt > 1) db.run(sql.expireQuestionsOf, now, session, turn.n);
   if (input.shown !== undefined) markShown(db, { conversation: turn.conversation, shown: input.shown });
   const next = input.next === undefined ? undefined : takeNext(db, sessionRow(db, session), input.next, now);
   return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };

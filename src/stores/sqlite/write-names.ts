@@ -18,7 +18,6 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
   cancelWaiting: true,
   markShown: true,
   expire: true,
-  claimFlush: true,
   clear: true,
   askPairing: true,
   countGuess: true,
@@ -28,6 +27,19 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
   grant: true,
   askApproval: true,
   answerApproval: true,
+  forgetStanding: true,
+  beginProcess: true,
+  processRuns: true,
+  keepOutput: true,
+  endProcess: true,
+  adoptProcesses: true,
+  tellProcess: true,
+  wake: true,
+  changeMemory: true,
+  restoreMemory: true,
+  askFlush: true,
+  claimFlush: true,
+  finishFlush: true,
   create: true,
   reset: true,
   switchTo: true,
@@ -53,7 +65,14 @@ export const WRITE_NAMES: Readonly<Record<keyof Writes, true>> = {
 };
 
 /** These say with `undefined` or `false` that what was asked for was not to be had. */
-const ASKING: ReadonlySet<keyof Writes> = new Set(["claim", "lease", "beginDelivery", "claimFlush"]);
+const ASKING: ReadonlySet<keyof Writes> = new Set([
+  "claim",
+  "lease",
+  "beginDelivery",
+  "askFlush",
+  "claimFlush",
+  "tellProcess",
+]);
 
 /** What was not to be had has changed nothing: whoever waits for it must not be woken by asking. */
 export function hasHappened(name: keyof Writes, value: unknown): boolean {

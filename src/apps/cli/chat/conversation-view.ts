@@ -29,7 +29,9 @@ export function conversationView(theme: Theme): ConversationView {
     clear: () => container.clear(),
     message(message) {
       const said = textOf(message);
-      if (message.role === "user") add(new Text(`${theme.accent("›")} ${theme.bold(printable(said))}`, 0, 0));
+      if (message.role === "user" && message.origin?.proactive) remark(said);
+      else if (message.role === "user")
+        add(new Text(`${theme.accent("›")} ${theme.bold(printable(said))}`, 0, 0));
       else if (message.role === "assistant" && said !== "") add(markdown(said));
       else if (said !== "") remark(`${message.toolName ?? message.role}: ${said.slice(0, 500)}`);
       for (const line of beside(message)) remark(line);

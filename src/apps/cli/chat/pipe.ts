@@ -32,6 +32,7 @@ export async function pipe(
   const printing = answerPrinter(io);
   const chat = await startChat({
     home: readyHome(io),
+    environment: io.environment,
     agent,
     kind: "pipe",
     config,

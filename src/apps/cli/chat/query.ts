@@ -25,6 +25,7 @@ export async function query(io: Io, { question, beginning, agent, config, json }
   if (asked.trim() === "") throw wrongArguments("There is no question: write postrider -q TEXT");
   const chat = await startChat({
     home: readyHome(io),
+    environment: io.environment,
     agent,
     kind: "query",
     config,

@@ -48,6 +48,7 @@ export async function screen(
   const closing = new AbortController();
   const chat = await startChat({
     home,
+    environment: io.environment,
     agent,
     kind: "terminal",
     config,

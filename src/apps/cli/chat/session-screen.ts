@@ -57,7 +57,7 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     if (isOwn && drawn.has(message.seq)) return;
     if (isOwn) drawn.add(message.seq);
     view.message(message);
-    if (message.role === "user") remember(textOf(message));
+    if (message.role === "user" && !message.origin?.proactive) remember(textOf(message));
     render();
   }
 

@@ -5,11 +5,14 @@ import { policyFor } from "../../../core/reset-policy.ts";
 import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../../../core/runner.ts";
 import type { Session } from "../../../core/session.ts";
 import { localSource } from "../../../core/source.ts";
+import type { Turn } from "../../../core/turn.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { goTo } from "../../../gateway/commands/go-to.ts";
 import { isEmpty, newestSessions } from "../../../gateway/commands/newest-sessions.ts";
 import { promptFor } from "../../../gateway/prompt.ts";
+import type { Prepared } from "../../../gateway/run-turn.ts";
 import { openTalk, type Talk, type TalkEvent } from "../../../gateway/talk.ts";
+import { watchHere } from "../../../gateway/watch-local.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Store } from "../../../ports/store.ts";
 import { DEFAULT_RESET, routingOf } from "../../../sessions/routing.ts";
@@ -19,8 +22,11 @@ import { localRunner } from "../../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import type { Config } from "../../config/config.ts";
 import type { Home } from "../../home.ts";
+import { localHands } from "../../local-hands.ts";
 import { sessionArgument } from "../session-argument.ts";
+import { askHere } from "./ask-here.ts";
 import { type HeldPlace, holdPlace, type PlaceKind } from "./place.ts";
+import { remembering } from "./remembering.ts";
 
 export interface Chat {
   readonly place: Place;
@@ -36,6 +42,7 @@ const COMPRESS_AT = 0.85;
 
 export interface ChatOptions {
   readonly home: Home;
+  readonly environment: NodeJS.ProcessEnv;
   readonly agent: Agent;
   /** A pipe shares the first terminal's conversation; the others have their own. */
   readonly kind: PlaceKind | "pipe";
@@ -46,7 +53,8 @@ export interface ChatOptions {
 }
 
 /** Everything that talking takes: the store, a runner that is known to be alive, and a place to talk in. */
-export async function startChat({ home, agent, kind, config, heard, notice }: ChatOptions): Promise<Chat> {
+export async function startChat(options: ChatOptions): Promise<Chat> {
+  const { home, environment, agent, kind, config, heard, notice } = options;
   const mode = kind === "query" ? "in-process" : "workers";
   const store = await sqliteStore({ file: home.database, mode });
   const runner = localRunner();
@@ -69,6 +77,20 @@ export async function startChat({ home, agent, kind, config, heard, notice }: Ch
     platforms: [],
   };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
+  const hands = localHands({ home, environment, store, clock: systemClock, config: () => config });
+  const memory = remembering({
+    ...{ store, clock: systemClock, runner: runner.id, agent, stays: kind === "terminal" },
+    memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
+  });
+  const cwd = process.cwd();
+  async function prepare(turn: Turn): Promise<Prepared> {
+    memory.begun(turn);
+    const [context, { prompt: more, ...given }] = await Promise.all([
+      promptFor(source, turn.settings, told),
+      hands.of(turn, { cwd }),
+    ]);
+    return { ...given, prompt: more === undefined ? context : `${context}\n\n${more}` };
+  }
   const talk = openTalk({
     store,
     agent: () => agent,
@@ -77,18 +99,33 @@ export async function startChat({ home, agent, kind, config, heard, notice }: Ch
     source,
     routing: () => routingOf(source, settings),
     takes: kind === "terminal" ? "all" : "one", // a pipe or a question may be at its end with its own answer
-    around: ({ settings: chosen }) => ({
-      prepare: async () => ({ prompt: await promptFor(source, chosen, told) }),
+    around: (turn) => ({
+      prepare: () => prepare(turn),
+      approve: (request, signal) =>
+        askHere({ store, clock: systemClock, kind, notice }, turn, request, signal),
       ...(at !== undefined && { compression: { at, tell: async (words) => notice(words) } }),
     }),
     heard,
   });
+  const leaving = new AbortController();
+  const watching =
+    kind === "terminal"
+      ? watchHere({
+          store,
+          clock: systemClock,
+          isMine: ({ target }) => target.platform === source.platform && target.chatId === source.chatId,
+          tell: notice,
+          wake: talk.wake,
+          failed: (error) => notice((error as Error).message),
+          signal: leaving.signal,
+        })
+      : undefined;
   return {
     store,
     talk,
     runner: runner.id,
     place: {
-      sessions: createSessions({ store, zone, profile, reset, scope }),
+      sessions: memory.around(createSessions({ store, zone, profile, reset, scope }), talk),
       store,
       talk,
       who: { person: OWNER },
@@ -102,11 +139,16 @@ export async function startChat({ home, agent, kind, config, heard, notice }: Ch
       personalities: config?.gateway.personalities ?? {},
       now: systemClock.now,
       random: systemClock.random,
+      processes: hands.processes,
     },
     async close() {
       clearInterval(heart);
       try {
+        leaving.abort();
+        await watching;
         await talk.close();
+        await hands.close();
+        await memory.close();
         await held?.release();
         await store.retire({ runner: runner.id });
       } finally {

@@ -39,7 +39,7 @@ function implied(key: string, values: Values): Value | undefined {
 function isGeneral(key: string, only: string | undefined): boolean {
   if (key.includes("*")) return false;
   if (only !== undefined && key.startsWith(only)) return true;
-  return !/^(?:reset_by_|platforms\.)/.test(key) || /^platforms\.telegram\./.test(key);
+  return !/^(?:reset_by_|platforms\.|tools\.by_platform\.)/.test(key) || /^platforms\.telegram\./.test(key);
 }
 
 export const MASK = "********";

@@ -101,6 +101,7 @@ function explained(
     keptBy: [
       ...(running === undefined ? [] : [`turn ${running.number} is running`]),
       ...(conversation.waiting === 0 ? [] : [`${conversation.waiting} waiting for an answer`]),
+      ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
       ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `the hold ${name}`),
     ],
     decisions,

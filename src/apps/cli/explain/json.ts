@@ -26,6 +26,7 @@ export function explainedJson(explained: Explained): object {
       ...decisionJson(decision),
     })),
     holds: around?.holds ?? [],
+    processes: around?.processes ?? [],
     versions: explained.versions,
   };
 }

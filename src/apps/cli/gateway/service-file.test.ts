@@ -18,6 +18,10 @@ describe("the service", () => {
     expect(text).toContain('Environment="POSTRIDER_HOME=/home/a b/%%u \\"x\\" $HOME"\n');
     expect(text).toContain("Restart=on-failure\n");
     expect(text).toContain("TimeoutStopSec=60\n");
+    // Else a restart would take the keeper along, and every program that it looks after.
+    expect(text).toContain("KillMode=process\n");
+    // Else it ends what agents have started in the background along with the gateway.
+    expect(text).toContain("KillMode=process\n");
     expect(text).not.toContain("User=");
     expect(enable.map((command) => command.join(" "))).toEqual([
       "systemctl --user daemon-reload",
@@ -43,6 +47,8 @@ describe("the service", () => {
     expect(file).toMatch(/Library\/LaunchAgents\/dev\.postrider\.gateway\.plist$/);
     expect(text).toContain("<string>/Users/a &amp; &lt;b&gt;</string>");
     expect(text).toMatch(/<key>SuccessfulExit<\/key>\s*<false\/>/);
+    expect(text).toMatch(/<key>AbandonProcessGroup<\/key>\s*<true\/>/);
+    expect(text).toMatch(/<key>AbandonProcessGroup<\/key>\s*<true\/>/);
     expect(enable[0]?.join(" ")).toMatch(/^launchctl bootstrap gui\/\d+ \/.*plist$/);
   });
 

@@ -64,6 +64,8 @@ EnvironmentFile=-${home.replaceAll("%", "%%")}/gateway.env
 ${system ? `User=${userInfo().username}\n` : ""}Restart=on-failure
 RestartSec=5
 TimeoutStopSec=${STOP_SECONDS}
+# What agents have started in the background goes on when the gateway ends.
+KillMode=process
 UMask=0077
 
 [Install]
@@ -120,6 +122,10 @@ ${user}  <key>RunAtLoad</key>
   </dict>
   <key>ExitTimeOut</key>
   <integer>${STOP_SECONDS}</integer>
+  <key>AbandonProcessGroup</key>
+  <true/>
+  <key>AbandonProcessGroup</key>
+  <true/>
   <key>Umask</key>
   <integer>63</integer>
 </dict>

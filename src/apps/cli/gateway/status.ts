@@ -3,6 +3,7 @@ import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { withStore } from "../opening.ts";
+import { runningText } from "../processes/words.ts";
 import { dateAndTime, relativeTime } from "../relative-time.ts";
 import { facts } from "../table.ts";
 
@@ -40,14 +41,21 @@ interface Waiting {
   /** Sessions with something to answer that no process works on. */
   readonly sessions_waiting: number;
   readonly deliveries_waiting: number;
+  /** In the background, whoever asked for them. */
+  readonly processes_running: number;
 }
 
 async function whatWaits(store: Store, now: number): Promise<Waiting> {
-  const [work, deliveries] = await Promise.all([
+  const [work, deliveries, processes] = await Promise.all([
     store.work({ now }),
     store.deliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: MOST }),
+    store.processes({ asker: { everyone: true } }),
   ]);
-  return { sessions_waiting: work.length, deliveries_waiting: deliveries.length };
+  return {
+    sessions_waiting: work.length,
+    deliveries_waiting: deliveries.length,
+    processes_running: processes.length,
+  };
 }
 
 export function gatewayJson(gateway: SeenGateway | undefined): Record<string, unknown> {
@@ -66,6 +74,7 @@ function words(gateway: SeenGateway | undefined, waiting: Waiting, now: number):
   const counts = [
     ["to answer", counted(waiting.sessions_waiting, "session")],
     ["to send", counted(waiting.deliveries_waiting, "message")],
+    ["processes", runningText(waiting.processes_running)],
   ] as const;
   if (gateway === undefined) return ["No gateway runs.", ...facts(counts)].join("\n");
   const { since, runner, agent, connections } = gateway;

@@ -5,7 +5,7 @@ import type { Store } from "../../../ports/store.ts";
 import { localRunner, startOf } from "../../../stores/sqlite/runners.ts";
 import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
-import { say, sayJson } from "../io.ts";
+import { note, say, sayJson } from "../io.ts";
 import { withStore } from "../opening.ts";
 
 /** An answer that is being written may take 20 seconds to its end, and what is being sent 10 more. */
@@ -28,19 +28,26 @@ end, nothing is lost. Only a process that is still the gateway is told so, and o
   async run({ values }, io) {
     const seconds = values.timeout ?? DEFAULT_SECONDS;
     if (seconds > 86_400) throw wrongArguments("--timeout can be a day at most", "gateway stop");
-    const gateway = await withStore(io, async ({ store }) => {
+    const { gateway, running } = await withStore(io, async ({ store }) => {
       const seen = await seenGateway(store, Date.now());
       if (seen === undefined) throw new PostriderError("not_found", "No gateway runs in this home.");
       mustBeHere(seen.runner);
       // Whoever has got its pid since is not it.
       if (isThere(seen.runner)) process.kill(seen.runner.pid, "SIGTERM");
       if (!(await gone(store, seen, seconds * 1000))) throw stillThere(seen.runner, seconds);
-      return seen;
+      return { gateway: seen, running: (await store.processes({ asker: { everyone: true } })).length };
     });
-    if (values.json) sayJson(io, { stopped: true, pid: gateway.runner.pid });
-    else say(io, `The gateway has stopped (process ${gateway.runner.pid}).`);
+    const { pid } = gateway.runner;
+    if (values.json) return sayJson(io, { stopped: true, pid, processes_running: running });
+    say(io, `The gateway has stopped (process ${pid}).`);
+    if (running > 0) note(io, stillRuns(running));
   },
 });
+
+function stillRuns(count: number): string {
+  const what = count === 1 ? "1 background process goes on" : `${count} background processes go on`;
+  return `${what}: postrider processes --everyone lists them, postrider processes kill PROCESS ends one.`;
+}
 
 function mustBeHere({ host, boot, pid }: Runner): void {
   const here = localRunner();

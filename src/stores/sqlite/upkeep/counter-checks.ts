@@ -24,7 +24,9 @@ export interface Counted {
 
 const COUNTED = `
 with said as (
-  select id >> 24 as n, count(*) as messages, max(id & 16777215) as max_seq, max(at) as max_at, sum(role = 0) as humans,
+  select id >> 24 as n, count(*) as messages, max(id & 16777215) as max_seq, max(at) as max_at, 
+    sum(role = 0 and not case when meta is not null and json_valid(meta)
+      then coalesce(json_extract(meta, '$.origin.proactive'), 0) else 0 end) as humans,
     sum(case when meta is not null and json_valid(meta) then coalesce(json_array_length(meta, '$.toolCalls'), 0) else 0 end)
       as tool_calls
   from messages group by 1),

@@ -104,7 +104,10 @@ function nameEveryone(db: Db, now: number): string | undefined {
   const people = db.run(
     `insert or ignore into people (id, created_at)
      select person, ? from accounts union select owner, ? from sessions where owner not like 'chat:%'
-     union select person, ? from conversations where person is not null`,
+     union select person, ? from conversations where person is not null
+     union select substr(owner, 1, instr(owner || ' in ', ' in ') - 1), ? from memories
+       where owner not like 'chat:%' and owner not like 'profile:%'`,
+    now,
     now,
     now,
     now,
@@ -123,6 +126,9 @@ function dropListsOfNothing(db: Db): string | undefined {
     "delete from hidden where session not in (select n from sessions)",
     "delete from holds where session not in (select n from sessions)",
     "delete from approvals where session not in (select n from sessions)",
+    "delete from processes where session not in (select n from sessions)",
+    "delete from process_output where process not in (select n from processes)",
+    "delete from flushes where session not in (select n from sessions)",
     ...ACCESS_OF_NOBODY.map((from) => `delete ${from}`),
     `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})
        or hash not in (select hash from blobs)`,

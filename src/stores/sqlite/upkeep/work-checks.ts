@@ -42,5 +42,33 @@ export function checkWork(db: Db, now: number): Finding[] {
             "postrider answers them.",
           )
         : fine("inbox", waiting === 0 ? "Nothing waits." : `${count(waiting, "message")} wait their turn.`),
+    checkProcesses(db, now),
   ];
+}
+
+/** A program may be on its way to its keeper for a moment. */
+const ON_ITS_WAY_MS = 60_000;
+
+/** Programs that agents have started, and whether somebody still looks after them. */
+function checkProcesses(db: Db, now: number): Finding {
+  const open = db.all<{ keeper: string | null; begun_at: number }>(
+    "select keeper, begun_at from processes where state <> 'ended'",
+  );
+  const left = open.filter(({ keeper, begun_at }) =>
+    keeper === null ? begun_at < now - ON_ITS_WAY_MS : !alive(db, keeper, now),
+  );
+  if (left.length > 0)
+    return warning(
+      "processes",
+      `${count(left.length, "process", "processes")} of agents ran when what looks after them was killed.`,
+      "When the next one starts, those that live are found again, and the others are marked as ended.",
+    );
+  return fine(
+    "processes",
+    open.length === 0
+      ? "No process of an agent runs."
+      : open.length === 1
+        ? "1 process of agents runs."
+        : `${open.length} processes of agents run.`,
+  );
 }

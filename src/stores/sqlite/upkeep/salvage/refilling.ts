@@ -107,6 +107,8 @@ const JSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   turns: ["target", "said"],
   deliveries: ["target", "parts", "buttons", "shown"],
   conversations: ["settings"],
+  processes: ["target", "watch", "match_lines"],
+  memories: ["entries"],
 };
 
 function withJson({ name, columns }: Table, ready: Value[]): Value[] | undefined {
@@ -127,6 +129,8 @@ function isJson(column: string, value: Value | undefined): boolean {
     if (column === "parts") return Array.isArray(parsed) && parsed.every(isObject);
     if (column === "buttons")
       return Array.isArray(parsed) && parsed.every((row) => Array.isArray(row) && row.every(isObject));
+    if (column === "match_lines" || column === "entries")
+      return Array.isArray(parsed) && parsed.every((line) => typeof line === "string");
     if (!isObject(parsed)) return false;
     return column !== "message" || Array.isArray((parsed as { parts?: unknown }).parts);
   } catch {

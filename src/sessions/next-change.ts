@@ -7,12 +7,13 @@ const LOOK_AGAIN_MS = 500;
 export function nextChange(
   store: Store,
   signal: AbortSignal,
+  lookAgainMs: number = LOOK_AGAIN_MS,
 ): { readonly happened: Promise<void>; forget(): void } {
   let forget = (): void => {};
   const happened = new Promise<void>((resolve) => {
     const listener = (): void => resolve();
     const unlisten = store.onChange(listener);
-    const timer = setTimeout(listener, LOOK_AGAIN_MS);
+    const timer = setTimeout(listener, Math.max(0, lookAgainMs));
     signal.addEventListener("abort", listener);
     forget = () => {
       unlisten();

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { ApprovalOutcome } from "../core/approval.ts";
+import { text, textOf } from "../core/message.ts";
+import type { Tool } from "../ports/tool.ts";
+import { callTool } from "./call-tool.ts";
+
+describe("a tool that has to ask", () => {
+  it.each<[ApprovalOutcome, string]>([
+    ["once", "done"],
+    ["session", "done"],
+    ["always", "done"],
+    ["deny", "The person did not allow remove."],
+    ["never", "The person did not allow remove."],
+    [
+      "expired",
+      "Nobody answered in time whether remove may do this, so it was not done. The person may be away: ask them before you try it again.",
+    ],
+    [
+      "unasked",
+      "remove may do this only when the person allows it, and here nobody can be asked, so it was not done.",
+    ],
+  ])("acts or not, and says why: %s", async (given, expected) => {
+    let acted = 0;
+    const tool: Tool = {
+      name: "remove",
+      description: "Removes.",
+      input: { type: "object" },
+      effect: "external",
+      asks: () => ({ title: "Remove it?" }),
+      run: async () => {
+        acted += 1;
+        return { parts: [text("done")] };
+      },
+    };
+    const wanted = { id: "1", name: "remove", arguments: {} };
+    const call = callTool(wanted, [tool], new AbortController().signal);
+    const told: unknown[] = [];
+    for (;;) {
+      const { value, done } = await call.next();
+      if (done) {
+        expect(value && textOf(value)).toBe(expected);
+        break;
+      }
+      if (value.type === "approval") value.answer(given);
+      else if (value.type === "tool_call") told.push(value.call.effect);
+    }
+    const isAllowed = expected === "done";
+    expect([acted, told]).toEqual(isAllowed ? [1, ["external"]] : [0, [undefined]]);
+  });
+});
+
+describe("a tool whose effect depends on what it is given", () => {
+  it.each([
+    ["look", undefined],
+    ["change", "external"],
+  ])("tells it with the call: %s", async (action, effect) => {
+    const tool: Tool = {
+      name: "thing",
+      description: "Looks or changes.",
+      input: { type: "object" },
+      effect: "external",
+      effectOf: (given) => ((given as { action: string }).action === "change" ? "external" : "none"),
+      run: async () => ({ parts: [text("done")] }),
+    };
+    const wanted = { id: "1", name: "thing", arguments: { action } };
+    const call = callTool(wanted, [tool], new AbortController().signal);
+    const { value } = await call.next();
+    expect(value).toMatchObject({ type: "tool_call", call: { name: "thing" } });
+    expect(value && "call" in value && value.call?.effect).toBe(effect);
+  });
+});

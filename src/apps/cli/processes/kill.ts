@@ -1,0 +1,67 @@
+import { PostriderError } from "../../../core/errors.ts";
+import type { Process } from "../../../core/process.ts";
+import type { Processes } from "../../../processes/processes.ts";
+import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
+import { note, say, sayJson } from "../io.ts";
+import { asker, withStore } from "../opening.ts";
+import { processJson } from "./json.ts";
+import { PROCESSES_OF_EVERYONE } from "./list.ts";
+import { openProcesses } from "./open-processes.ts";
+import { processArgument } from "./process-argument.ts";
+import { stateText } from "./words.ts";
+
+export const kill: Command = defineCommand({
+  name: "processes kill",
+  takes: "PROCESS…",
+  words: [1, 64],
+  about: `Ends processes and everything that they have started, and says how each has ended. One that had ended before is
+left as it is.`,
+  options: { everyone: PROCESSES_OF_EVERYONE, json: JSON_OPTION },
+  examples: [
+    ["postrider processes kill proc_3f9a1c02b7de", "end it"],
+    ["postrider processes kill 3f9a 77c0", "two of them, by the beginnings of their ids"],
+  ],
+  async run({ words, values }, io) {
+    const who = asker(values.everyone);
+    const ended = await withStore(io, async ({ home, store }) => {
+      const found = new Map<string, Process>();
+      for (const name of words) {
+        const process = await processArgument(store, who, name);
+        found.set(process.id, process);
+      }
+      const open = openProcesses(home, store, io);
+      const done: { readonly process: Process; readonly killed: boolean }[] = [];
+      try {
+        for (const process of found.values()) {
+          if (process.status.state === "ended") done.push({ process, killed: false });
+          else done.push(await killed(await open.processes(), process));
+        }
+      } finally {
+        // What was ended is said, also when another could not be.
+        if (!values.json)
+          for (const { process, killed } of done)
+            (killed ? say : note)(
+              io,
+              killed
+                ? `${process.id} is ended: ${stateText(process)}.`
+                : `${process.id} had ended: ${stateText(process)}.`,
+            );
+        await open.close();
+      }
+      return done;
+    });
+    if (values.json)
+      sayJson(io, { processes: ended.map(({ process, killed }) => ({ ...processJson(process), killed })) });
+  },
+});
+
+/** It may have ended by itself while it was looked at. */
+async function killed(processes: Processes, process: Process) {
+  const after = await processes.kill(process.id);
+  if (after.status.state === "ended") return { process: after, killed: true };
+  throw new PostriderError(
+    "internal",
+    `${process.id} was told to end and still runs. Try again: postrider processes kill ${process.id}`,
+    { details: { process: process.id } },
+  );
+}

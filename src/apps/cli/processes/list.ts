@@ -1,0 +1,82 @@
+import type { Asker } from "../../../core/owner.ts";
+import { onOneLine } from "../../../core/printable.ts";
+import { LISTED_AFTER_END_MS, OUTPUT_KEPT_MS, type Process } from "../../../core/process.ts";
+import type { Store } from "../../../ports/store.ts";
+import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
+import { note, say, sayJson, widthOf } from "../io.ts";
+import { asker, withStore } from "../opening.ts";
+import { relativeTime } from "../relative-time.ts";
+import { styleOf } from "../style.ts";
+import { type Column, table } from "../table.ts";
+import { processJson } from "./json.ts";
+import { stateText } from "./words.ts";
+
+export const PROCESSES_OF_EVERYONE = {
+  type: "flag",
+  help: "everyone's processes, not only your own",
+} as const;
+
+export const list: Command = defineCommand({
+  name: "processes",
+  takes: "[list]",
+  words: [0, 1],
+  about: `What runs in the background for your sessions, the newest first, and what ended within half an hour. They go on
+when the gateway, the terminal or the editor that started them ends. postrider processes log, kill and write take the
+id of one, or a beginning of it that no other has.`,
+  options: {
+    all: { type: "flag", help: "also what ended within 7 days" },
+    foreground: { type: "flag", help: "also commands that the agent waits for, or did" },
+    everyone: PROCESSES_OF_EVERYONE,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider processes", "what runs"],
+    ["postrider processes --all --everyone", "whatever ran in this home in the last 7 days"],
+    ["postrider processes list --json", "for a script"],
+  ],
+  async run({ words: [word], values }, io) {
+    if (word !== undefined && word !== "list")
+      throw wrongArguments(`postrider processes takes list, log, kill or write, not "${word}"`, "processes");
+    const now = io.now();
+    const who = asker(values.everyone);
+    const { processes, handles } = await withStore(io, async ({ store }) => {
+      const found = await store.processes({
+        asker: who,
+        endedSince: now - (values.all ? OUTPUT_KEPT_MS : LISTED_AFTER_END_MS),
+        foreground: values.foreground,
+      });
+      return { processes: found, handles: values.json ? new Map() : await handlesOf(store, who, found) };
+    });
+    if (values.json) return sayJson(io, { processes: processes.map(processJson) });
+    if (processes.length === 0)
+      return note(io, values.all ? "Nothing has run in the last 7 days." : "Nothing runs in the background.");
+    const rows = processes.map((process) => [
+      process.id,
+      stateText(process),
+      onOneLine(process.command),
+      handles.get(process.session) ?? "",
+      process.target.platform,
+      relativeTime(process.begunAt, now),
+    ]);
+    say(io, table(COLUMNS, rows, widthOf(io), styleOf(io).dim).join("\n"));
+  },
+});
+
+const COLUMNS: readonly Column[] = [
+  { heading: "PROCESS" },
+  { heading: "STATE" },
+  { heading: "COMMAND", least: 12 },
+  { heading: "SESSION", leaveOut: 1 },
+  { heading: "PLATFORM", leaveOut: 2 },
+  { heading: "STARTED", leaveOut: 3 },
+];
+
+async function handlesOf(
+  store: Store,
+  who: Asker,
+  processes: readonly Process[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Set(processes.map(({ session }) => session));
+  const found = await Promise.all([...ids].map((text) => store.find({ asker: who, text })));
+  return new Map(found.flat().map(({ id, handle }) => [id, handle]));
+}

@@ -1,0 +1,59 @@
+import { text as readAll } from "node:stream/consumers";
+import { PostriderError } from "../../../core/errors.ts";
+import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
+import { say, sayJson } from "../io.ts";
+import { asker, withStore } from "../opening.ts";
+import { processJson } from "./json.ts";
+import { PROCESSES_OF_EVERYONE } from "./list.ts";
+import { openProcesses } from "./open-processes.ts";
+import { processArgument } from "./process-argument.ts";
+import { stateText } from "./words.ts";
+
+export const write: Command = defineCommand({
+  name: "processes write",
+  takes: "PROCESS [TEXT]",
+  words: [1, 2],
+  about: `Types into a process that waits for something. TEXT - reads it from stdin, so that a secret stays out of the shell's
+history.`,
+  options: {
+    enter: { type: "flag", help: "press Enter after it" },
+    end: { type: "flag", help: "its input ends after it (Ctrl-D)" },
+    everyone: PROCESSES_OF_EVERYONE,
+    json: JSON_OPTION,
+  },
+  examples: [
+    ["postrider processes write 3f9a yes --enter", "answer its question"],
+    ["postrider processes write 3f9a --enter", "only press Enter"],
+    ["postrider processes write 3f9a - --end < list.txt", "a whole file, and no more"],
+  ],
+  async run({ words: [name = "", given = ""], values }, io) {
+    if (given === "" && !values.enter && !values.end)
+      throw wrongArguments("There is nothing to write: give TEXT, --enter or --end", "processes write");
+    const text = given === "-" ? await readAll(io.input) : given;
+    const who = asker(values.everyone);
+    const process = await withStore(io, async ({ home, store }) => {
+      const found = await processArgument(store, who, name);
+      if (found.status.state === "ended")
+        throw new PostriderError(
+          "closed",
+          `${found.id} has ended (${stateText(found)}): nobody reads there.`,
+          {
+            details: { process: found.id },
+          },
+        );
+      const open = openProcesses(home, store, io);
+      try {
+        const processes = await open.processes();
+        // A terminal's Enter is a carriage return, of which the terminal makes a line.
+        const typed = values.enter ? text + (found.pty ? "\r" : "\n") : text;
+        if (typed !== "") await processes.write(found.id, typed);
+        if (values.end) await processes.endInput(found.id);
+      } finally {
+        await open.close();
+      }
+      return found;
+    });
+    if (values.json) sayJson(io, { process: processJson(process), ended_input: values.end });
+    else say(io, `${process.id} has got it.`);
+  },
+});

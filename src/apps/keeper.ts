@@ -1,0 +1,46 @@
+import { existsSync } from "node:fs";
+import { runKeeper } from "../processes/keeper.ts";
+import { localBackend } from "../processes/local-backend.ts";
+import { socketPath } from "../processes/socket-path.ts";
+import { systemClock } from "../sessions/system-clock.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { sqliteStore } from "../stores/sqlite/store.ts";
+import { homeOf } from "./home.ts";
+import { openLog } from "./log/open-log.ts";
+
+/*
+ * The keeper of one home, a program of its own: node keeper.js HOME. Told to end (SIGTERM, SIGINT), as when the machine goes
+ * down, it ends what it looks after first, so that the rows say how each has ended and nothing runs on unseen. Killed
+ * without a word, it leaves what runs to the next keeper.
+ */
+process.title = "postrider keeper";
+const [, , folder = ""] = process.argv;
+const home = homeOf({ POSTRIDER_HOME: folder });
+if (!existsSync(home.database)) {
+  process.stderr.write(`There is no ${home.database}, so there is nothing to look after.\n`);
+  process.exit(1);
+}
+const log = openLog({ home, name: "keeper", level: "info" });
+const stop = new AbortController();
+process.on("SIGTERM", () => stop.abort());
+process.on("SIGINT", () => stop.abort());
+process.on("SIGHUP", () => {}); // a terminal that closes is not its concern
+const store = await sqliteStore({ file: home.database, mode: "in-process" });
+try {
+  await runKeeper({
+    store,
+    runner: localRunner(),
+    backend: localBackend(),
+    clock: systemClock,
+    socket: socketPath(home.folder),
+    log,
+    signal: stop.signal,
+  });
+} catch (error) {
+  log.error({ error }, "the keeper has failed");
+  process.exitCode = 1;
+} finally {
+  await store.close();
+  log.close();
+}
+process.exit(); // nobody waits for what a program has left behind

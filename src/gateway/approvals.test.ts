@@ -1,0 +1,272 @@
+import { describe, expect, it } from "vitest";
+import { type GatewayRoom, gatewayRoom } from "../../test/support/gateway-room.ts";
+import { callTool } from "../agents/call-tool.ts";
+import type { Approval } from "../core/approval.ts";
+import { text, textOf } from "../core/message.ts";
+import type { Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Tool } from "../ports/tool.ts";
+import { MINUTE } from "../sessions/test-home.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+const work: Source = { ...ada, threadId: "9" };
+const group: Source = { ...ada, chatType: "group", chatId: "-100" };
+const bobThere: Source = { ...group, userId: "2", userName: "Bob" };
+const PATTERN = "rm -rf build";
+
+/** An agent that removes a folder whenever something is said, if it may, and says what came of it. */
+function remover(pattern: string | undefined = PATTERN): Agent & { readonly ran: string[] } {
+  const ran: string[] = [];
+  const tool: Tool = {
+    name: "terminal",
+    description: "Runs a command.",
+    input: { type: "object" },
+    effect: "external",
+    asks: () => ({ title: "remove build", detail: PATTERN, ...(pattern !== undefined && { pattern }) }),
+    async run() {
+      ran.push(PATTERN);
+      return { parts: [text(`3 files are gone (${ran.length})`)] };
+    },
+  };
+  return {
+    name: "remover",
+    ran,
+    async *run(turn, signal) {
+      const wanted = { id: `c${turn.history.length}`, name: "terminal", arguments: {} };
+      const output = yield* callTool(wanted, [tool], signal);
+      if (output !== undefined) yield { type: "text", text: `It says: ${textOf(output)}` };
+    },
+  };
+}
+
+async function roomFor(agent: Agent = remover()) {
+  const room = await gatewayRoom({ agent, settings: { busy: "queue" } });
+  const chat = room.chat(ada);
+  return { room, chat, home: room.home };
+}
+
+/** Asked in a chat; the question stands there. */
+async function asked(room: GatewayRoom, source: Source = ada, sent = 1) {
+  const chat = room.chat(source);
+  await chat.say("tidy up");
+  const question = (await chat.sent(sent)).at(-1);
+  const line = (label: string) => question?.buttons?.flat().find((one) => one.label === label)?.line ?? "";
+  return { chat, question: question === undefined ? "" : textOf(question), line };
+}
+
+async function open({ home }: GatewayRoom): Promise<readonly Approval[]> {
+  const { person } = (await home.store.account({ platform: "telegram", userId: "1" })) ?? { person: "" };
+  return home.store.approvals({ person });
+}
+
+describe("what the agent asks", () => {
+  it("is done when it is allowed, and what came of it goes back to the agent", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat, question, line } = await asked(room);
+    expect(question).toContain("**May I?** remove build");
+    expect(question).toContain(PATTERN);
+    expect(agent.ran).toEqual([]);
+    await chat.press(line("Once"));
+    expect((await chat.texts(3)).slice(1)).toEqual([
+      "Allowed this once: remove build",
+      "It says: 3 files are gone (1)",
+    ]);
+  });
+
+  it("is not done when it is refused, and the agent is told that the person said no", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat } = await asked(room);
+    await chat.say("/deny");
+    expect((await chat.texts(3)).slice(1)).toEqual([
+      "Not done: remove build",
+      "It says: The person did not allow terminal.",
+    ]);
+    expect(agent.ran).toEqual([]);
+  });
+
+  it("is not done when nobody answers in time; the chat and the agent are told that, and not that it was refused", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat, line } = await asked(room);
+    await room.pass(5 * MINUTE + 1);
+    const [, said, answer] = await chat.texts(3);
+    expect(said).toBe("Not answered in time, so not done: remove build");
+    expect(answer).toContain("Nobody answered in time whether terminal may do this, so it was not done.");
+    await chat.press(line("Always"));
+    expect((await chat.texts(4)).at(-1)).toContain("The answer comes too late");
+    expect([agent.ran, await open(room)]).toEqual([[], []]);
+  });
+
+  it.each(["yes", "Yes!", "ok", "approve", "y", "always", "do it"])(
+    "is not answered by %j: that is a message like any other",
+    async (word) => {
+      const agent = remover();
+      const { room } = await roomFor(agent);
+      const { chat, line } = await asked(room);
+      await chat.say(word);
+      expect(await open(room)).toHaveLength(1);
+      expect(agent.ran).toEqual([]);
+      await chat.press(line("No"));
+      // Its own turn has come, and asks for itself.
+      expect((await chat.texts(4)).at(-1)).toContain("May I?");
+      expect(agent.ran).toEqual([]);
+    },
+  );
+
+  it("is answered once: whoever answers in the same moment elsewhere is told what counts", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat, line } = await asked(room);
+    const other = room.chat(work);
+    await Promise.all([chat.press(line("Once")), other.press(line("No"))]);
+    const [here, there] = [(await chat.texts(3)).slice(1), await other.texts(1)];
+    const [won, lost] =
+      agent.ran.length === 1 ? [here[0], there[0]] : [there[0], here.find((one) => /already/.test(one))];
+    expect(won).toMatch(/^(?:Allowed this once|Not done): remove build/);
+    expect(lost).toMatch(/This was answered already: (?:once|deny)\./);
+  });
+
+  it("is answered from another chat of the person", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat } = await asked(room);
+    const other = room.chat(work);
+    await other.say("/approve");
+    expect(await other.texts(1)).toEqual(["Allowed this once: remove build"]);
+    expect((await chat.texts(2)).at(-1)).toBe("It says: 3 files are gone (1)");
+  });
+
+  it("is nobody else's to answer, neither by a command nor by its button", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat, line } = await asked(room, group);
+    const bob = room.chat(bobThere);
+    for (const label of ["Once", "Always", "No"]) await bob.press(line(label));
+    await bob.say("/approve");
+    await bob.say(line("Once"));
+    const replies = (await chat.texts(6)).slice(1);
+    expect(
+      replies.filter((reply) => reply.includes("Only the person who was asked may answer this.")),
+    ).toHaveLength(4);
+    expect(replies.filter((reply) => reply.includes("Nothing waits to be approved."))).toHaveLength(1);
+    expect([agent.ran.length, (await open(room)).length]).toEqual([0, 1]);
+    await chat.press(line("Once"));
+    expect((await chat.texts(8)).at(-1)).toBe("It says: 3 files are gone (1)");
+  });
+
+  it("is nothing when nothing was asked", async () => {
+    const { chat } = await roomFor();
+    for (const line of ["/approve", "/deny", "/approve 7"]) await chat.say(line);
+    expect(await chat.texts(3)).toEqual([
+      "Nothing waits to be approved.",
+      "Nothing waits to be approved.",
+      "There is no such question.",
+    ]);
+  });
+});
+
+describe("what was said once for all", () => {
+  it("holds for the session, and ends with it", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat } = await asked(room);
+    await chat.say("/approve session");
+    await chat.texts(3);
+    await chat.say("again");
+    expect((await chat.texts(4)).at(-1)).toBe("It says: 3 files are gone (2)");
+    await chat.say("/new");
+    await chat.say("and now?");
+    expect((await chat.texts(6)).at(-1)).toContain("May I?");
+    expect(agent.ran).toHaveLength(2);
+  });
+
+  it("holds always, also after a restart, in every session and chat", async () => {
+    const first = await roomFor();
+    const { chat } = await asked(first.room);
+    await chat.say("/approve always");
+    await chat.texts(3);
+    await first.room.gateway.stop();
+    const agent = remover();
+    const room = await gatewayRoom({ agent, home: await first.home.restart() });
+    // Somebody else is asked. The messenger counts its messages anew, and would be taken to repeat itself.
+    const carl = room.chat({ ...ada, chatId: "3", userId: "3" });
+    for (const words of ["one", "two", "three"]) await carl.say(words);
+    expect((await carl.texts(1))[0]).toContain("May I?");
+    await room.chat(ada).say("once more");
+    expect(await room.chat(ada).texts(1)).toEqual(["It says: 3 files are gone (1)"]);
+    await room.chat(work).say("once more");
+    expect(await room.chat(work).texts(1)).toEqual(["It says: 3 files are gone (2)"]);
+  });
+
+  it("is a no for good, and said so to the agent without asking", async () => {
+    const agent = remover();
+    const { room } = await roomFor(agent);
+    const { chat } = await asked(room);
+    await chat.say("/deny never");
+    expect((await chat.texts(3))[1]).toBe("Not done, now and from now on: remove build");
+    await chat.say("/new");
+    await chat.say("again");
+    expect((await chat.texts(5)).at(-1)).toBe("It says: The person did not allow terminal.");
+    expect(agent.ran).toEqual([]);
+  });
+});
+
+describe("/approvals", () => {
+  it("shows what waits and what was said once for all, and takes back what is wanted", async () => {
+    const agent = remover();
+    const { room, chat } = await roomFor(agent);
+    await chat.say("/approvals");
+    expect(await chat.texts(1)).toEqual([
+      "Nothing waits for your answer, and nothing is allowed or forbidden for good.",
+    ]);
+    await asked(room, ada, 2);
+    await chat.say("/approvals");
+    const [{ number } = { number: 0 }] = await open(room);
+    expect((await chat.texts(3)).at(-1)).toBe(
+      `**Waiting for your answer**\n- ${number}: remove build, asked now, open for 5m more; \`/approve ${number}\` or \`/deny ${number}\``,
+    );
+    await chat.say("/approve always");
+    await chat.texts(5);
+    await room.pass(2 * MINUTE);
+    await chat.say("/approvals");
+    expect((await chat.texts(6)).at(-1)).toBe(
+      `Nothing waits for your answer.\n\n**Said once for all**\n1. allowed everywhere: \`${PATTERN}\`, said 2m ago\n\n\`/approvals forget NUMBER\` takes one back.`,
+    );
+    for (const line of [
+      "/approvals forget 2",
+      "/approvals forget",
+      "/approvals clear",
+      "/approvals forget 1",
+    ])
+      await chat.say(line);
+    const replies = (await chat.texts(10)).slice(6);
+    expect(replies[0]).toContain("There is no number 2 in the list.");
+    expect(replies[1]).toContain("/approvals forget NUMBER");
+    expect(replies[2]).toContain("/approvals forget NUMBER");
+    expect(replies[3]).toBe(`Taken back; it is asked again from now on: \`${PATTERN}\``);
+    await chat.say("again");
+    expect((await chat.texts(11)).at(-1)).toContain("May I?");
+    expect(agent.ran).toHaveLength(1);
+  });
+
+  it("names nothing in a group that was asked or said elsewhere", async () => {
+    const { room } = await roomFor();
+    const { chat } = await asked(room);
+    await chat.say("/approve always");
+    await chat.texts(3);
+    const other = await roomFor(remover("something else"));
+    await asked(other.room);
+    const inGroup = other.room.chat(group);
+    await inGroup.say("/approvals");
+    const [there = ""] = await inGroup.texts(1);
+    expect(there).toContain("1 question that you were asked in another chat");
+    expect(there).not.toContain("remove build");
+    const elsewhere = room.chat(group);
+    await elsewhere.say("/approvals");
+    expect((await elsewhere.texts(1))[0]).not.toContain(PATTERN);
+    await elsewhere.say("/approvals forget 1");
+    expect((await elsewhere.texts(2))[1]).toContain("There is no number 1 in the list.");
+  });
+});

@@ -1,0 +1,42 @@
+import type { Flush, Memory, MemoryChange, MemoryOwner } from "../core/memory.ts";
+import type { Refused } from "../core/refusal.ts";
+
+type Now = { readonly now: number };
+
+/** What agents remember. The steps are the program's own: who may change whose memory is decided before. */
+export interface MemorySteps {
+  /** Applied to what is remembered now, whoever changed it last. Refused as `changedMemory` refuses. */
+  changeMemory(
+    input: { readonly owner: MemoryOwner; readonly change: MemoryChange } & Now,
+  ): Promise<Memory | Refused>;
+  /** As it was in that version, which becomes the newest. */
+  restoreMemory(
+    input: { readonly owner: MemoryOwner; readonly version: number } & Now,
+  ): Promise<Memory | Refused>;
+  /**
+   * What was said in the session up to now is to be told to the memory: a row, once. False for sessions of jobs and webhooks,
+   * before four messages were said, and when nothing was said since the last time.
+   */
+  askFlush(input: { readonly session: string } & Now): Promise<boolean>;
+  /** The oldest that waits, or whose runner is gone; begun twice at most. Only of sessions of this owner, if one is named. */
+  claimFlush(
+    input: { readonly runner: string; readonly owner?: MemoryOwner } & Now,
+  ): Promise<Flush | undefined>;
+  /**
+   * Done, with all its changes or, where newer memory contradicts, those that still fit. Refused unless this runner had
+   * claimed it: then nothing is changed.
+   */
+  finishFlush(
+    input: {
+      readonly flush: number;
+      readonly runner: string;
+      readonly changes: readonly MemoryChange[];
+    } & Now,
+  ): Promise<Memory | Refused>;
+}
+
+export interface MemoryReads {
+  memory(input: { readonly owner: MemoryOwner }): Promise<Memory>;
+  /** Newest first. */
+  memoryVersions(input: { readonly owner: MemoryOwner; readonly limit?: number }): Promise<readonly Memory[]>;
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { childEnvironment } from "./child-environment.ts";
+
+describe("what a program sees of our environment", () => {
+  const ours = {
+    PATH: "/bin",
+    HOME: "/h",
+    LC_ALL: "C",
+    LC_SECRET: "no",
+    AWS_SECRET_ACCESS_KEY: "no",
+    POSTRIDER_API_KEY: "no",
+    NODE_OPTIONS: "no",
+    GITHUB_TOKEN: "t",
+    EDITOR: "vi",
+  };
+
+  it("is what is on the list, and nothing that may be a secret", () => {
+    expect(childEnvironment(ours)).toEqual({ PATH: "/bin", HOME: "/h", LC_ALL: "C", PYTHONUNBUFFERED: "1" });
+  });
+
+  it("is also what is configured by its exact name", () => {
+    const given = childEnvironment(ours, ["GITHUB_TOKEN", "NOT_SET", "editor"]);
+    expect(given).toMatchObject({ GITHUB_TOKEN: "t" });
+    expect(Object.keys(given)).not.toContain("NOT_SET");
+    expect(Object.keys(given)).not.toContain("EDITOR");
+  });
+});

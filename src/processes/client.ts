@@ -1,0 +1,194 @@
+import { stat } from "node:fs/promises";
+import { setTimeout as after } from "node:timers/promises";
+import { PostriderError } from "../core/errors.ts";
+import { isProcessId, MOST_PROCESSES, type Process } from "../core/process.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import { noFolder, notFound } from "./kept-programs.ts";
+import type { Processes, StartProcess } from "./processes.ts";
+import type { Request } from "./protocol.ts";
+import { ask, checkRequest, ended, Unanswered } from "./request.ts";
+import { untilGone } from "./until-gone.ts";
+
+/** A machine that is busy needs a while to start a keeper. */
+const PATIENCE_MS = 20_000;
+/** One that was started and does not answer has met another that was just ending. */
+const LAUNCH_AGAIN_MS = 3000;
+const LOOK_MS = 25;
+/** A keeper that cannot be had is tried for again after this, while something runs. */
+const ATTEND_AGAIN_MS = 30_000;
+
+export interface ConnectOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Where the keeper listens. */
+  readonly socket: string;
+  /** Starts a keeper that outlives us. One too many ends by itself. */
+  launch(): void;
+  /** So many may run at once in this home. */
+  readonly most?: number;
+  /** How long a keeper is waited for. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * The programs of a home, through its keeper, which is started when it is needed: to start one, and to look after those
+ * whose keeper is gone. Who is connected sees to that, from the beginning and whenever the keeper ends.
+ */
+export function connectProcesses(options: ConnectOptions): Processes {
+  const { store, clock, socket, most = MOST_PROCESSES, patienceMs = PATIENCE_MS } = options;
+  const closing = new AbortController();
+  const waiting = new Set<Promise<void>>();
+  /** Of all that wait for a keeper, one starts it. */
+  let launchedAt = Number.NEGATIVE_INFINITY;
+
+  /** Asked again when nobody has answered; `once` for what must not happen twice. */
+  function told(request: Request, { once = false } = {}): Promise<void> {
+    checkRequest(request);
+    const asked = askUntilAnswered(request, once);
+    waiting.add(asked);
+    return asked.finally(() => waiting.delete(asked));
+  }
+
+  async function askUntilAnswered(request: Request, once: boolean): Promise<void> {
+    const until = performance.now() + patienceMs;
+    for (;;) {
+      try {
+        await ask(socket, request, closing.signal);
+        launchedAt = Number.NEGATIVE_INFINITY;
+        return;
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        if (once && error.isSent) throw unheard();
+      }
+      if (closing.signal.aborted) throw ended();
+      if (performance.now() > until) throw noKeeper(patienceMs);
+      launch();
+      await after(LOOK_MS);
+    }
+  }
+
+  function launch(): void {
+    const now = performance.now();
+    if (now - launchedAt < LAUNCH_AGAIN_MS) return;
+    launchedAt = now;
+    options.launch();
+  }
+
+  /** For as long as something runs, somebody looks after it. */
+  async function attend(): Promise<void> {
+    for (;;) {
+      const open = await store.processes({ asker: { everyone: true }, foreground: true, limit: 1 });
+      if (open.length === 0 || closing.signal.aborted) return;
+      const until = performance.now() + patienceMs;
+      while (!(await untilGone(socket, closing.signal))) {
+        if (closing.signal.aborted || performance.now() > until) return;
+        launch();
+        await after(LOOK_MS, undefined, { ref: false, signal: closing.signal });
+      }
+      await after(LOOK_MS, undefined, { ref: false, signal: closing.signal });
+    }
+  }
+
+  let attending: Promise<void> | undefined;
+  function attended(): void {
+    if (closing.signal.aborted) return;
+    attending ??= attend()
+      .catch(() => {}) // the store is busy, or closed by now
+      .finally(() => {
+        attending = undefined;
+      });
+  }
+  attended();
+  const rounds = setInterval(attended, ATTEND_AGAIN_MS);
+  rounds.unref();
+
+  async function row(id: string): Promise<Process> {
+    const found = await store.process({ asker: { everyone: true }, id });
+    if (found === undefined) throw notFound(id);
+    return found;
+  }
+
+  /** What runs and can be spoken to: nobody needs to be started to say of anything else that it does not. */
+  async function spokenTo(id: string): Promise<void> {
+    const { status } = await row(id);
+    if (status.state === "ended") throw new PostriderError("closed", `Process ${id} has ended.`);
+    if (status.state === "running" && status.detached)
+      throw new PostriderError(
+        "closed",
+        `Process ${id} is detached: its input is gone with whoever started it.`,
+      );
+  }
+
+  return {
+    async start(input) {
+      if (closing.signal.aborted) throw ended();
+      if (!isProcessId(input.id))
+        throw new PostriderError("invalid_input", "The id of a process is proc_ and 12 hexadecimal digits.");
+      const request = startRequest(input);
+      checkRequest(request);
+      const folder = await stat(input.cwd).catch(() => undefined);
+      if (folder?.isDirectory() !== true) throw noFolder(input.cwd);
+      const { environment, secrets, timeoutMs, session, conversation, target, ...process } = input;
+      unrefused(await store.beginProcess({ process, session, conversation, target, most, now: clock.now() }));
+      try {
+        await told(request);
+      } catch (error) {
+        // Nothing is known of it if we are closed; else it does not run, and must not be counted.
+        if (!closing.signal.aborted)
+          await store.endProcess({ id: input.id, exit: { unknown: true }, now: clock.now() });
+        throw error;
+      }
+      attended();
+      return row(input.id);
+    },
+    async write(id, text) {
+      await spokenTo(id);
+      await told({ do: "write", process: id, text }, { once: true });
+    },
+    async endInput(id) {
+      await spokenTo(id);
+      await told({ do: "endInput", process: id });
+    },
+    async resize(id, size) {
+      await spokenTo(id);
+      await told({ do: "resize", process: id, size });
+    },
+    async ended(id, signal) {
+      const until = AbortSignal.any([closing.signal, signal]);
+      await ask(socket, { do: "wait", process: id }, until).catch(() => {}); // the row tells
+    },
+    async kill(id) {
+      const found = await row(id);
+      if (found.status.state === "ended") return found;
+      await told({ do: "kill", process: id });
+      return row(id);
+    },
+    async close() {
+      closing.abort();
+      clearInterval(rounds);
+      await Promise.allSettled([...waiting, attending]);
+    },
+  };
+}
+
+function startRequest(input: StartProcess): Request {
+  const { id, command, cwd, pty, environment, secrets, watch, timeoutMs } = input;
+  const given = { command, cwd, pty, environment, secrets, patterns: watch.patterns };
+  return { do: "start", process: id, ...given, ...(timeoutMs !== undefined && { timeoutMs }) };
+}
+
+function noKeeper(ms: number): PostriderError {
+  return new PostriderError(
+    "closed",
+    `The keeper of processes did not answer within ${ms / 1000} s, so nothing was started or changed. logs/keeper.log in Postrider's home says why.`,
+  );
+}
+
+function unheard(): PostriderError {
+  return new PostriderError(
+    "closed",
+    "The keeper of processes was gone before it answered; the process may have got the input or not.",
+  );
+}

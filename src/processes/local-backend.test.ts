@@ -1,0 +1,77 @@
+import { tmpdir } from "node:os";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Exit } from "../core/process.ts";
+import type { Running } from "./backend.ts";
+import { localBackend } from "./local-backend.ts";
+import { procStat } from "./proc-stat.ts";
+
+const backend = localBackend();
+
+/** Runs it without a keeper. */
+async function run(command: string, pty: boolean) {
+  const ended = Promise.withResolvers<Exit>();
+  const printed: string[] = [];
+  const running: Running = await backend.start(
+    { command, cwd: tmpdir(), pty, environment: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" } },
+    { printed: (text) => void printed.push(text), ended: ended.resolve },
+  );
+  onTestFinished(() => backend.end(running, 0));
+  return { running, ended: ended.promise, printed: () => printed.join("").replaceAll("\r\n", "\n") };
+}
+
+describe.each([
+  { pty: false, name: "pipes" },
+  { pty: true, name: "a terminal" },
+])("a program with $name", ({ pty }) => {
+  it("leads a session and a group of its own", async () => {
+    const { running } = await run("sleep 100", pty);
+    const { pid } = running;
+    while (procStat(pid)?.session !== pid) await new Promise(setImmediate); // with a terminal, after a moment
+    expect(procStat(pid)).toMatchObject({ pid, group: pid, session: pid });
+    expect(backend.isAlive(running)).toBe(true);
+    expect(backend.isAlive({ ...running, born: `${running.born}0` })).toBe(false);
+    await backend.end({ ...running, born: `${running.born}0` }, 0); // not ours: left alone
+    expect(backend.isAlive(running)).toBe(true);
+  });
+
+  it("can be ended in its very first moment", async () => {
+    for (let count = 0; count < 5; count += 1) {
+      const { running, ended } = await run("sleep 100", pty);
+      await backend.end(running, 5000);
+      expect(backend.isAlive(running)).toBe(false);
+      expect(await ended).toEqual({ signal: "SIGTERM" });
+    }
+  });
+
+  it("has every character whole, and all of its last output", async () => {
+    const { running, ended, printed } = await run("yes 'x é 🙂 漢' | head -n 40000; printf end", pty);
+    running.begin();
+    expect(await ended).toEqual({ code: 0 });
+    expect(printed()).toBe(`${"x é 🙂 漢\n".repeat(40_000)}end`);
+  });
+
+  it("ends for us though one that it left behind holds its output", async () => {
+    const { running, ended, printed } = await run("(trap '' HUP; sleep 100) & echo done", pty);
+    running.begin();
+    expect(await ended).toEqual({ code: 0 });
+    expect(printed()).toBe("done\n");
+  });
+});
+
+describe("a program with pipes", () => {
+  it("does nothing before it is told to, and nothing at all when whoever started it is gone", async () => {
+    const { running, ended, printed } = await run("echo ran", false);
+    running.endInput(); // what the kernel does when we are killed
+    expect(await ended).toEqual({ code: 125 });
+    expect(printed()).toBe("");
+  });
+
+  it("says that it is busy when it does not read what it is given", async () => {
+    const { running } = await run("sleep 100", false);
+    running.begin();
+    const much = "x".repeat(500_000);
+    expect(() => {
+      for (let count = 0; count < 10; count += 1) running.write(much);
+    }).toThrow(expect.objectContaining({ code: "busy" }));
+  });
+});

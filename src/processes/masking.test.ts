@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MASK, maskedBy, streamMask } from "./masking.ts";
+
+/** Few letters, so that secrets overlap each other and the text is full of their beginnings. */
+const letters = fc.constantFrom("a", "b", "ab", "aab", "-", "🙂", "\n");
+const text = fc.array(letters, { maxLength: 80 }).map((parts) => parts.join(""));
+const secret = fc.array(letters, { minLength: 4, maxLength: 14 }).map((parts) => parts.join(""));
+/** A text with secrets in it, and where it is cut. */
+const cutText = fc
+  .record({
+    secrets: fc.array(secret, { maxLength: 4 }),
+    parts: fc.array(text, { maxLength: 5 }),
+    cuts: fc.array(fc.nat(400), { maxLength: 20 }),
+  })
+  .map(({ secrets, parts, cuts }) => {
+    const whole = parts
+      .map((part, index) => part + (secrets[index % Math.max(1, secrets.length)] ?? ""))
+      .join("");
+    const at = [...new Set(cuts.filter((cut) => cut < whole.length))].toSorted((a, b) => a - b);
+    return { secrets, whole, pieces: [0, ...at].map((from, index) => whole.slice(from, at[index])) };
+  });
+
+describe("masking what a program prints", () => {
+  it("gives the same for any cut of any text as for the whole", () => {
+    fc.assert(
+      fc.property(cutText, ({ secrets, whole, pieces }) => {
+        const mask = streamMask(secrets);
+        const out = [...pieces.map(mask.take), mask.end()].join("");
+        expect(out).toBe(maskedBy(secrets)(whole));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("shows no more than three characters of a secret, however long a program waits in the middle of it", () => {
+    fc.assert(
+      fc.property(fc.nat(22), fc.nat(22), (first, second) => {
+        const given = "0123456789abcdefghijklm";
+        const mask = streamMask([given]);
+        const [a, b] = [Math.min(first, second), Math.max(first, second)];
+        const pieces = [`x${given.slice(0, a)}`, given.slice(a, b), `${given.slice(b)}y`];
+        const out = pieces.map((piece) => mask.take(piece) + mask.idle() + mask.idle()).join("");
+        expect(out).toMatch(/^x(0|01|012)?\[secret\]y$/);
+      }),
+    );
+  });
+
+  it("shows at once what cannot be a part of a secret, and soon what is only its beginning", () => {
+    const mask = streamMask(["password-of-mine"]);
+    expect(mask.take("Continue? [y/n] ")).toBe("Continue? [y/n] ");
+    expect(mask.take("stop")).toBe("sto");
+    expect(mask.idle()).toBe("p");
+    expect(mask.idle()).toBe("");
+    expect(mask.take("!")).toBe("!");
+    expect(mask.end()).toBe("");
+  });
+
+  it("knows a secret as JSON, in an address, on a terminal, and a bot's token without its id", () => {
+    const masked = maskedBy(['quote"and/slash', "line one\nline two", "123456:ABC-token-of-bot"]);
+    expect(masked(JSON.stringify('quote"and/slash'))).toBe(`"${MASK}"`);
+    expect(masked(encodeURIComponent('quote"and/slash'))).toBe(MASK);
+    expect(masked("line one\r\nline two")).toBe(MASK);
+    expect(masked("bot ABC-token-of-bot")).toBe(`bot ${MASK}`);
+  });
+});

@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What Linux says of a process. */
+export interface ProcStat {
+  readonly pid: number;
+  readonly isZombie: boolean;
+  readonly group: number;
+  readonly session: number;
+  /** In the kernel's ticks since the machine started. */
+  readonly started: string;
+}
+
+export function procStat(pid: number): ProcStat | undefined {
+  let line: string;
+  try {
+    line = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return undefined;
+  }
+  // The name, in brackets, may hold spaces and brackets itself.
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  const [state = "", , group, session] = fields;
+  return {
+    pid,
+    isZombie: state === "Z" || state === "X",
+    group: Number(group),
+    session: Number(session),
+    started: fields[19] ?? "",
+  };
+}
+
+/** All that there are now; on Linux only. */
+export function everyProcStat(): readonly ProcStat[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => procStat(Number(name)))
+    .filter((stat) => stat !== undefined);
+}

@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lineWatch } from "./watch-lines.ts";
+
+describe("lines that hold a pattern", () => {
+  it("are found however what is printed is cut, each once", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(60), { maxLength: 12 }), (cuts) => {
+        const text = "a ERROR b ERROR\nnothing\n\x1b[31mER\x1b[0mROR in colour\r\nready\nrea dy\n";
+        const at = [...new Set(cuts.filter((cut) => cut < text.length))].toSorted((a, b) => a - b);
+        const watch = lineWatch(["ERROR", "ready"]);
+        const found = [0, ...at].flatMap((from, index) => watch.take(text.slice(from, at[index]), 0));
+        expect(found).toEqual(["a ERROR b ERROR", "ERROR in colour", "ready"]);
+      }),
+    );
+  });
+
+  it("are found in a line without an end, when nothing more comes, and in one that is very long", () => {
+    const watch = lineWatch(["Password:"]);
+    expect(watch.take("Pass", 0)).toEqual([]);
+    expect(watch.take("word: ", 0)).toEqual([]);
+    expect(watch.idle(0)).toEqual(["Password:"]);
+    expect(watch.idle(0)).toEqual([]);
+    expect(watch.take("\n", 0)).toEqual([]);
+    expect(watch.take("x".repeat(10_000_000), 0)).toEqual([]);
+    expect(watch.take("Passw", 0)).toEqual([]);
+    const [line = ""] = watch.take(`ord:${"y".repeat(10_000)}\n`, 0);
+    expect(line).toContain("Password:");
+    expect(line.length).toBe(500);
+  });
+
+  it("are told of eight times in ten seconds; of the rest, how many there were", () => {
+    const watch = lineWatch(["E"]);
+    const first = watch.take("E\n".repeat(20), 1000);
+    expect(first).toEqual(Array.from({ length: 8 }, () => "E"));
+    expect(watch.take("E\n", 9000)).toEqual([]);
+    expect(watch.take("fine\n", 11_000)).toEqual(["(and 13 more lines with one of the patterns)"]);
+    expect(watch.take("E\n", 12_000)).toEqual(["E"]);
+  });
+
+  it("are not looked for any more after 45 seconds of too many, which is told", () => {
+    const watch = lineWatch(["E"]);
+    const told: string[] = [];
+    for (let now = 0; now <= 60_000; now += 500) told.push(...watch.take("E\n".repeat(10), now));
+    expect(told.at(-1)).toMatch(/not looked for any more/);
+    expect(told.filter((line) => line.includes("not looked for")).length).toBe(1);
+    expect(watch.take("E\n", 999_000)).toEqual([]);
+  });
+
+  it("are looked for still when there were quiet times between", () => {
+    const watch = lineWatch(["E"]);
+    for (let now = 0; now <= 300_000; now += 30_000) {
+      expect(watch.take("E\n".repeat(100), now)).toContain("E");
+      watch.take("fine\n", now + 11_000);
+      watch.take("fine\n", now + 22_000);
+    }
+  });
+});

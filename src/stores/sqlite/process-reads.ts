@@ -1,0 +1,72 @@
+import type { Asker } from "../../core/owner.ts";
+import { KEPT_OUTPUT, type Process, type ProcessOutput } from "../../core/process.ts";
+import type { ProcessesAsked } from "../../ports/processes.ts";
+import type { Db } from "./connection.ts";
+import { lastOutput, outputFrom } from "./process-output.ts";
+import { type ProcessRow, processRow, toProcess } from "./process-rows.ts";
+import { sessionRow } from "./routing.ts";
+import * as sql from "./sql.ts";
+import { visible, visibleSql } from "./visible.ts";
+
+export function process(db: Db, input: { asker: Asker; id: string }): Process | undefined {
+  const row = seen(db, input.asker, input.id);
+  return row && toProcess(row);
+}
+
+export function processes(db: Db, input: ProcessesAsked): Process[] {
+  const { statement, values } = processesSql(input);
+  return db.all<ProcessRow>(statement, ...values).map(toProcess);
+}
+
+/** Those that run are found by being open, those that have ended by their end: neither looks through all there ever were. */
+export function processesSql(input: ProcessesAsked): {
+  readonly statement: string;
+  readonly values: readonly unknown[];
+} {
+  const { where, values } = visibleSql(input.asker);
+  const conditions = [where, "s.removed_at is null"];
+  const bound: unknown[] = [...values];
+  if (input.session !== undefined) {
+    conditions.push("p.session = (select n from sessions where id = ?)");
+    bound.push(input.session);
+  }
+  if (input.conversation !== undefined) {
+    conditions.push("p.conversation = ?");
+    bound.push(input.conversation);
+  }
+  if (input.foreground !== true) conditions.push("p.background = 1");
+  const rule = conditions.join(" and ");
+  // Which of the two comes first is not left to SQLite: a person may have thousands of sessions.
+  const select = "select p.*, s.id as session_id from processes p cross join sessions s on s.n = p.session";
+  const parts = [`${select} where p.state <> 'ended' and ${rule}`];
+  const all = [...bound];
+  if (input.endedSince !== undefined) {
+    parts.push(`${select} where p.ended_at is not null and p.ended_at >= ? and ${rule}`);
+    all.push(input.endedSince, ...bound);
+  }
+  return {
+    statement: `select * from (${parts.join(" union all ")}) order by +n desc limit ?`,
+    values: [...all, input.limit ?? -1],
+  };
+}
+
+export function processOutput(
+  db: Db,
+  input: { asker: Asker; id: string; from?: number; limit?: number },
+): ProcessOutput | undefined {
+  const row = seen(db, input.asker, input.id);
+  if (row === undefined) return undefined;
+  const limit = Math.max(0, input.limit ?? KEPT_OUTPUT);
+  return input.from === undefined ? lastOutput(db, row, limit) : outputFrom(db, row, input.from, limit);
+}
+
+export function watchedProcesses(db: Db): Process[] {
+  return db.all<ProcessRow>(sql.watchedProcesses).map(toProcess);
+}
+
+function seen(db: Db, asker: Asker, id: string): ProcessRow | undefined {
+  const row = processRow(db, id);
+  if (row === undefined) return undefined;
+  const session = sessionRow(db, row.session);
+  return session.removed_at === null && visible(asker, session) ? row : undefined;
+}

@@ -1,0 +1,93 @@
+import type { Process, ProcessState, Watch } from "../../core/process.ts";
+import type { Source } from "../../core/source.ts";
+import type { Db } from "./connection.ts";
+import * as sql from "./sql.ts";
+
+export interface ProcessRow {
+  n: number;
+  id: string;
+  session: number;
+  session_id: string;
+  conversation: number;
+  target: string;
+  command: string;
+  cwd: string;
+  background: number;
+  pty: number;
+  watch: string;
+  state: ProcessState["state"];
+  keeper: string | null;
+  pid: number | null;
+  born: string | null;
+  detached: number;
+  begun_at: number;
+  ended_at: number | null;
+  exit_code: number | null;
+  signal: string | null;
+  total: number;
+  match_count: number;
+  match_lines: string | null;
+  told_upto: number;
+  told_at: number;
+  told_matches: number;
+  told_end: number;
+  progress: number | null;
+}
+
+export function processRow(db: Db, id: string): ProcessRow | undefined {
+  return db.get<ProcessRow>(sql.processById, id);
+}
+
+export function toProcess(row: ProcessRow): Process {
+  return {
+    id: row.id,
+    command: row.command,
+    cwd: row.cwd,
+    background: row.background === 1,
+    pty: row.pty === 1,
+    watch: JSON.parse(row.watch) as Watch,
+    session: row.session_id,
+    conversation: row.conversation,
+    target: JSON.parse(row.target) as Source,
+    begunAt: row.begun_at,
+    status: statusOf(row),
+    total: row.total,
+    matches: {
+      count: row.match_count,
+      lines: row.match_lines === null ? [] : (JSON.parse(row.match_lines) as string[]),
+    },
+    told: {
+      upTo: row.told_upto,
+      at: row.told_at,
+      matches: row.told_matches,
+      end: row.told_end === 1,
+      ...(row.progress !== null && { progress: row.progress }),
+    },
+  };
+}
+
+function statusOf(row: ProcessRow): ProcessState {
+  switch (row.state) {
+    case "starting":
+      return { state: "starting" };
+    case "running":
+      return {
+        state: "running",
+        pid: row.pid ?? 0,
+        born: row.born ?? "",
+        keeper: row.keeper ?? "",
+        detached: row.detached === 1,
+      };
+    case "ended":
+      return {
+        state: "ended",
+        at: row.ended_at ?? 0,
+        exit:
+          row.exit_code !== null
+            ? { code: row.exit_code }
+            : row.signal !== null
+              ? { signal: row.signal }
+              : { unknown: true },
+      };
+  }
+}

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { type Flush, type MemoryChange, memoryOwnerOf } from "../core/memory.ts";
+import { unrefused } from "../core/refusal.ts";
+import {
+  assertRefused,
+  DAY,
+  EVERYONE,
+  GROUP,
+  inGroup,
+  present,
+  type Rule,
+  runner,
+  type Scene,
+  T0,
+  type TestApi,
+} from "./scene.ts";
+
+const FOUR = ["one", "two", "three", "four"];
+/** Long after a runner elsewhere has last been heard of. */
+const LATER = T0 + DAY;
+
+/** What was said is told to the memory once, whoever falls. */
+export function flushRules({ describe }: TestApi, rule: Rule): void {
+  describe("telling the memory", () => {
+    rule("is asked for once for what was said", async (scene) => {
+      const { create, say, store } = scene;
+      const { id: session } = await create("p_ann", FOUR);
+      const asked = await Promise.all([1, 2, 3].map(() => store.askFlush({ session, now: T0 })));
+      assert.equal(asked.filter(Boolean).length, 1);
+      await scene.reopen();
+      assert.equal(await scene.store.askFlush({ session, now: T0 }), false);
+      await say(session, { role: "user", parts: [] });
+      assert.equal(await scene.store.askFlush({ session, now: T0 }), true);
+      assert.deepEqual(
+        [await claim(scene), await claim(scene), await claim(scene)].map((flush) => flush?.upTo),
+        [4, 5, undefined],
+      );
+    });
+
+    rule("is not for a few words, nor for what jobs and webhooks do", async (scene) => {
+      const { create, say, store } = scene;
+      const few = await create("p_ann", FOUR.slice(1));
+      assert.equal(await store.askFlush({ session: few.id, now: T0 }), false);
+      for (const kind of ["job", "webhook"] as const) {
+        const { id: session } = await create("p_ann", [...FOUR, ...FOUR], { kind });
+        assert.equal(await store.askFlush({ session, now: T0 }), false);
+      }
+      assert.equal(await store.askFlush({ session: "nowhere", now: T0 }), false);
+      assert.equal(await claim(scene), undefined);
+      await say(few.id, { role: "assistant", parts: [] });
+      assert.equal(await store.askFlush({ session: few.id, now: T0 }), true);
+    });
+
+    rule("is one runner's, the oldest first, with whose memory it is", async (scene) => {
+      const first = await asked(scene, "p_ann");
+      const second = await asked(scene, "p_bob");
+      const claimed = await Promise.all(["r1", "r2", "r3"].map((id) => claim(scene, id)));
+      assert.deepEqual(
+        claimed.map(
+          (flush) => flush && [flush.session, flush.owner, flush.profile, flush.upTo, flush.attempt],
+        ),
+        [[first, "p_ann", "main", 4, 1], [second, "p_bob", "main", 4, 1], undefined],
+      );
+    });
+
+    rule("is only of whom it is asked for, if somebody is named", async (scene) => {
+      await asked(scene, "p_bob");
+      const own = await asked(scene, "p_ann");
+      assert.equal(await claim(scene, "r1", { owner: "p_carl" }), undefined);
+      assert.equal((await claim(scene, "r1", { owner: "p_ann" }))?.session, own);
+      assert.equal(await claim(scene, "r1", { owner: "p_ann" }), undefined);
+    });
+
+    rule("is of what is remembered in that chat where others read along", async (scene) => {
+      for (const words of FOUR) await scene.talk(inGroup("ann"), words, "so");
+      const { session } = await scene.open(inGroup("ann"));
+      assert.ok(session.owner.startsWith("p_"));
+      assert.equal(await scene.store.askFlush({ session: session.id, now: T0 }), true);
+      const audience = GROUP;
+      assert.equal((await claim(scene))?.owner, memoryOwnerOf({ owner: session.owner, audience }));
+    });
+
+    rule("changes the memory with its end, in one step, and once", async (scene) => {
+      await asked(scene, "p_ann");
+      const flush = present(await claim(scene));
+      const changes = ["likes tea", "has a dog"].map((text): MemoryChange => ({ action: "add", text }));
+      const memory = unrefused(await finish(scene, flush, changes));
+      assert.deepEqual(memory, { owner: "p_ann", version: 1, entries: ["likes tea", "has a dog"], at: T0 });
+      const more: MemoryChange[] = [{ action: "add", text: "twice" }];
+      assertRefused(await finish(scene, flush, more), "stale_fence");
+      assertRefused(await finish(scene, { number: 4711 }, more), "stale_fence");
+      assert.deepEqual(await scene.store.memory({ owner: "p_ann" }), memory);
+      assert.equal(await claim(scene, "r2", { now: LATER }), undefined);
+    });
+
+    rule("leaves newer memory as it is, and keeps what still fits", async (scene) => {
+      const { store } = scene;
+      unrefused(
+        await store.changeMemory({
+          owner: "p_ann",
+          change: { action: "add", text: "lives in Rome" },
+          now: T0,
+        }),
+      );
+      await asked(scene, "p_ann");
+      const flush = present(await claim(scene));
+      const newer = { action: "replace", old: "Rome", text: "lives in Oslo" } as const;
+      unrefused(await store.changeMemory({ owner: "p_ann", change: newer, now: T0 }));
+      const memory = unrefused(
+        await finish(scene, flush, [
+          { action: "replace", old: "lives in Rome", text: "lives in Paris" },
+          { action: "add", text: "has a dog" },
+          { action: "remove", old: "a cat" },
+        ]),
+      );
+      assert.deepEqual(memory.entries, ["lives in Oslo", "has a dog"]);
+    });
+
+    rule("is begun again when its runner is gone, and never a third time", async (scene) => {
+      const session = await asked(scene, "p_ann");
+      const first = present(await claim(scene, "r1"));
+      assert.equal(await claim(scene, "r2", { now: T0 + 1 }), undefined);
+      await scene.reopen();
+      const second = present(await claim(scene, "r2", { now: LATER }));
+      assert.deepEqual([second.number, second.session, second.attempt], [first.number, session, 2]);
+      const late: MemoryChange[] = [{ action: "add", text: "too late" }];
+      assertRefused(await finish(scene, first, late, "r1"), "stale_fence");
+      assert.equal(await claim(scene, "r3", { now: LATER + DAY }), undefined);
+      // It is over: also for the one that was thought to be gone.
+      assertRefused(await finish(scene, second, late, "r2"), "stale_fence");
+      assert.deepEqual((await scene.store.memory({ owner: "p_ann" })).entries, []);
+    });
+
+    rule("stands behind nothing that another runner works on", async (scene) => {
+      await asked(scene, "p_ann");
+      const next = await asked(scene, "p_bob");
+      present(await claim(scene, "r1"));
+      assert.equal((await claim(scene, "r2"))?.session, next);
+    });
+
+    rule("is over with a session that is removed", async (scene) => {
+      const { store } = scene;
+      const gone = await asked(scene, "p_ann");
+      const begun = await asked(scene, "p_bob");
+      assert.equal(await store.remove({ asker: EVERYONE, session: gone, now: T0 }), true);
+      const flush = present(await claim(scene));
+      assert.equal(flush.session, begun);
+      await scene.fork(begun);
+      assert.equal(await store.remove({ asker: EVERYONE, session: begun, now: T0 }), true);
+      await finish(scene, flush, [{ action: "add", text: "of what is gone" }]);
+      assert.deepEqual((await store.memory({ owner: "p_bob" })).entries, []);
+      assert.equal(await claim(scene, "r2", { now: LATER }), undefined);
+    });
+
+    rule("is cleared away when it is long done, not while it waits", async (scene) => {
+      const { store } = scene;
+      await asked(scene, "p_ann");
+      const done = present(await claim(scene));
+      unrefused(await finish(scene, done, []));
+      const waits = await asked(scene, "p_bob");
+      assert.deepEqual(await store.clear({ before: LATER, limit: 100, now: LATER }), { more: false });
+      assert.equal((await claim(scene, "r2", { now: LATER }))?.session, waits);
+    });
+  });
+}
+
+async function asked({ create, store }: Scene, owner: string): Promise<string> {
+  const { id: session } = await create(owner, FOUR);
+  assert.equal(await store.askFlush({ session, now: T0 }), true);
+  return session;
+}
+
+async function claim(
+  { store }: Scene,
+  id = "r1",
+  { now = T0, owner }: { now?: number; owner?: string } = {},
+): Promise<Flush | undefined> {
+  await store.beat({ runner: runner(id), now });
+  return store.claimFlush({ runner: id, now, ...(owner !== undefined && { owner }) });
+}
+
+function finish(
+  { store }: Scene,
+  { number }: Pick<Flush, "number">,
+  changes: readonly MemoryChange[],
+  by = "r1",
+) {
+  return store.finishFlush({ flush: number, runner: by, changes, now: T0 });
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { KEPT_OUTPUT } from "../core/process.ts";
+import { unrefused } from "../core/refusal.ts";
+import { begin, end, idOf, keep, output, place, running, runs } from "./process-scene.ts";
+import { assertRefused, EVERYONE, present, type Rule, T0, type TestApi } from "./scene.ts";
+
+/** What programs print: the last of it, to the letter. */
+export function processOutputRules({ describe }: TestApi, rule: Rule): void {
+  describe("what a process prints", () => {
+    rule("is kept in order, and read in parts", async (scene) => {
+      const { id } = await running(scene);
+      assert.deepEqual(await output(scene, id), { text: "", from: 0, total: 0 });
+      await keep(scene, id, 0, "one\n");
+      await keep(scene, id, 4, "two\n");
+      assert.deepEqual(await output(scene, id), { text: "one\ntwo\n", from: 0, total: 8 });
+      assert.deepEqual(await output(scene, id, { from: 2 }), { text: "e\ntwo\n", from: 2, total: 8 });
+      assert.deepEqual(await output(scene, id, { from: 2, limit: 3 }), { text: "e\nt", from: 2, total: 8 });
+      assert.deepEqual(await output(scene, id, { limit: 3 }), { text: "wo\n", from: 5, total: 8 });
+      assert.deepEqual(await output(scene, id, { from: 8 }), { text: "", from: 8, total: 8 });
+      assert.deepEqual(await output(scene, id, { from: 99 }), { text: "", from: 99, total: 8 });
+      await scene.reopen();
+      await scene.store.endProcess({
+        id,
+        exit: { code: 0 },
+        output: { from: 8, text: "three\n" },
+        now: T0,
+      });
+      assert.deepEqual(await output(scene, id, { from: 8 }), { text: "three\n", from: 8, total: 14 });
+      assert.equal(present(await scene.store.process({ asker: EVERYONE, id })).total, 14);
+    });
+
+    rule("is taken from its keeper only, and while it runs", async (scene) => {
+      const { id } = await running(scene);
+      const more = { id, from: 0, text: "words" };
+      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k2" }), "not_allowed");
+      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k1", id: idOf(9) }), "not_found");
+      await end(scene, id);
+      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k1" }), "not_allowed");
+      assert.deepEqual(await output(scene, id), { text: "", from: 0, total: 0 });
+    });
+
+    rule("is there once, though it was given twice", async (scene) => {
+      const { id } = await running(scene);
+      await keep(scene, id, 0, "abc", ["abc"]);
+      await keep(scene, id, 0, "abc", ["abc"]);
+      await keep(scene, id, 1, "bcde");
+      assert.deepEqual(await output(scene, id), { text: "abcde", from: 0, total: 5 });
+      assert.equal(present(await scene.store.process({ asker: EVERYONE, id })).matches.count, 1);
+    });
+
+    rule("has gaps where something was never stored, and nothing is moved to fill them", async (scene) => {
+      const { id } = await running(scene);
+      await keep(scene, id, 0, "before");
+      await keep(scene, id, 100, "after");
+      assert.deepEqual(await output(scene, id), { text: "after", from: 100, total: 105 });
+      assert.deepEqual(await output(scene, id, { from: 0 }), { text: "before", from: 0, total: 105 });
+      assert.deepEqual(await output(scene, id, { from: 6 }), { text: "after", from: 100, total: 105 });
+    });
+
+    rule("is cut to its end when it is more than is kept", async (scene) => {
+      const { id } = await running(scene);
+      await keep(scene, id, 0, "first");
+      const long = `${"x".repeat(KEPT_OUTPUT)}last`;
+      await keep(scene, id, 5, long);
+      const total = 5 + long.length;
+      const kept = { text: long.slice(-KEPT_OUTPUT), from: total - KEPT_OUTPUT, total };
+      assert.deepEqual(await output(scene, id), kept);
+      assert.deepEqual(await output(scene, id, { from: 0 }), kept);
+    });
+
+    rule("tells the lines that a pattern was found in: how many, and the newest eight", async (scene) => {
+      const { id } = await running(scene);
+      await keep(scene, id, 0, "ab", ["one", "two"]);
+      await keep(scene, id, 2, "c", ["3", "4", "5", "6", "7", "8", "9", "10"]);
+      await end(scene, id, { from: 3, text: "d", matched: ["11"] });
+      assert.deepEqual(present(await scene.store.process({ asker: EVERYONE, id })).matches, {
+        count: 11,
+        lines: ["4", "5", "6", "7", "8", "9", "10", "11"],
+      });
+    });
+
+    rule("is the last of what was given, however it came and however it is read", async (scene) => {
+      const at = await place(scene);
+      for (let round = 1; round <= 12; round += 1) {
+        const chance = numbers(round);
+        const { id } = unrefused(await begin(scene, at, { id: idOf(round) }));
+        await runs(scene, id);
+        const given = pieces(chance);
+        let all = "";
+        for (const piece of given) {
+          await keep(scene, id, all.length, piece);
+          all += piece;
+        }
+        const kept = whole(all.slice(-KEPT_OUTPUT));
+        const last = present(await output(scene, id));
+        assert.equal(last.total, all.length);
+        assert.ok(last.text === kept.text, `round ${round}: the last of it`);
+        assert.equal(last.from, all.length - Math.min(all.length, KEPT_OUTPUT) + kept.skipped);
+        const limit = 1 + chance(70_000);
+        let read = "";
+        for (let from = 0; ; ) {
+          const part = present(await output(scene, id, { from, limit }));
+          if (part.text === "") break;
+          assert.ok(part.text.isWellFormed(), `round ${round}: half a character`);
+          assert.ok(part.text.length <= Math.max(limit, 2));
+          assert.equal(part.from, read === "" ? last.from : from, `round ${round}: nothing left out`);
+          read += part.text;
+          from = part.from + part.text.length;
+        }
+        assert.ok(read === kept.text, `round ${round}: read in parts of ${limit}`);
+        const tail = present(await output(scene, id, { limit }));
+        assert.ok(
+          tail.text === whole(all.slice(-Math.min(limit, KEPT_OUTPUT))).text,
+          `round ${round}: the last ${limit}`,
+        );
+        assert.equal(tail.from + tail.text.length, last.from + last.text.length);
+        await end(scene, id);
+      }
+    });
+  });
+}
+
+/** The same numbers each time: less than the one that is asked for. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed * 2_654_435_761;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** A text in many scripts, cut wherever it happens to be, also within a character. */
+function pieces(chance: (below: number) => number): string[] {
+  const alphabet = ["a", "\n", "é", "字", "🐎", "👩‍🚀", "\u0000", "'"];
+  const words = Array.from({ length: 499 }, () => alphabet[chance(alphabet.length)]).join("");
+  let at = 0;
+  return Array.from({ length: 1 + chance(12) }, () => {
+    const length = [0, 1, 2, 7, 300, 5_000, 60_000, KEPT_OUTPUT, 2 * KEPT_OUTPUT][chance(9)] ?? 0;
+    const start = at % words.length;
+    at += length;
+    return words.repeat(Math.ceil((start + length) / words.length)).slice(start, start + length);
+  });
+}
+
+/** Without the halves of characters at its ends. */
+function whole(text: string): { text: string; skipped: number } {
+  const skipped = /^[\udc00-\udfff]/.test(text) ? 1 : 0;
+  return { text: text.slice(skipped).replace(/[\ud800-\udbff]$/, ""), skipped };
+}

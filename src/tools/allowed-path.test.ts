@@ -1,0 +1,226 @@
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { twoFolders } from "../../test/support/hands.ts";
+import { allowedPath, type Reach, shownPath } from "./allowed-path.ts";
+
+function reaching(cwd: string, more: Partial<Reach> = {}): Reach {
+  return { cwd, folders: [cwd], forbidden: [], ...more };
+}
+
+const refusal = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) });
+
+describe("a path that a model names", () => {
+  it("is meant from the folder where work is done, or in full, there or not there yet", async () => {
+    const { inside } = twoFolders();
+    writeFileSync(join(inside, "a.txt"), "");
+    for (const [given, real] of [
+      ["a.txt", "a.txt"],
+      ["./deep/../a.txt", "a.txt"],
+      [join(inside, "a.txt"), "a.txt"],
+      ["new/folder/b.txt", "new/folder/b.txt"],
+      ["..hidden", "..hidden"],
+      [".", ""],
+    ] as const)
+      expect(await allowedPath(given, reaching(inside))).toEqual({
+        real: join(inside, real),
+        isPrivate: false,
+      });
+  });
+
+  it("is told from that folder where it lies in it, else in full", () => {
+    expect(shownPath("/work/a/b.txt", { cwd: "/work/a" })).toBe("b.txt");
+    expect(shownPath("/work/b.txt", { cwd: "/work/a" })).toBe("/work/b.txt");
+    expect(shownPath("/work/a", { cwd: "/work/a" })).toBe("/work/a");
+  });
+
+  it.each([
+    ["", "invalid_input", /missing/],
+    ["  ", "invalid_input", /missing/],
+    ["a\0b", "invalid_input", /NUL/],
+    ["~/notes", "invalid_input", /must not begin with ~: write it in full, or from /],
+    ["~root/.ssh/id", "invalid_input", /~/],
+    ["half \uD800", "invalid_input", /no name/],
+    ["x".repeat(5000), "invalid_input", /no name/],
+    ["../outside/secret", "not_allowed", /not in a folder that may be touched\. These may be: /],
+    ["..", "not_allowed", /not in a folder/],
+    ["../insider", "not_allowed", /not in a folder/],
+    ["/etc/passwd", "not_allowed", /not in a folder/],
+    ["/", "not_allowed", /not in a folder/],
+  ] as const)("is refused with a sentence if it is %j", async (given, code, message) => {
+    const { root, inside } = twoFolders();
+    mkdirSync(join(root, "insider"));
+    await expect(allowedPath(given, reaching(inside))).rejects.toThrow(refusal(code, message));
+  });
+
+  it("is refused when it leads out through a link, and says no more of what is there than of what is not", async () => {
+    const { inside, outside } = twoFolders();
+    writeFileSync(join(outside, "there"), "");
+    symlinkSync(outside, join(inside, "out"));
+    symlinkSync(join(outside, "there"), join(inside, "file"));
+    symlinkSync("out/there", join(inside, "twice"));
+    const said = async (given: string) =>
+      allowedPath(given, reaching(inside)).catch(({ message }) => message.replace(given, "X"));
+    const answers = await Promise.all(
+      ["out", "out/there", "out/not", "out/not/deep", "file", "twice"].map(said),
+    );
+    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^"X" is not in a folder/)]));
+  });
+
+  it("may lead through links that stay inside, and through one to another allowed folder", async () => {
+    const { inside, outside } = twoFolders();
+    symlinkSync("real", join(inside, "link"));
+    mkdirSync(join(inside, "real"));
+    symlinkSync(outside, join(inside, "out"));
+    expect((await allowedPath("link/a", reaching(inside))).real).toBe(join(inside, "real", "a"));
+    const both = reaching(inside, { folders: [inside, outside] });
+    expect((await allowedPath("out/a", both)).real).toBe(join(outside, "a"));
+  });
+
+  it("is refused when it is a link that leads nowhere, or in a circle", async () => {
+    const { inside, outside } = twoFolders();
+    symlinkSync(join(outside, "later"), join(inside, "lost"));
+    symlinkSync("circle", join(inside, "circle"));
+    for (const given of ["lost", "circle"])
+      await expect(allowedPath(given, reaching(inside))).rejects.toThrow(
+        refusal("not_allowed", /leads nowhere/),
+      );
+  });
+
+  it("is not inside where work is done unless that folder is an allowed one", async () => {
+    const { inside, outside } = twoFolders();
+    await expect(allowedPath("a", reaching(inside, { folders: [outside] }))).rejects.toThrow(
+      refusal("not_allowed", /not in a folder/),
+    );
+    await expect(allowedPath("a", reaching(inside, { folders: [] }))).rejects.toThrow(
+      refusal("not_allowed", /None may be touched/),
+    );
+  });
+
+  it("never reaches Postrider's own folder, but its workspace, however it is called", async () => {
+    const { root, inside } = twoFolders();
+    const home = join(inside, ".postrider");
+    mkdirSync(join(home, "workspace"), { recursive: true });
+    symlinkSync(home, join(inside, "innocent"));
+    symlinkSync("../postrider.db", join(home, "workspace", "notes"));
+    writeFileSync(join(home, "postrider.db"), "");
+    const reach = reaching(root, {
+      folders: [root, join(home, "workspace")],
+      forbidden: [join(inside, "innocent")],
+    });
+    for (const given of [
+      ".postrider",
+      ".postrider/postrider.db",
+      ".postrider/workspace/../.env",
+      ".postrider/workspace/notes",
+      "innocent/keys",
+      "innocent/workspace/../config.yaml",
+    ])
+      await expect(allowedPath(join("inside", given), reach), given).rejects.toThrow(
+        refusal("not_allowed", /not in a folder/),
+      );
+    expect(await allowedPath("inside/innocent/workspace/plan.md", reach)).toEqual({
+      real: join(home, "workspace", "plan.md"),
+      isPrivate: true,
+    });
+    expect(await allowedPath("inside/plan.md", reach)).toMatchObject({ isPrivate: false });
+    // To name the folder itself among the allowed ones does not open it.
+    await expect(allowedPath(join(home, "keys"), { ...reach, folders: [home] })).rejects.toThrow(
+      refusal("not_allowed", /not in a folder/),
+    );
+  });
+
+  it.skipIf(process.platform !== "linux")(
+    "never reaches the machine itself, also where everything is allowed",
+    async () => {
+      const { inside } = twoFolders();
+      symlinkSync("/proc/self/environ", join(inside, "env"));
+      const all = reaching(inside, { folders: ["/"] });
+      for (const given of [
+        "/proc/self/environ",
+        "/dev/zero",
+        "/sys/kernel",
+        "env",
+        "/dev/stdin",
+        "/proc/self/fd/0",
+      ])
+        await expect(allowedPath(given, all), given).rejects.toThrow(
+          refusal("not_allowed", /not in a folder/),
+        );
+      expect((await allowedPath("/etc/hostname", all)).real).toBe(realpathSync("/etc/hostname"));
+    },
+  );
+
+  it("never becomes one outside, whatever it is made of", async () => {
+    const { root, inside, outside } = twoFolders();
+    mkdirSync(join(inside, "a", "b"), { recursive: true });
+    writeFileSync(join(inside, "a", "file"), "");
+    writeFileSync(join(outside, "secret"), "");
+    symlinkSync(outside, join(inside, "a", "out"));
+    symlinkSync("../..", join(inside, "a", "up"));
+    symlinkSync(join(outside, "secret"), join(inside, "leak"));
+    symlinkSync("a", join(inside, "in"));
+    symlinkSync("/", join(inside, "root"));
+    symlinkSync(join(outside, "not", "there"), join(inside, "lost"));
+    const step = fc.constantFrom(
+      ...[
+        "a",
+        "b",
+        "file",
+        "out",
+        "up",
+        "leak",
+        "in",
+        "root",
+        "lost",
+        "secret",
+        "..",
+        ".",
+        "",
+        "~",
+        "…",
+        "\0",
+      ],
+      ...["inside", "outside", "..\\..", "%2e%2e", "proc", "self", "cwd", "x".repeat(300)],
+      root.slice(1),
+      outside.slice(1),
+    );
+    const path = fc
+      .tuple(fc.constantFrom("", "/", "//", inside, outside, "./"), fc.array(step, { maxLength: 8 }))
+      .map(([begin, steps]) => begin + steps.join("/"));
+    let inThere = 0;
+    await fc.assert(
+      fc.asyncProperty(path, async (given) => {
+        const found = await allowedPath(given, reaching(inside)).catch(({ code }) => {
+          expect(["not_allowed", "invalid_input"]).toContain(code);
+        });
+        if (found === undefined) return;
+        inThere += 1;
+        expect(`${found.real}${sep}`.startsWith(`${inside}${sep}`)).toBe(true);
+        expect(found.real.split(sep)).not.toContain("..");
+        // What is there is no link, nor is anything on the way to it.
+        let there = found.real;
+        for (;;) {
+          const real = await realOrNothing(there);
+          if (real !== undefined) {
+            expect(real).toBe(there);
+            break;
+          }
+          there = join(there, "..");
+        }
+      }),
+      { numRuns: 1500 },
+    );
+    expect(inThere).toBeGreaterThan(100);
+  });
+});
+
+async function realOrNothing(path: string): Promise<string | undefined> {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

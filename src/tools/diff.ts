@@ -1,0 +1,144 @@
+import type { Patched, Place } from "./replacement.ts";
+
+/** Lines that did not change, around those that did. */
+const CONTEXT = 3;
+/** More of a change is of no use: whoever made it knows what it holds. */
+const LONGEST_DIFF = 6000;
+const LONGEST_LINE = 300;
+
+interface Hunk {
+  /** Lines of the old text, from 0, without the last. */
+  readonly from: number;
+  readonly to: number;
+  readonly places: readonly Place[];
+}
+
+/**
+ * What a patch has changed, as a unified diff without its head; long ones are cut, and say so. What must not be shown is
+ * taken out of each line before it is cut.
+ */
+export function diffOf(
+  before: string,
+  { places }: Patched,
+  mask: (line: string) => string = (line) => line,
+): string {
+  const starts = lineStarts(before);
+  const hunks = places.reduce<readonly Hunk[]>((made, place) => joined(made, place, { before, starts }), []);
+  const shown: string[] = [];
+  let length = 0;
+  let shift = 0;
+  for (const [index, hunk] of hunks.entries()) {
+    const { lines: whole, grown } = hunkLines(before, starts, hunk, shift);
+    const lines = whole.map((line) => shortLine(mask(line)));
+    const text = lines.join("\n");
+    if (length + text.length > LONGEST_DIFF) {
+      const rest = hunks.length - index - 1;
+      const more = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "place" : "places"} like it.`;
+      return [...shown, cutTo(lines, LONGEST_DIFF - length), `[The rest is left out.${more}]`].join("\n");
+    }
+    shown.push(text);
+    length += text.length;
+    shift += grown;
+  }
+  return shown.join("\n");
+}
+
+/** Places whose surroundings touch are shown together. */
+function joined(
+  hunks: readonly Hunk[],
+  place: Place,
+  { before, starts }: { readonly before: string; readonly starts: readonly number[] },
+): readonly Hunk[] {
+  const from = lineAt(starts, place.from);
+  const to = lineAt(starts, endsLines(before, place) ? place.to - 1 : place.to) + 1;
+  const last = hunks.at(-1);
+  if (last === undefined || last.to + 2 * CONTEXT < from) return [...hunks, { from, to, places: [place] }];
+  return [
+    ...hunks.slice(0, -1),
+    { from: last.from, to: Math.max(to, last.to), places: [...last.places, place] },
+  ];
+}
+
+/** Whether the line after it is surely left as it was. */
+function endsLines(before: string, { to, becomes }: Place): boolean {
+  return before[to - 1] === "\n" && becomes.endsWith("\n");
+}
+
+function hunkLines(
+  before: string,
+  starts: readonly number[],
+  { from, to, places }: Hunk,
+  shift: number,
+): { lines: readonly string[]; grown: number } {
+  const begin = starts[from] ?? 0;
+  const end = starts[to] ?? before.length;
+  const after = places.reduceRight(
+    (text, place) => text.slice(0, place.from - begin) + place.becomes + text.slice(place.to - begin),
+    before.slice(begin, end),
+  );
+  const old = linesOf(before.slice(begin, end));
+  const now = linesOf(after);
+  const head = linesOf(before.slice(starts[Math.max(0, from - CONTEXT)] ?? 0, begin));
+  const tail = linesOf(before.slice(end, starts[to + CONTEXT] ?? before.length));
+  const at = from - head.length + 1;
+  const around = head.length + tail.length;
+  const changed = marked(old, now);
+  const lines = [
+    `@@ -${at},${old.length + around} +${at + shift},${now.length + around} @@`,
+    ...head.map((line) => ` ${line}`),
+    ...changed,
+    ...tail.map((line) => ` ${line}`),
+  ];
+  return { lines, grown: now.length - old.length };
+}
+
+/** What is the same at both ends of the old and the new lines did not change. */
+function marked(old: readonly string[], now: readonly string[]): readonly string[] {
+  let head = 0;
+  while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < Math.min(old.length, now.length) - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  return [
+    ...old.slice(0, head).map((line) => ` ${line}`),
+    ...old.slice(head, old.length - tail).map((line) => `-${line}`),
+    ...now.slice(head, now.length - tail).map((line) => `+${line}`),
+    ...old.slice(old.length - tail).map((line) => ` ${line}`),
+  ];
+}
+
+function cutTo(lines: readonly string[], room: number): string {
+  const text = lines.join("\n");
+  const end = text.lastIndexOf("\n", Math.max(0, room));
+  return end <= 0 ? (lines[0] ?? "") : text.slice(0, end);
+}
+
+function lineStarts(text: string): readonly number[] {
+  const starts = text === "" ? [] : [0];
+  for (let at = text.indexOf("\n"); at >= 0 && at + 1 < text.length; at = text.indexOf("\n", at + 1))
+    starts.push(at + 1);
+  return starts;
+}
+
+/** The line in which a character stands. */
+function lineAt(starts: readonly number[], position: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= position) low = middle;
+    else high = middle - 1;
+  }
+  return Math.max(0, low);
+}
+
+function linesOf(text: string): readonly string[] {
+  if (text === "") return [];
+  const whole = text.endsWith("\n") ? text.slice(0, -1) : text;
+  return whole.split("\n").map((line) => line.replace(/\r$/, ""));
+}
+
+function shortLine(line: string): string {
+  return line.length <= LONGEST_LINE
+    ? line
+    : `${line.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}

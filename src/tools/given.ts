@@ -1,0 +1,41 @@
+import { text } from "../core/message.ts";
+import type { ToolOutput } from "../ports/tool.ts";
+
+/** What a model gave, by name. Its shape was checked against the tool's schema, its worth was not. */
+export type Given = Readonly<Record<string, unknown>>;
+
+export function givenIn(value: unknown): Given {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Given) : {};
+}
+
+export function textIn(given: Given, name: string): string | undefined {
+  const value = given[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Only what can be counted with: no NaN, no infinity. */
+export function numberIn(given: Given, name: string): number | undefined {
+  const value = given[name];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+export function textsIn(given: Given, name: string): readonly string[] {
+  const value = given[name];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** What a tool does, and what went wrong in it as an output that has failed. */
+export async function outputOf(
+  act: () => Promise<ToolOutput>,
+  wrong: (sentence: string) => ToolOutput = failed,
+): Promise<ToolOutput> {
+  try {
+    return await act();
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function failed(sentence: string): ToolOutput {
+  return { parts: [text(sentence)], failed: true };
+}

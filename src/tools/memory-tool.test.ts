@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { called, handsIn } from "../../test/support/hands.ts";
+import { comeTo } from "../../test/support/places.ts";
+import { MOST_REMEMBERED, memoryOfProfile } from "../core/memory.ts";
+import { OWNER } from "../core/owner.ts";
+import type { Source } from "../core/source.ts";
+import { openHome } from "../sessions/test-home.ts";
+import type { Hands } from "./hands.ts";
+import { memoryTool } from "./memory-tool.ts";
+import { rememberedPrompt } from "./remembered.ts";
+
+async function room(more: Partial<Hands> = {}) {
+  const home = await openHome();
+  const hands = handsIn(home, more);
+  return {
+    home,
+    hands,
+    change: (given: object) => called(memoryTool(hands), given),
+    entries: async (owner: string = hands.owner) => (await home.store.memory({ owner })).entries,
+  };
+}
+
+const group = "chat:telegram:-5";
+
+describe("memory", () => {
+  it("remembers, replaces and removes, and answers with what is remembered and how full it is", async () => {
+    const { change, entries } = await room();
+    expect(await change({ action: "add", text: "Likes  tea,\nnot coffee" })).toEqual({
+      text: "Remembered. This is remembered now (21 of 4000 characters):\n- Likes tea, not coffee",
+      failed: false,
+    });
+    expect((await change({ action: "add", text: "Lives in Lübeck" })).text).toContain(
+      "(36 of 4000 characters)",
+    );
+    expect((await change({ action: "replace", old: "tea", text: "Likes rooibos" })).text).toBe(
+      "Replaced. This is remembered now (28 of 4000 characters):\n- Likes rooibos\n- Lives in Lübeck",
+    );
+    expect((await change({ action: "remove", old: "rooibos" })).text).toMatch(
+      /^Removed\. .*\n- Lives in Lübeck$/,
+    );
+    expect((await change({ action: "remove", old: "Lübeck" })).text).toBe(
+      "Removed. Nothing is remembered now.",
+    );
+    expect(await entries()).toEqual([]);
+  });
+
+  it("changes nothing when the same is done again, as after a crash", async () => {
+    const { change, home, hands } = await room();
+    await change({ action: "add", text: "Has a dog" });
+    expect(await change({ action: "add", text: "Has a dog" })).toEqual({
+      text: "That is remembered already. This is remembered now (9 of 4000 characters):\n- Has a dog",
+      failed: false,
+    });
+    expect((await home.store.memory({ owner: hands.owner })).version).toBe(1);
+  });
+
+  it.each([
+    [/nothing in it to remember/, { action: "add" }],
+    [/nothing in it to remember/, { action: "add", text: " \n" }],
+    [/holds “zebra”/, { action: "replace", old: "zebra", text: "x" }],
+    [/2 entries hold/, { action: "remove", old: "has" }],
+    [/Say in `old` which entry/, { action: "remove" }],
+    [/must be add, replace or remove/, { action: "forget", old: "dog" }],
+    [/must be add, replace or remove/, {}],
+    [/the limit is 4000, and 18 are there/, { action: "add", text: "x".repeat(MOST_REMEMBERED) }],
+  ])("refuses with a sentence (%s), and changes nothing", async (sentence, given) => {
+    const { change, entries } = await room();
+    await change({ action: "add", text: "has a dog" });
+    await change({ action: "add", text: "has a cat" });
+    const { text, failed } = await change(given);
+    expect({ text: text.slice(0, 300), failed }).toEqual({
+      text: expect.stringMatching(sentence),
+      failed: true,
+    });
+    expect(await entries()).toEqual(["has a dog", "has a cat"]);
+  });
+
+  it("lets only the owner, and only in a direct chat, change what everyone may know", async () => {
+    const given = { action: "add", target: "profile", text: "The office is closed on Fridays" };
+    const owner = await room();
+    expect((await owner.change(given)).failed).toBe(false);
+    expect(await owner.entries(memoryOfProfile("main"))).toEqual(["The office is closed on Fridays"]);
+    expect(await owner.entries()).toEqual([]);
+    for (const [more, sentence] of [
+      [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home changes"],
+      [{ asker: { person: OWNER, chat: group }, owner: group }, "not changed in a chat with several people"],
+    ] as const) {
+      const { change, entries, hands } = await room(more);
+      expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
+      expect(await entries(memoryOfProfile("main"))).toEqual([]);
+      expect(await entries()).toEqual([]);
+      expect(JSON.stringify(memoryTool(hands).input)).toContain("may not be changed here");
+    }
+  });
+
+  it("says in a group that it is the group's memory, which all may read", async () => {
+    const { hands, change, entries } = await room({ asker: { person: "p_1", chat: group }, owner: group });
+    expect(JSON.stringify(memoryTool(hands).input)).toContain("the memory of this chat with several people");
+    await change({ action: "add", text: "Ada plays the oboe" });
+    expect(await entries(group)).toEqual(["Ada plays the oboe"]);
+    expect(await entries("p_1")).toEqual([]);
+    expect(memoryTool(hands).effect).toBe("none");
+  });
+});
+
+describe("what the model is told of what it remembers", () => {
+  it("is nothing while nothing is remembered, then the person's and everyone's", async () => {
+    const { home, hands, change } = await room();
+    const { store } = home;
+    const told = () => rememberedPrompt({ store, owner: hands.owner, profile: "main" });
+    expect(await told()).toBeUndefined();
+    await change({ action: "add", text: "Likes tea" });
+    await change({ action: "add", target: "profile", text: "Closed on Fridays" });
+    expect(await told()).toMatch(
+      /of the person you talk with:\*\*\n- Likes tea\n\n.*for everyone.*\n- Closed on Fridays/,
+    );
+    expect(await rememberedPrompt({ store, owner: "p_other", profile: "main" })).not.toContain("tea");
+    expect(await rememberedPrompt({ store, owner: "p_other", profile: "work" })).toBeUndefined();
+  });
+});
+
+describe("what is remembered of two people and of their groups", () => {
+  const person = (id: string) => ({ platform: "telegram", userId: id });
+  const direct = (id: string): Source => ({ ...person(id), chatType: "dm", chatId: id });
+  const inGroup = (id: string, chatId: string): Source => ({ ...person(id), chatType: "group", chatId });
+  const places = [
+    direct("1"),
+    direct("2"),
+    inGroup("1", "-5"),
+    inGroup("2", "-5"),
+    inGroup("1", "-6"),
+    inGroup("2", "-6"),
+  ];
+
+  it.each([true, false])(
+    "never gets from one to another (each their own session in a group: %s)",
+    async (own) => {
+      const step = fc.record({
+        place: fc.nat(places.length - 1),
+        act: fc.constantFrom("add", "add", "replace", "remove", "profile", "new"),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+          const home = await openHome({ scope: { groupsPerUser: own } });
+          const model = new Map<string, string[]>();
+          /** Whose a place's memory is: the person's alone, or of nobody but those who read along there. */
+          const nameOf = ({ userId, chatType, chatId }: Source): string =>
+            chatType === "dm" ? `person ${userId}` : own ? `${userId} in ${chatId}` : chatId;
+          for (const [n, { place, act }] of steps.entries()) {
+            const source = places[place];
+            if (source === undefined) throw new Error("no such place");
+            const { hands, asker, conversation } = await comeTo(home, source);
+            const mine = model.get(nameOf(source)) ?? [];
+            model.set(nameOf(source), mine);
+            const nonce = `nonce${n}q`;
+            const [old = "nothing"] = mine;
+            if (act === "new") await home.sessions.reset(asker, conversation);
+            else if (act === "profile") {
+              const { failed } = await called(memoryTool(hands), {
+                action: "add",
+                target: "profile",
+                text: nonce,
+              });
+              expect(failed).toBe(true);
+            } else {
+              const { failed } = await called(memoryTool(hands), { action: act, old, text: nonce });
+              if (failed) expect(mine).toEqual([]);
+              else if (act === "add") mine.push(nonce);
+              else if (act === "replace") mine[0] = nonce;
+              else mine.shift();
+            }
+          }
+          for (const source of places) {
+            const { hands } = await comeTo(home, source);
+            const told =
+              (await rememberedPrompt({ store: home.store, owner: hands.owner, profile: "main" })) ?? "";
+            expect(told.match(/nonce\d+q/g) ?? [], nameOf(source)).toEqual(model.get(nameOf(source)) ?? []);
+          }
+        }),
+        { numRuns: 8 },
+      );
+    },
+  );
+});

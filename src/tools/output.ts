@@ -1,0 +1,50 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Hands } from "./hands.ts";
+
+/** What a program has printed, as somebody before a terminal reads it: without colours, and of what was overwritten the last. */
+export function readable(printed: string): string {
+  return stripVTControlCharacters(printed)
+    .replaceAll(/\r+\n/g, "\n")
+    .split("\n")
+    .map((line) => (/[\r\b]/.test(line) ? lastState(line) : line))
+    .join("\n")
+    .replaceAll(/[^\P{Cc}\t\n]/gu, "");
+}
+
+/** The last characters, and no half of a pair. */
+export function tail(text: string, most: number): string {
+  return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
+}
+
+/** Its lines; the last one need not end in a line break. */
+export function linesOf(text: string): readonly string[] {
+  if (text === "") return [];
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+export interface Printed {
+  readonly text: string;
+  /** Whether the beginning is no longer kept. */
+  readonly isCut: boolean;
+}
+
+/** All that is kept of what a process has printed, to be read. */
+export async function printedBy({ store, asker }: Hands, id: string): Promise<Printed> {
+  const output = await store.processOutput({ asker, id });
+  if (output === undefined) return { text: "", isCut: false };
+  const isCut = output.from > 0;
+  // A cut may have fallen into a line, or into the code of a colour.
+  const kept = isCut ? output.text.slice(output.text.indexOf("\n") + 1) : output.text;
+  return { text: readable(kept), isCut };
+}
+
+/** A progress bar writes its line again and again: only how it stands last is worth reading. */
+function lastState(line: string): string {
+  const written = line.split("\r").findLast((state) => state !== "") ?? "";
+  const shown: string[] = [];
+  for (const character of written) {
+    if (character === "\b") shown.pop();
+    else shown.push(character);
+  }
+  return shown.join("");
+}

@@ -1,0 +1,412 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { comeTo } from "../../test/support/places.ts";
+import { runIn } from "../../test/support/running.ts";
+import { isAlive, type ToolRoom, toolRoom } from "../../test/support/tool-room.ts";
+import { LISTED_AFTER_END_MS } from "../core/process.ts";
+import type { Source } from "../core/source.ts";
+import { HOUR, openHome } from "../sessions/test-home.ts";
+import { processTool } from "./process-tool.ts";
+import { terminalTool } from "./terminal.ts";
+
+let room: ToolRoom;
+beforeAll(async () => {
+  room = await toolRoom();
+});
+afterAll(() => room.close());
+
+describe("a process that was started", () => {
+  it("is polled while it runs and after its end", async () => {
+    const { start, act, hands } = await chat();
+    const id = await start("echo hello; read x; exit 3");
+    await room.printed(hands, /(hello)/);
+    expect(await act({ action: "poll", session_id: id })).toMatchObject({
+      session_id: id,
+      command: "echo hello; read x; exit 3",
+      status: "running",
+      pid: expect.any(Number),
+      uptime_seconds: expect.any(Number),
+      output: "hello\n",
+      failed: false,
+    });
+    await act({ action: "submit", session_id: id, data: "" });
+    await act({ action: "wait", session_id: id });
+    expect(await act({ action: "poll", session_id: id })).toMatchObject({
+      status: "exited",
+      exit_code: 3,
+      output: "hello\n",
+    });
+  });
+
+  it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
+    const { start, act, hands } = await chat();
+    const isTold = async (id: string) => (await hands.store.process({ asker: hands.asker, id }))?.told.end;
+    const [seen, killed, unseen] = await Promise.all(
+      Array.from({ length: 3 }, () => start("read x", { notify_on_complete: true })),
+    );
+    await act({ action: "poll", session_id: unseen });
+    await act({ action: "submit", session_id: seen });
+    await act({ action: "wait", session_id: seen });
+    await act({ action: "kill", session_id: killed });
+    await hands.processes.kill(unseen ?? "");
+    expect(await Promise.all([seen, killed, unseen].map((id = "") => isTold(id)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("is polled with its last thousand characters", async () => {
+    const { act, ended } = await chat();
+    const id = await ended("printf 'a%.0s' $(seq 1500); printf z");
+    expect((await act({ action: "poll", session_id: id })).output).toBe(`${"a".repeat(999)}z`);
+  });
+
+  it("is found by the other name of its id, and with space around it", async () => {
+    const { act, ended } = await chat();
+    const id = await ended("true");
+    expect(await act({ action: "poll", id })).toMatchObject({ status: "exited", exit_code: 0 });
+    expect(await act({ action: "poll", session_id: ` ${id}\n` })).toMatchObject({ status: "exited" });
+  });
+
+  it("shows the lines of its log: the last ones, or those that are asked for", async () => {
+    const { act, ended } = await chat();
+    const id = await ended("seq 0 49");
+    const log = async (more: object) => await act({ action: "log", session_id: id, ...more });
+    expect(await log({})).toMatchObject({ total_lines: 50, showing: "lines 0 to 49", status: "exited" });
+    expect(await log({ limit: 3 })).toMatchObject({ output: "47\n48\n49", showing: "lines 47 to 49" });
+    expect(await log({ offset: 10, limit: 2 })).toMatchObject({ output: "10\n11" });
+    expect(await log({ offset: 0, limit: 2 })).toMatchObject({ output: "0\n1" });
+    expect(await log({ offset: 48 })).toMatchObject({ output: "48\n49" });
+    expect(await log({ offset: 99 })).toMatchObject({ output: "", showing: "no lines", total_lines: 50 });
+    const long = await ended("seq 1 500");
+    const usual = await act({ action: "log", session_id: long });
+    expect(String(usual.output).split("\n")).toHaveLength(200);
+    expect(usual).toMatchObject({ total_lines: 500, showing: "lines 300 to 499" });
+  });
+
+  it("says when the beginning of its output is gone", async () => {
+    const { act, ended } = await chat();
+    const id = await ended("seq 1 60000");
+    const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
+    expect(log.cut).toContain("no longer kept");
+    expect(log.output).toMatch(/^\d{5}$/);
+  });
+
+  it("is waited for; its end has its last two thousand characters", async () => {
+    const { start, act } = await chat();
+    const id = await start("printf 'a%.0s' $(seq 2500); exit 4");
+    expect(await act({ action: "wait", session_id: id, timeout: 30 })).toMatchObject({
+      status: "exited",
+      exit_code: 4,
+      output: "a".repeat(2000),
+    });
+  });
+
+  it("runs on when it does not end in the time that is waited", async () => {
+    const { start, act, hands } = await chat();
+    const id = await start("printf 'a%.0s' $(seq 1500); echo z; sleep 64");
+    await room.printed(hands, /(z)/);
+    const waited = await act({ action: "wait", session_id: id, timeout: 0.05 });
+    expect(waited).toMatchObject({ status: "timeout", failed: false, pid: expect.any(Number) });
+    expect(waited.output).toBe(`${"a".repeat(998)}z\n`);
+    expect(waited).not.toHaveProperty("timeout_note");
+    expect(isAlive(Number(waited.pid))).toBe(true);
+  });
+
+  it("is never waited for longer than a command may take, and that is said", async () => {
+    const { start, act } = await chat({ timeoutMs: 200 });
+    const id = await start("sleep 65");
+    expect(await act({ action: "wait", session_id: id, timeout: 600 })).toMatchObject({
+      status: "timeout",
+      timeout_note: "timeout was lowered to 0.2 seconds, the most there is.",
+    });
+    expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "timeout" });
+  });
+
+  it("runs on when the person interrupts the waiting", async () => {
+    const { start, tool, hands } = await chat();
+    const id = await start("echo up; sleep 66");
+    await room.printed(hands, /(up)/);
+    const stop = new AbortController();
+    const waiting = room.call(tool, { action: "wait", session_id: id }, stop.signal);
+    stop.abort();
+    const waited = room.json(await waiting);
+    expect(waited).toMatchObject({ status: "interrupted", output: "up\n" });
+    expect(isAlive(Number(waited.pid))).toBe(true);
+  });
+
+  it("is killed with all it has started; a second time it has exited already", async () => {
+    const { start, act, hands } = await chat();
+    const id = await start("sleep 67 & echo $!; wait");
+    const child = Number(await room.printed(hands, /^(\d+)\n/));
+    const { pid } = await act({ action: "poll", session_id: id });
+    expect(await act({ action: "kill", session_id: id })).toMatchObject({
+      status: "killed",
+      exit_code: -15,
+      signal: "SIGTERM",
+      failed: false,
+    });
+    expect([isAlive(Number(pid)), isAlive(child)]).toEqual([false, false]);
+    expect(await act({ action: "kill", session_id: id })).toMatchObject({
+      status: "already_exited",
+      exit_code: -15,
+      failed: false,
+    });
+  });
+
+  it("is written to as it is, and spoken to in lines", async () => {
+    const { start, act } = await chat();
+    const id = await start('read a; read b; echo "[$a] [$b]"');
+    expect(await act({ action: "write", session_id: id, data: "o" })).toMatchObject({
+      status: "ok",
+      bytes_written: 1,
+    });
+    await act({ action: "submit", session_id: id, data: "ne é" });
+    await act({ action: "write", session_id: id, data: "two\n" });
+    expect(await act({ action: "wait", session_id: id })).toMatchObject({
+      status: "exited",
+      output: "[one é] [two]\n",
+    });
+    expect(await act({ action: "write", session_id: id, data: "x" })).toMatchObject({
+      status: "already_exited",
+      failed: true,
+    });
+    expect(await act({ action: "submit", session_id: id, data: "x" })).toMatchObject({ failed: true });
+  });
+
+  it("may be a program that talks with whoever sits at its terminal", async () => {
+    const { start, act, hands } = await chat();
+    const id = await start("test -t 0 && python3 -i -q", { pty: true });
+    await room.printed(hands, /(>>>)/);
+    await act({ action: "submit", session_id: id, data: "print('is', 6 * 7)" });
+    await room.printed(hands, /(is 42)/);
+    await act({ action: "write", session_id: id, data: "exit(" });
+    await act({ action: "submit", session_id: id, data: "5)" });
+    expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited", exit_code: 5 });
+  });
+
+  it("may be a shell that asks at its terminal", async () => {
+    const { start, act, hands } = await chat();
+    const id = await start("read -p 'name? ' name; echo \"hello $name\"", { pty: true });
+    await room.printed(hands, /(name\?)/);
+    await act({ action: "submit", session_id: id, data: "Ada" });
+    expect(await act({ action: "wait", session_id: id })).toMatchObject({
+      exit_code: 0,
+      output: expect.stringContaining("hello Ada\n"),
+    });
+  });
+});
+
+describe("a process whose keeper was killed", () => {
+  it("is said to be out of sight, cannot be written to, and can be killed", async () => {
+    const apart = await toolRoom({ apart: true });
+    try {
+      const { start, act, hands } = await chat({}, apart);
+      const [kept, gone] = [await start("echo up; sleep 72"), await start("echo up; sleep 73")];
+      await apart.printed(hands, /(up)/);
+      const dead = await act({ action: "poll", session_id: gone });
+      await apart.killKeeper();
+      process.kill(Number(dead.pid), "SIGKILL");
+      await start("true"); // the next keeper begins with it
+      expect(await act({ action: "poll", session_id: kept })).toMatchObject({
+        status: "running",
+        detached: true,
+        note: expect.stringContaining("cannot be seen any more"),
+      });
+      expect(await act({ action: "wait", session_id: gone })).toMatchObject({
+        status: "exited",
+        exit_code: null,
+        note: expect.stringContaining("nobody saw how"),
+      });
+      expect(await act({ action: "write", session_id: kept, data: "x" })).toMatchObject({
+        failed: true,
+        error: expect.stringContaining("detached"),
+      });
+      const killed = await act({ action: "kill", session_id: kept });
+      expect(killed).toMatchObject({ status: "killed", exit_code: null });
+    } finally {
+      await apart.close();
+    }
+  });
+});
+
+describe("what the tool is asked wrongly", () => {
+  it.each([
+    [{ action: "restart", session_id: "proc_000000000000" }, /list, poll, log, wait, kill, write, submit/],
+    [{}, /list, poll, log, wait, kill, write, submit/],
+    [{ action: "constructor" }, /list, poll, log, wait, kill, write, submit/],
+    [{ action: "poll" }, /session_id is missing/],
+    [{ action: "kill", session_id: "" }, /session_id is missing/],
+    [{ action: "log", session_id: null }, /session_id is missing/],
+  ])("is an error that says what to do: %j", async (given, words) => {
+    const { act } = await chat();
+    expect(await act(given)).toMatchObject({ failed: true, error: expect.stringMatching(words) });
+  });
+
+  it.each(["poll", "log", "wait", "kill", "write", "submit"])(
+    "finds nothing to %s under an id that is nobody's",
+    async (action) => {
+      const { act } = await chat();
+      for (const session_id of ["proc_000000000000", "nonsense", 12345, "../x"])
+        expect(await act({ action, session_id, data: "x" })).toMatchObject({
+          status: "not_found",
+          failed: true,
+          error: expect.stringContaining(String(session_id)),
+        });
+    },
+  );
+
+  it("says when there is nothing to write", async () => {
+    const { start, act } = await chat();
+    const id = await start("sleep 68");
+    const error = expect.stringContaining("data is missing");
+    expect(await act({ action: "write", session_id: id })).toMatchObject({ failed: true, error });
+  });
+});
+
+describe("what a crash may find undone", () => {
+  it("is a process that was ended or spoken to, not one that was looked at", async () => {
+    const { tool } = await chat();
+    const effects = ["list", "poll", "log", "wait", "kill", "write", "submit", "nonsense"].map((action) =>
+      tool.effectOf?.({ action }),
+    );
+    expect(effects).toEqual(["none", "none", "none", "none", "external", "external", "external", "none"]);
+  });
+
+  it("is asked about when a running shell is given a dangerous command", async () => {
+    const { tool } = await chat();
+    expect(tool.asks?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " })).toMatchObject({
+      pattern: "rm -rf /",
+      detail: "rm -rf /\n\nto proc_1",
+    });
+    expect(tool.asks?.({ action: "submit", session_id: "proc_1", data: "yes" })).toBeUndefined();
+    expect(tool.asks?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" })).toBeUndefined();
+  });
+});
+
+describe("the list", () => {
+  it("has those that run and those that have ended, newest first, with what is known of each", async () => {
+    const { start, act, ended } = await chat();
+    const [done, running] = [await ended("exit 2"), await start(`sleep 69 # ${"x".repeat(300)}`)];
+    const { processes } = await act({ action: "list" });
+    expect(processes).toMatchObject([
+      {
+        session_id: running,
+        status: "running",
+        pid: expect.any(Number),
+        started_at: expect.stringMatching(/Z$/),
+      },
+      {
+        session_id: done,
+        command: "exit 2",
+        status: "exited",
+        exit_code: 2,
+        uptime_seconds: expect.any(Number),
+      },
+    ]);
+    const [first] = processes as readonly { readonly command: string }[];
+    expect(first?.command.length).toBeLessThan(210);
+  });
+
+  it("is empty where nothing was started, and has none that a tool waited for", async () => {
+    const { act, hands } = await chat();
+    await room.call(terminalTool(hands), { command: "true" });
+    expect(await act({ action: "list" })).toMatchObject({ processes: [], failed: false });
+  });
+
+  it("forgets those that ended half an hour ago, counted from their end", async () => {
+    let ahead = 0;
+    const now = (): number => Date.now() + ahead;
+    const { act, ended } = await chat({ clock: { ...room.clock, now } });
+    await ended("true");
+    ahead = LISTED_AFTER_END_MS - 60_000;
+    expect((await act({ action: "list" })).processes).toHaveLength(1);
+    ahead = LISTED_AFTER_END_MS + 60_000;
+    expect((await act({ action: "list" })).processes).toHaveLength(0);
+  });
+
+  it("has one that ran for an hour, for half an hour after its end", async () => {
+    const home = await openHome();
+    const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
+    const { hands } = await comeTo(home, ada);
+    const listed = async () =>
+      room.json(await room.call(processTool(hands), { action: "list" })).processes as readonly unknown[];
+    const job = await runIn(home, ada);
+    home.clock.pass(HOUR);
+    await job.end({ code: 0 });
+    home.clock.pass(LISTED_AFTER_END_MS);
+    expect(await listed()).toMatchObject([{ session_id: job.id, status: "exited", uptime_seconds: 3600 }]);
+    home.clock.pass(1);
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe("two conversations", () => {
+  const step = fc.record({
+    who: fc.nat({ max: 1 }),
+    action: fc.constantFrom("start", "list", "poll", "log", "wait", "write", "submit", "kill"),
+    which: fc.nat(),
+  });
+
+  it.each([
+    ["of two people", "one", "other"],
+    ["of one person", "one", "one"],
+    ["of the owner", undefined, undefined],
+  ])("%s never see each other's processes, in whatever order they act", async (_, ...accounts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
+        const chats = await Promise.all(accounts.map((account) => chat({}, room, account)));
+        const started: { readonly who: number; readonly id: string }[] = [];
+        try {
+          for (const { who, action, which } of steps) {
+            const asking = chats[who];
+            if (asking === undefined) throw new Error("there are two");
+            if (action === "start") started.push({ who, id: await asking.start("sleep 70") });
+            else if (action === "list") {
+              const own = started.filter((one) => one.who === who).map(({ id }) => id);
+              expect(idsIn(await asking.act({ action })).toSorted()).toEqual(own.toSorted());
+            } else {
+              const one = started[which % Math.max(1, started.length)];
+              if (one === undefined) continue;
+              const answer = await asking.act({ action, session_id: one.id, data: "x", timeout: 0.01 });
+              expect(answer.status === "not_found").toBe(one.who !== who);
+              if (one.who !== who) expect(Object.keys(answer)).toEqual(["status", "error", "failed"]);
+            }
+          }
+        } finally {
+          for (const { id } of started) await room.processes.kill(id);
+        }
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
+
+function idsIn({ processes }: Readonly<Record<string, unknown>>): readonly string[] {
+  return (processes as readonly { readonly session_id: string }[]).map(({ session_id }) => session_id);
+}
+
+async function chat(more: Parameters<ToolRoom["hands"]>[0] = {}, where: ToolRoom = room, account?: string) {
+  const hands = await where.hands(more, account);
+  const tool = processTool(hands);
+  const terminal = terminalTool(hands);
+  const act = async (given: object): Promise<Readonly<Record<string, unknown>>> => {
+    const called = await where.call(tool, given);
+    return { ...where.json(called), failed: called.failed };
+  };
+  const start = async (command: string, options: object = {}): Promise<string> =>
+    String(where.json(await where.call(terminal, { command, background: true, ...options })).session_id);
+  return {
+    hands,
+    tool,
+    act,
+    start,
+    /** Of one that has run to its end. */
+    async ended(command: string): Promise<string> {
+      const id = await start(command);
+      expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited" });
+      return id;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { ApprovalRequest } from "../core/approval.ts";
+import { dangerIn } from "../core/dangerous-command.ts";
+import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../core/process.ts";
+import type { Tool, ToolOutput } from "../ports/tool.ts";
+import { type Given, givenIn, outputOf } from "./given.ts";
+import type { Hands } from "./hands.ts";
+import { ACTIONS, CHANGING } from "./process-actions.ts";
+import { jsonOutput, shownProcess } from "./shown-process.ts";
+
+const NAMES: readonly string[] = ["list", ...Object.keys(ACTIONS)];
+
+/** Looks at what was started in the background, speaks to it and ends it. Only what belongs to this conversation is there. */
+export function processTool(hands: Hands): Tool {
+  return {
+    name: "process",
+    description: DESCRIPTION,
+    input: INPUT,
+    effect: "external",
+    effectOf: (given) => (CHANGING.includes(String(givenIn(given).action)) ? "external" : "none"),
+    asks: question,
+    run: (given, { signal }) => outputOf(() => act(givenIn(given), hands, signal), wrong),
+  };
+}
+
+async function act(given: Given, hands: Hands, signal: AbortSignal): Promise<ToolOutput> {
+  const name = typeof given.action === "string" ? given.action : "";
+  if (name === "list") return list(hands);
+  const action = Object.entries(ACTIONS).find(([known]) => known === name)?.[1];
+  if (action === undefined) return wrong(`There is no action ${quoted(name)}. Use: ${NAMES.join(", ")}.`);
+  const id = idIn(given);
+  if (id === "") return wrong(`session_id is missing: ${name} needs the id of a process.`);
+  const process = await ownProcess(id, hands);
+  if (process === undefined)
+    return jsonOutput(
+      {
+        status: "not_found",
+        error: `No process ${quoted(id)} belongs to this conversation. See action list.`,
+      },
+      true,
+    );
+  return action({ process, given, hands, signal });
+}
+
+/** Someone else's process and no process look the same. */
+async function ownProcess(id: string, { store, asker, conversation }: Hands): Promise<Process | undefined> {
+  const found = isProcessId(id) ? await store.process({ asker, id }) : undefined;
+  return found?.conversation === conversation ? found : undefined;
+}
+
+async function list(hands: Hands): Promise<ToolOutput> {
+  const { store, asker, conversation, clock } = hands;
+  const now = clock.now();
+  const processes = await store.processes({ asker, conversation, endedSince: now - LISTED_AFTER_END_MS });
+  return jsonOutput({ processes: processes.map((process) => shownProcess(process, now)) });
+}
+
+/** A model may well take what looks like a number for one. */
+function idIn({ session_id, id }: Given): string {
+  const given = session_id ?? id;
+  return typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
+}
+
+/** What a shell that runs already is told to do may be as dangerous as a command of its own. */
+function question(value: unknown): ApprovalRequest | undefined {
+  const { action, data, ...given } = givenIn(value);
+  if ((action !== "write" && action !== "submit") || typeof data !== "string") return undefined;
+  const command = data.trim();
+  const danger = dangerIn(command);
+  if (danger === undefined) return undefined;
+  return {
+    title: `Give a running program a command that ${danger.why}`,
+    detail: `${command}\n\nto ${idIn(given)}`,
+    pattern: command,
+  };
+}
+
+function wrong(error: string): ToolOutput {
+  return jsonOutput({ error }, true);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
+
+const DESCRIPTION = `Looks after processes that terminal has started in the background. Actions:
+list: those of this conversation. poll: how one is, and the last of what it printed. log: lines of what it printed.
+wait: until it ends. kill: end it and all it has started. write: text into its input, as it is. submit: the same, and Enter.`;
+
+const ID: Readonly<Record<string, unknown>> = {
+  type: ["string", "integer"],
+  description: "The id that terminal gave back; for every action but list.",
+};
+
+const INPUT: Tool["input"] = {
+  type: "object",
+  properties: {
+    // Not an enumeration: what is wrong with an action is said here, with all that there are.
+    action: { type: "string", description: `One of: ${NAMES.join(", ")}.` },
+    session_id: ID,
+    id: { ...ID, description: "The same as session_id." },
+    data: { type: "string", description: "What to write or submit." },
+    timeout: { type: "number", description: "Seconds to wait." },
+    offset: {
+      type: "integer",
+      minimum: 0,
+      description: "For log: the first line, from 0; else the last lines.",
+    },
+    limit: { type: "integer", minimum: 1, description: "For log: how many lines; 200 unless said." },
+  },
+  required: ["action"],
+};

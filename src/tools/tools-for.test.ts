@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ToolRoom, toolRoom } from "../../test/support/tool-room.ts";
+import { wrongArguments } from "../agents/tool-arguments.ts";
+import { TOOL_NAMES } from "../core/tool-settings.ts";
+import { toolsFor } from "./tools-for.ts";
+
+let room: ToolRoom;
+beforeAll(async () => {
+  room = await toolRoom();
+});
+afterAll(() => room.close());
+
+describe("the tools of a turn", () => {
+  it("are those that were given, once, under their names", async () => {
+    const hands = await room.hands();
+    expect(toolsFor(TOOL_NAMES, hands).map(({ name }) => name)).toEqual(TOOL_NAMES);
+    expect(toolsFor(["process", "terminal", "process"], hands).map(({ name }) => name)).toEqual([
+      "process",
+      "terminal",
+    ]);
+    expect(toolsFor([], hands)).toEqual([]);
+  });
+
+  it.each([
+    ["terminal", { command: "ls" }, undefined],
+    ["terminal", { command: "ls", background: true, watch_patterns: ["x"], notify: "off" }, undefined],
+    ["terminal", {}, /command/],
+    ["terminal", { command: "ls", timeout: 0 }, /timeout/],
+    ["terminal", { command: "ls", notify: "often" }, /notify/],
+    ["process", { action: "list" }, undefined],
+    ["process", { action: "poll", session_id: 7 }, undefined],
+    ["process", { action: "poll", session_id: {} }, /session_id/],
+    ["process", {}, /action/],
+  ] as const)("tell what is wrong with their arguments: %s %j", async (name, given, words) => {
+    const [tool] = toolsFor([name], await room.hands());
+    if (tool === undefined) throw new Error("there is no tool");
+    const wrong = await wrongArguments(tool, given);
+    if (words === undefined) expect(wrong).toBeUndefined();
+    else expect(wrong).toMatch(words);
+  });
+});

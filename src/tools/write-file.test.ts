@@ -1,0 +1,204 @@
+import { spawn, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
+import { openHome } from "../sessions/test-home.ts";
+import type { Hands } from "./hands.ts";
+import { readFileTool } from "./read-file.ts";
+import { writeFileTool } from "./write-file.ts";
+
+async function room(more: Partial<Hands> = {}) {
+  const home = await openHome();
+  const folders = twoFolders();
+  const hands = handsIn(home, { cwd: folders.inside, folders: [folders.inside], ...more });
+  return {
+    ...folders,
+    hands,
+    at: (name: string) => join(folders.inside, name),
+    write: (path: string, content: string, signal?: AbortSignal) =>
+      called(writeFileTool(hands), { path, content }, signal),
+  };
+}
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+describe("write_file", () => {
+  it("creates a file, with the folders it needs, and says how many lines it has", async () => {
+    const { write, at, inside } = await room();
+    expect(await write("new/deep/a.txt", "eins\nzwei\n")).toEqual({
+      text: "Created new/deep/a.txt: 2 lines.",
+      failed: false,
+    });
+    expect(readFileSync(at("new/deep/a.txt"), "utf8")).toBe("eins\nzwei\n");
+    expect(await write("one", "x")).toMatchObject({ text: "Created one: 1 line." });
+    expect(await write("none", "")).toMatchObject({ text: "Created none: 0 lines." });
+    expect(readdirSync(inside).toSorted()).toEqual(["new", "none", "one"]);
+  });
+
+  it("overwrites one, which keeps its mode, and says how many lines there were", async () => {
+    const { write, at } = await room();
+    writeFileSync(at("run.sh"), "old\nold\nold\n");
+    chmodSync(at("run.sh"), 0o4750);
+    expect((await write("run.sh", "new")).text).toBe("Overwrote run.sh: 1 line, instead of 3.");
+    expect(readFileSync(at("run.sh"), "utf8")).toBe("new");
+    // All of it but the right to run as somebody else.
+    expect(statSync(at("run.sh")).mode & 0o7777).toBe(0o750);
+  });
+
+  it("makes what is in the workspace private, and elsewhere what the user's mask says", async () => {
+    const { root } = twoFolders();
+    const home = join(root, "home");
+    const workspace = join(home, "workspace");
+    mkdirSync(workspace, { recursive: true });
+    const { write } = await room({ cwd: workspace, folders: [workspace, root], forbidden: [home] });
+    await write("sub/notes", "x");
+    expect([modeOf(join(workspace, "sub")), modeOf(join(workspace, "sub/notes"))]).toEqual([0o700, 0o600]);
+    await write(join(root, "usual/notes"), "x");
+    const mask = process.umask();
+    expect([modeOf(join(root, "usual")), modeOf(join(root, "usual/notes"))]).toEqual([
+      0o777 & ~mask,
+      0o666 & ~mask,
+    ]);
+    expect((await write(join(home, "config.yaml"), "tools: all")).failed).toBe(true);
+    expect(existsSync(join(home, "config.yaml"))).toBe(false);
+  });
+
+  it("writes what a link inside leads to, and leaves the link and other names of the old file", async () => {
+    const { write, at } = await room();
+    writeFileSync(at("real"), "old");
+    linkSync(at("real"), at("twin"));
+    symlinkSync("real", at("link"));
+    expect((await write("link", "new")).failed).toBe(false);
+    expect(["real", "twin", "link"].map((name) => readFileSync(at(name), "utf8"))).toEqual([
+      "new",
+      "old",
+      "new",
+    ]);
+  });
+
+  it("writes nothing outside, nor in place of a folder, a pipe or a link that leads nowhere", async () => {
+    const { write, at, inside, outside } = await room();
+    symlinkSync(outside, at("out"));
+    symlinkSync(join(outside, "later"), at("lost"));
+    mkdirSync(at("folder"));
+    spawnSync("mkfifo", [at("pipe")]);
+    for (const path of [
+      "../outside/a",
+      "out/a",
+      "out/b/c",
+      "lost",
+      join(outside, "a"),
+      "folder",
+      "pipe",
+      ".",
+    ])
+      expect(await write(path, "x"), path).toMatchObject({ failed: true });
+    expect(readdirSync(outside)).toEqual([]);
+    expect(readdirSync(inside).toSorted()).toEqual(["folder", "lost", "out", "pipe"]);
+  });
+
+  it("refuses what is too large or half a character, and leaves the old file", async () => {
+    const { write, at } = await room();
+    writeFileSync(at("a"), "old");
+    expect(await write("a", "ä".repeat(3 * 1024 * 1024))).toEqual({
+      text: "The file would be larger than 5 MB. Nothing was written.",
+      failed: true,
+    });
+    expect((await write("a", "half \uD83D")).failed).toBe(true);
+    expect(readFileSync(at("a"), "utf8")).toBe("old");
+  });
+
+  it("writes nothing when it was stopped before", async () => {
+    const { write, at, inside } = await room();
+    writeFileSync(at("a"), "old");
+    expect(await write("a", "new", AbortSignal.abort())).toMatchObject({ failed: true });
+    expect(readFileSync(at("a"), "utf8")).toBe("old");
+    expect(readdirSync(inside)).toEqual(["a"]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("leaves a file alone that its user has protected", async () => {
+    const { write, at } = await room();
+    writeFileSync(at("a"), "old");
+    chmodSync(at("a"), 0o444);
+    expect((await write("a", "new")).failed).toBe(true);
+    expect(readFileSync(at("a"), "utf8")).toBe("old");
+  });
+
+  it("says that the disk is full, keeps the old file, and leaves nothing beside it", async () => {
+    const { inside, at } = await room();
+    writeFileSync(at("a"), "old");
+    // A limit on the size of files is a full disk to whoever writes.
+    const program = `
+      import { writeFileTool } from ${JSON.stringify(new URL("./write-file.ts", import.meta.url).href)};
+      const hands = { cwd: ${JSON.stringify(inside)}, folders: [${JSON.stringify(inside)}], forbidden: [], secrets: [],
+        clock: { random: (size) => new Uint8Array(size), now: () => 0 } };
+      const call = { id: "1", signal: new AbortController().signal };
+      const output = await writeFileTool(hands).run({ path: "a", content: "x".repeat(1_000_000) }, call);
+      console.log(JSON.stringify(output));`;
+    const { stdout, stderr } = spawnSync(
+      "sh",
+      ["-c", 'ulimit -f 64; exec "$0" --input-type=module -e "$1"', process.execPath, program],
+      { encoding: "utf8" },
+    );
+    expect(JSON.parse(stdout || JSON.stringify(stderr))).toEqual({
+      parts: [
+        {
+          type: "text",
+          text: "There is no room on the disk for a. Nothing was changed; make room and write again.",
+        },
+      ],
+      failed: true,
+    });
+    expect(readFileSync(at("a"), "utf8")).toBe("old");
+    expect(readdirSync(inside)).toEqual(["a"]);
+  });
+});
+
+describe("a folder that is swapped for a link again and again", () => {
+  it.skipIf(process.platform !== "linux")("never leads a tool outside", async () => {
+    const { inside, outside, at, write, hands } = await room();
+    writeFileSync(join(outside, "file"), "hidden words");
+    mkdirSync(at("a"));
+    writeFileSync(at("a/file"), "open words");
+    symlinkSync(outside, at("link"));
+    const swapping = spawn(
+      process.execPath,
+      [
+        "-e",
+        `const { renameSync } = require("node:fs"); process.chdir(${JSON.stringify(inside)}); console.log("on");
+         // Whoever finds no folder makes one: then that is put away.
+         const put = (one, other) => { try { renameSync(one, other); } catch { renameSync(other, "away" + Math.random()); put(one, other); } };
+         for (;;) { put("a", "b"); put("link", "a"); put("a", "link"); put("b", "a"); }`,
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    onTestFinished(() => void swapping.kill("SIGKILL"));
+    await new Promise((resolve) => swapping.stdout.once("data", resolve));
+    const answers = { read: 0, written: 0, refused: 0 };
+    const until = Date.now() + 1000;
+    for (let n = 0; Date.now() < until; n += 1) {
+      const read = await called(readFileTool(hands), { path: "a/file" });
+      expect(read.text).not.toContain("hidden words");
+      const wrote = await write(`a/new`, String(n));
+      answers.read += read.failed ? 0 : 1;
+      answers.written += wrote.failed ? 0 : 1;
+      answers.refused += read.failed || wrote.failed ? 1 : 0;
+    }
+    swapping.kill("SIGKILL");
+    expect(readdirSync(outside)).toEqual(["file"]);
+    expect(readFileSync(join(outside, "file"), "utf8")).toBe("hidden words");
+    // Both were met: the folder in its place, and the link.
+    expect(Math.min(answers.read, answers.written, answers.refused)).toBeGreaterThan(0);
+  });
+});

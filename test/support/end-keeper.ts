@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { homeOf } from "../../src/apps/home.ts";
+import { logFile } from "../../src/apps/log/open-log.ts";
+import { sqliteStore } from "../../src/index.ts";
+import { bornOf, isAlive } from "../../src/processes/born.ts";
+import { everyProcStat } from "../../src/processes/proc-stat.ts";
+import { pause } from "./keeper-room.ts";
+
+/** Ends the keeper of a home and all that it looks after, and returns when nothing of it runs any more. */
+export async function endKeeper(folder: string): Promise<void> {
+  const programs = await programsOf(folder);
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const until = performance.now() + 10_000;
+    while (keepersOf(folder).length > 0 && performance.now() < until) {
+      for (const pid of keepersOf(folder)) end(pid, signal);
+      await pause();
+    }
+  }
+  for (const { pid, group, session } of everyProcStat())
+    if (pid > 1 && (programs.has(group) || programs.has(session))) end(pid, "SIGKILL");
+}
+
+/** Whatever has a keeper's log of this home for its complaints: it is one, also when it has only just begun. */
+export function keepersOf(folder: string): readonly number[] {
+  const log = logFile({ folder }, "keeper");
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readlinkSync(join("/proc", pid, "fd", "2")) === log;
+      } catch {
+        return false; // gone, or somebody else's
+      }
+    })
+    .map(Number);
+}
+
+/** The pids of all programs that are said to run. */
+async function programsOf(folder: string): Promise<ReadonlySet<number>> {
+  const { database: file } = homeOf({ POSTRIDER_HOME: folder });
+  if (!existsSync(file)) return new Set();
+  const store = await sqliteStore({ file, mode: "in-process" });
+  try {
+    const rows = await store.processes({ asker: { everyone: true }, foreground: true, limit: 200 });
+    const places = rows.flatMap(({ status }) => (status.state === "running" ? [status] : []));
+    return new Set(places.filter(isAlive).map(({ pid }) => pid));
+  } finally {
+    await store.close();
+  }
+}
+
+function end(pid: number, signal: NodeJS.Signals): void {
+  if (bornOf(pid) === undefined) return;
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // gone by itself
+  }
+}

@@ -1,0 +1,68 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { textOf } from "../../src/core/message.ts";
+import { OWNER } from "../../src/core/owner.ts";
+import { localSource } from "../../src/core/source.ts";
+import type { Tool } from "../../src/ports/tool.ts";
+import type { Processes } from "../../src/processes/processes.ts";
+import type { Home } from "../../src/sessions/test-home.ts";
+import type { Hands } from "../../src/tools/hands.ts";
+import { temporaryFolder } from "./folder.ts";
+
+/** For tools that start nothing. */
+const noProcesses = new Proxy({} as Processes, {
+  get: (_, name) => {
+    throw new Error(`nothing may ask for processes, and ${String(name)} was`);
+  },
+});
+
+/** Hands of the owner of this home in a terminal, unless said otherwise. */
+export function handsIn(home: Home, more: Partial<Hands> = {}): Hands {
+  return {
+    store: home.store,
+    clock: home.clock,
+    processes: noProcesses,
+    session: "none",
+    conversation: 0,
+    target: localSource(),
+    asker: { person: OWNER },
+    role: "owner",
+    owner: OWNER,
+    profile: "main",
+    cwd: "/nowhere",
+    folders: [],
+    forbidden: [],
+    environment: {},
+    secrets: [],
+    timeoutMs: 1000,
+    watchMode: "all",
+    ...more,
+  };
+}
+
+/** A folder to work in, one beside it that is nobody's business, and what is gone when the test is over. */
+export function twoFolders(): { readonly root: string; readonly inside: string; readonly outside: string } {
+  const { path, remove } = temporaryFolder();
+  onTestFinished(remove);
+  const root = realpathSync(path);
+  const [inside, outside] = [join(root, "inside"), join(root, "outside")];
+  mkdirSync(inside);
+  mkdirSync(outside);
+  return { root, inside, outside };
+}
+
+export interface Called {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** Calls a tool as an agent does. */
+export async function called(
+  tool: Tool,
+  given: unknown,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Called> {
+  const { parts, failed } = await tool.run(given, { id: "call", signal });
+  return { text: textOf({ parts }), failed: failed === true };
+}

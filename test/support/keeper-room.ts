@@ -1,0 +1,173 @@
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { launchKeeper } from "../../src/apps/launch-keeper.ts";
+import { type Process, processIdFrom } from "../../src/core/process.ts";
+import { NO_RESET, routingOf, type Source, type Store, sqliteStore, systemClock } from "../../src/index.ts";
+import { bornOf, isAlive } from "../../src/processes/born.ts";
+import { type ConnectOptions, connectProcesses } from "../../src/processes/client.ts";
+import { everyProcStat } from "../../src/processes/proc-stat.ts";
+import type { Processes, StartProcess } from "../../src/processes/processes.ts";
+import { socketPath } from "../../src/processes/socket-path.ts";
+import { temporaryFolder } from "./folder.ts";
+
+const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };
+
+/** A home whose programs are looked after by a real keeper. Nothing of it runs on when the test is over. */
+export interface KeeperRoom {
+  readonly home: { readonly folder: string };
+  readonly store: Store;
+  readonly socket: string;
+  readonly processes: Processes;
+  /** What is given besides the command is for this one process. */
+  input(command: string, more?: Partial<StartProcess>): StartProcess;
+  start(command: string, more?: Partial<StartProcess>): Promise<Process>;
+  row(id: string): Promise<Process>;
+  /** Resolves with the row as soon as it is so. */
+  until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process>;
+  ended(id: string): Promise<Process>;
+  printed(id: string): Promise<string>;
+  /** Another way to the same keeper. */
+  client(options?: Partial<ConnectOptions>): Processes;
+  keeperPid(): Promise<number | undefined>;
+  /** Ends it without a word, and returns when it is gone. */
+  killKeeper(): Promise<void>;
+}
+
+export interface RoomOptions {
+  /** For keepers that run inside of the test. */
+  readonly launch?: () => void;
+}
+
+export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRoom> {
+  const folder = temporaryFolder();
+  chmodSync(folder.path, 0o700);
+  const home = { folder: folder.path };
+  const file = join(folder.path, "postrider.db");
+  const store = await sqliteStore({ file, mode: "in-process" });
+  const settings = {
+    zone: "UTC",
+    profile: "main",
+    reset: { default: NO_RESET, byType: {}, byPlatform: {} },
+    scope: {},
+    clock: systemClock,
+  };
+  const { session, conversation } = await store.open(routingOf(SOURCE, settings));
+  const socket = socketPath(home.folder);
+  const clients: Processes[] = [];
+  const pids = new Set<number>();
+  const keepers = new Set<number>();
+
+  function client(options: Partial<ConnectOptions> = {}): Processes {
+    const made = connectProcesses({
+      store,
+      clock: systemClock,
+      socket,
+      launch: launch ?? (() => void keepers.add(launchKeeper(home) ?? 0)),
+      ...options,
+    });
+    clients.push(made);
+    return made;
+  }
+
+  async function keeperPid(): Promise<number | undefined> {
+    const held = await store.leases({ now: Date.now() });
+    const pid = held.find(({ name }) => name === "keeper")?.runner.pid;
+    if (pid !== undefined && pid !== process.pid) keepers.add(pid);
+    return pid;
+  }
+
+  async function killKeeper(): Promise<void> {
+    const pid = await keeperPid();
+    if (pid === undefined || pid === process.pid) return;
+    const born = bornOf(pid) ?? "";
+    process.kill(pid, "SIGKILL");
+    while (isAlive({ pid, born })) await pause();
+  }
+
+  async function row(id: string): Promise<Process> {
+    const found = await store.process({ asker: { everyone: true }, id });
+    if (found === undefined) throw new Error(`there is no process ${id}`);
+    if (found.status.state === "running") pids.add(found.status.pid);
+    return found;
+  }
+
+  async function printed(id: string): Promise<string> {
+    return (await store.processOutput({ asker: { everyone: true }, id }))?.text ?? "";
+  }
+
+  async function until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process> {
+    // Other processes write these rows: they have to be looked at.
+    for (;;) {
+      const now = await row(id);
+      if (isSo(now, await printed(id))) return now;
+      if (now.status.state === "ended" && isSo(await row(id), await printed(id)) === false)
+        throw new Error(
+          `${id} ended before: ${JSON.stringify(now.status)} ${(await printed(id)).slice(-500)}`,
+        );
+      await pause();
+    }
+  }
+
+  const processes = client();
+  function input(command: string, more: Partial<StartProcess> = {}): StartProcess {
+    return {
+      id: processIdFrom(systemClock.random(6)),
+      command,
+      cwd: home.folder,
+      background: true,
+      pty: false,
+      watch: { mode: "off", patterns: [], wakes: false },
+      session: session.id,
+      conversation: conversation.number,
+      target: SOURCE,
+      environment: { PATH: process.env.PATH ?? "" },
+      secrets: [],
+      ...more,
+    };
+  }
+
+  onTestFinished(async () => {
+    await Promise.all(clients.map((one) => one.close()));
+    await killKeeper();
+    for (const pid of keepers) if (pid > 1) kill(pid);
+    const open = await store.processes({ asker: { everyone: true }, foreground: true, limit: 200 });
+    for (const { status } of open) if (status.state === "running") pids.add(status.pid);
+    for (const { pid, group, session: of } of everyProcStat())
+      if (pid > 1 && (pids.has(group) || pids.has(of))) kill(pid);
+    await store.close();
+    folder.remove();
+  });
+
+  return {
+    home,
+    store,
+    socket,
+    processes,
+    input,
+    async start(command, more) {
+      const begun = await processes.start(input(command, more));
+      await keeperPid();
+      return row(begun.id);
+    },
+    row,
+    until,
+    ended: (id) => until(id, ({ status }) => status.state === "ended"),
+    printed,
+    client,
+    keeperPid,
+    killKeeper,
+  };
+}
+
+export function pause(ms = 15): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // gone by itself
+  }
+}

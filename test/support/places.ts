@@ -1,0 +1,46 @@
+import { memoryOwnerOf } from "../../src/core/memory.ts";
+import { type Asker, chatOf } from "../../src/core/owner.ts";
+import type { Source } from "../../src/core/source.ts";
+import type { Home } from "../../src/sessions/test-home.ts";
+import type { Hands } from "../../src/tools/hands.ts";
+import { handsIn } from "./hands.ts";
+
+/** A chat, and somebody who speaks in it. */
+export interface SpokenIn {
+  readonly source: Source;
+  readonly conversation: number;
+  readonly session: string;
+  readonly asker: Asker;
+  readonly hands: Hands;
+  say(words: string): Promise<void>;
+}
+
+/** Somebody comes to a chat; whose the session is, the store says. */
+export async function comeTo(home: Home, source: Source, more: Partial<Hands> = {}): Promise<SpokenIn> {
+  const { conversation, session } = await home.sessions.open(source);
+  const known = await home.store.account({
+    platform: source.platform,
+    ...(source.userId !== undefined && { userId: source.userId }),
+  });
+  const chat = chatOf(source);
+  const asker: Asker = { person: known?.person ?? "nobody", ...(chat !== undefined && { chat }) };
+  const hands = handsIn(home, {
+    session: session.id,
+    conversation: conversation.number,
+    target: source,
+    asker,
+    role: "member",
+    owner: memoryOwnerOf(session),
+    ...more,
+  });
+  return {
+    source,
+    conversation: conversation.number,
+    session: session.id,
+    asker,
+    hands,
+    say: async (words) => {
+      await home.sessions.append(asker, session.id, { role: "user", text: words });
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Exit, NewProcess, Process } from "../../src/core/process.ts";
+import { localRunner, type Source, type Store, unrefused } from "../../src/index.ts";
+
+export interface RowWanted extends Partial<NewProcess> {
+  readonly id: string;
+  readonly session: string;
+  readonly target?: Source;
+  readonly now: number;
+  /** What it has printed. */
+  readonly printed?: string;
+  /** Absent: it runs, as far as its row says. */
+  readonly exit?: Exit;
+}
+
+/** More than any system gives: whoever would end it meets nobody. */
+const NOBODYS_PID = 2 ** 30;
+
+/** A process as a row alone: no program runs. Whoever writes its rows is this very test. */
+export async function processRow(store: Store, wanted: RowWanted): Promise<Process> {
+  const { session, now, printed = "", exit, target, ...given } = wanted;
+  const runner = localRunner();
+  await store.beat({ runner, now });
+  const process: NewProcess = {
+    command: "sleep 1000",
+    cwd: "/tmp",
+    background: true,
+    pty: false,
+    watch: { mode: "off", patterns: [], wakes: false },
+    ...given,
+  };
+  const chat: Source = { platform: "local", chatType: "dm", chatId: "cli" };
+  unrefused(
+    await store.beginProcess({ process, session, conversation: 1, target: target ?? chat, most: 64, now }),
+  );
+  const { id, pty } = process;
+  const runs = { id, keeper: runner.id, pid: NOBODYS_PID, born: "never", pty, now };
+  const running = unrefused(await store.processRuns(runs));
+  if (printed !== "") unrefused(await store.keepOutput({ id, keeper: runner.id, from: 0, text: printed }));
+  return exit === undefined ? running : unrefused(await store.endProcess({ id, exit, now }));
+}

@@ -1,0 +1,68 @@
+import type { Opened } from "../../src/core/conversation.ts";
+import { type Exit, type Process, processIdFrom, type Watch } from "../../src/core/process.ts";
+import { unrefused } from "../../src/core/refusal.ts";
+import { DEFAULT_RESET, localRunner, routingOf, type Source } from "../../src/index.ts";
+import type { Home } from "../../src/sessions/test-home.ts";
+
+/** A program that runs for a session, as rows: what a keeper would have written of it. */
+export interface Running {
+  readonly id: string;
+  readonly opened: Opened;
+  /** Prints it; the lines that somebody waits for are given. */
+  print(text: string, ...matched: readonly string[]): Promise<void>;
+  end(exit?: Exit): Promise<void>;
+  /** As it is stored now. */
+  now(): Promise<Process>;
+}
+
+export interface RunOptions extends Partial<Watch> {
+  readonly command?: string;
+  readonly background?: boolean;
+}
+
+/** Starts one in the conversation of this source. */
+export async function runIn(home: Home, source: Source, options: RunOptions = {}): Promise<Running> {
+  const { store, clock } = home;
+  const { command = "npm test", background = true, ...watch } = options;
+  const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
+  const opened = await store.open(routingOf(source, settings));
+  const id = processIdFrom(clock.random(6));
+  const keeper = localRunner();
+  await store.beat({ runner: keeper, now: clock.now() });
+  unrefused(
+    await store.beginProcess({
+      process: {
+        id,
+        command,
+        cwd: "/",
+        background,
+        pty: false,
+        watch: { mode: "all", patterns: [], wakes: false, ...watch },
+      },
+      session: opened.session.id,
+      conversation: opened.conversation.number,
+      target: source,
+      most: 64,
+      now: clock.now(),
+    }),
+  );
+  const runs = { id, keeper: keeper.id, pid: 7, born: "7", pty: false, now: clock.now() };
+  unrefused(await store.processRuns(runs));
+  const now = async (): Promise<Process> => {
+    const found = await store.process({ asker: { everyone: true }, id });
+    if (found === undefined) throw new Error("the process is gone");
+    return found;
+  };
+  return {
+    id,
+    opened,
+    now,
+    async print(text, ...matched) {
+      const { total: from } = await now();
+      unrefused(await store.keepOutput({ id, keeper: keeper.id, from, text, matched }));
+    },
+    async end(exit = { code: 0 }) {
+      unrefused(await store.endProcess({ id, exit, now: clock.now() }));
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { source } from "../../src/core/source.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { Log } from "../../src/ports/log.ts";
+import type { Store } from "../../src/ports/store.ts";
+import type { Tool } from "../../src/ports/tool.ts";
+import { bornOf, isAlive as isThere } from "../../src/processes/born.ts";
+import { childEnvironment } from "../../src/processes/child-environment.ts";
+import { connectProcesses } from "../../src/processes/client.ts";
+import { runKeeper } from "../../src/processes/keeper.ts";
+import { localBackend } from "../../src/processes/local-backend.ts";
+import type { Processes } from "../../src/processes/processes.ts";
+import { socketPath } from "../../src/processes/socket-path.ts";
+import { createSessions } from "../../src/sessions/sessions.ts";
+import { systemClock } from "../../src/sessions/system-clock.ts";
+import { localRunner } from "../../src/stores/sqlite/runners.ts";
+import { sqliteStore } from "../../src/stores/sqlite/store.ts";
+import type { Hands } from "../../src/tools/hands.ts";
+import { printedBy } from "../../src/tools/output.ts";
+import { temporaryFolder } from "./folder.ts";
+
+/** A home with a real keeper of processes, in which tools are called as an agent calls them. */
+export interface ToolRoom {
+  readonly store: Store;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  /** Of a conversation of its own, in a folder of its own; of the home's owner, or of this account in a messenger. */
+  hands(more?: Partial<Hands>, account?: string): Promise<Hands>;
+  call(tool: Tool, given: unknown, signal?: AbortSignal): Promise<Called>;
+  json(called: Called): Readonly<Record<string, unknown>>;
+  /** What the pattern's group holds, as soon as a process of these hands has printed it. */
+  printed(hands: Hands, pattern: RegExp): Promise<string>;
+  /** Kills the keeper without a word; only where it is a program of its own. */
+  killKeeper(): Promise<void>;
+  /** Nothing that was started here runs any more when it resolves. */
+  close(): Promise<void>;
+}
+
+export interface Called {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+const KEEPER = new URL("../../src/apps/keeper.ts", import.meta.url);
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** With `apart` the keeper is a program of its own, as in a real home. */
+export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
+  const folder = temporaryFolder();
+  const file = join(folder.path, "postrider.db");
+  const clock = systemClock;
+  const store = await sqliteStore({ file, mode: "in-process" });
+  const sessions = createSessions({ store, clock });
+  const socket = socketPath(folder.path);
+  const keeper = apart ? keeperApart(folder.path) : await keeperHere(file, socket);
+  const processes = connectProcesses({ store, clock, socket, launch: keeper.launch });
+  let conversations = 0;
+  return {
+    store,
+    processes,
+    clock,
+    async hands(more, account) {
+      conversations += 1;
+      const cwd = join(folder.path, `work-${conversations}`);
+      mkdirSync(cwd);
+      const platform = account === undefined ? "local" : "telegram";
+      const target = source({ platform, chatId: `chat-${conversations}`, userId: account });
+      const { session, conversation } = await sessions.open(target);
+      return {
+        store,
+        clock,
+        processes,
+        session: session.id,
+        conversation: conversation.number,
+        target,
+        asker: { person: session.owner },
+        role: "owner",
+        owner: session.owner,
+        profile: "main",
+        cwd,
+        folders: [cwd],
+        forbidden: [],
+        environment: childEnvironment(process.env),
+        secrets: [],
+        timeoutMs: 30_000,
+        watchMode: "all",
+        ...more,
+      };
+    },
+    async call(tool, given, signal = new AbortController().signal) {
+      const { parts, failed = false } = await tool.run(given, { id: "call_1", signal });
+      return { text: parts.map((part) => ("text" in part ? part.text : "")).join("\n"), failed };
+    },
+    json: ({ text }) => JSON.parse(text) as Readonly<Record<string, unknown>>,
+    async printed(hands, pattern) {
+      const { promise: changed, resolve } = Promise.withResolvers<string>();
+      const look = async (): Promise<void> => {
+        const { asker, conversation } = hands;
+        for (const { id } of await store.processes({ asker, conversation, foreground: true })) {
+          const found = pattern.exec((await printedBy(hands, id)).text)?.[1];
+          if (found !== undefined) resolve(found);
+        }
+      };
+      const unlisten = store.onChange(() => void look());
+      await look();
+      return changed.finally(unlisten);
+    },
+    killKeeper: () => keeper.end("SIGKILL"),
+    async close() {
+      // A keeper ends only what it knows of; one that was killed has left something to the next.
+      const left = await store.processes({ asker: { everyone: true }, foreground: true });
+      await Promise.all(left.map(({ id }) => processes.kill(id)));
+      await keeper.end("SIGTERM");
+      await processes.close();
+      await store.close();
+      folder.remove();
+    },
+  };
+}
+
+interface Keeper {
+  launch(): void;
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** In this process, with a store of its own. */
+async function keeperHere(file: string, socket: string): Promise<Keeper> {
+  const store = await sqliteStore({ file, mode: "in-process" });
+  const ending = new AbortController();
+  const running: Promise<void>[] = [];
+  const options = { store, clock: systemClock, socket, log: SILENT, backend: localBackend(), graceMs: 500 };
+  return {
+    launch: () => void running.push(runKeeper({ ...options, runner: localRunner(), signal: ending.signal })),
+    async end() {
+      ending.abort();
+      await Promise.all(running);
+      await store.close();
+    },
+  };
+}
+
+function keeperApart(home: string): Keeper {
+  const running = new Map<ChildProcess, Promise<unknown>>();
+  return {
+    launch() {
+      const child = spawn(process.execPath, [fileURLToPath(KEEPER), home], { stdio: "inherit" });
+      running.set(
+        child,
+        once(child, "exit").finally(() => running.delete(child)),
+      );
+    },
+    async end(signal) {
+      for (const child of running.keys()) child.kill(signal);
+      await Promise.all(running.values());
+    },
+  };
+}
+
+/** Whether it runs. One that nobody has asked yet how it ended does not. */
+export function isAlive(pid: number): boolean {
+  const born = bornOf(pid);
+  return born !== undefined && isThere({ pid, born });
+}
