@@ -1,3 +1,4 @@
+export type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "./core/approval.ts";
 export { contextPrompt } from "./core/context-prompt.ts";
 export type { Conversation, Fresh, Open, Opened, PolicyDecision, Routing } from "./core/conversation.ts";
 export type { Delivery, DeliveryState, NewDelivery, Settle } from "./core/delivery.ts";
@@ -7,6 +8,14 @@ export { type Identity, identityOf, type ScopeRules, type ScopeSettings, scopeFo
 export { messageToJson, sessionToJson } from "./core/json.ts";
 export { parseKey, sessionKey } from "./core/key.ts";
 export type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "./core/listing.ts";
+export {
+  changedMemory,
+  type Flush,
+  type Memory,
+  type MemoryChange,
+  type MemoryOwner,
+  memoryOwnerOf,
+} from "./core/memory.ts";
 export {
   MAX_PART_BYTES,
   type Message,
@@ -18,6 +27,16 @@ export {
 } from "./core/message.ts";
 export { type Asker, chatOf, maySee, OWNER, type PersonId } from "./core/owner.ts";
 export { type PlatformTraits, platformTraits } from "./core/platforms.ts";
+export {
+  type Exit,
+  KEPT_OUTPUT,
+  type NewProcess,
+  type Process,
+  type ProcessOutput,
+  type ProcessState,
+  type TellProcess,
+  type Watch,
+} from "./core/process.ts";
 export { providerHistory } from "./core/projection.ts";
 export { isRefused, type Refused, unrefused } from "./core/refusal.ts";
 export { nextReset } from "./core/reset-instants.ts";
@@ -50,6 +69,7 @@ export {
 export type { Accept, Accepted, Blob, Claim, Finish, Finished, Turn, TurnOutcome } from "./core/turn.ts";
 export { addUsage, emptyUsage, type Usage, type UsageDelta } from "./core/usage.ts";
 export type { Clock } from "./ports/clock.ts";
+export type { BeginProcess, KeepOutput, ProcessesAsked, Wake, Woken } from "./ports/processes.ts";
 export type { Shape, Store } from "./ports/store.ts";
 export {
   type EditorCreate,

@@ -387,10 +387,16 @@ describe("a script that acts", () => {
   });
 });
 
-it("the script in the documentation can be used as it is", async () => {
+it("the scripts in the documentation can be used as they are", async () => {
   const page = readFileSync(new URL("../../docs/script.md", import.meta.url), "utf8");
-  const [, json = ""] = /```json\n(.*?)```/s.exec(page) ?? [];
-  expect(await events(JSON.parse(json), "ho")).toEqual([text("You said: "), text("ho")]);
+  const [first, second, ...more] = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) =>
+    JSON.parse(json),
+  );
+  expect(await events(first, "ho")).toEqual([text("You said: "), text("ho")]);
+  expect(await events(second, "ho")).toEqual([
+    { type: "failed", reason: "The script has no answer to that." },
+  ]);
+  expect(more).toEqual([]);
 });
 
 /** The states of a group's processes, without those that are dead and wait to be buried. */

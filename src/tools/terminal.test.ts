@@ -255,6 +255,15 @@ describe("a dangerous command", () => {
     expect(request?.title).toMatch(/^Run a command that deletes files and folders/);
   });
 
+  it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
+    const { tool } = await terminal({ forbidden: ["/srv/post"], folders: ["/srv/post/workspace"] });
+    expect(tool.asks?.({ command: "cp /srv/post/postrider.db ." })?.title).toContain(
+      "Postrider's own folder",
+    );
+    expect(tool.asks?.({ command: "cat /srv/post/workspace/a /srv/post/.env" })).toBeDefined();
+    expect(tool.asks?.({ command: "cat /srv/post/workspace/a /srv/other/b" })).toBeUndefined();
+  });
+
   it("is told from one that is not", async () => {
     const { tool } = await terminal();
     for (const command of ["ls -la", "git status", "", "npm test"])

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from "../core/approval.ts";
-import { dangerIn } from "../core/dangerous-command.ts";
+import { type Danger, dangerIn } from "../core/dangerous-command.ts";
 import { LEAST_WATCH_MS, WATCH_MODES } from "../core/process.ts";
 import type { Tool } from "../ports/tool.ts";
 import { commandWanted, folderOf, LONGEST_TIMEOUT_S } from "./command-wanted.ts";
@@ -30,13 +30,22 @@ export function terminalTool(hands: Hands): Tool {
 function question(value: unknown, hands: Hands): ApprovalRequest | undefined {
   const given = givenIn(value);
   const command = textIn(given, "command")?.trim() ?? "";
-  const danger = dangerIn(command);
+  const danger = dangerIn(command) ?? ownDataIn(command, hands);
   if (danger === undefined) return undefined;
   return {
     title: `Run a command that ${danger.why}`,
     detail: `${command}\n\nin ${folderOf(given, hands)}`,
     pattern: command,
   };
+}
+
+/** Wherever Postrider's home is: everyone's conversations are in it. */
+function ownDataIn(command: string, { forbidden, folders }: Hands): Pick<Danger, "why"> | undefined {
+  const isMeant = forbidden.some((home) => {
+    const inside = folders.filter((folder) => folder.startsWith(`${home}/`));
+    return inside.reduce((rest, folder) => rest.replaceAll(folder, ""), command).includes(home);
+  });
+  return isMeant ? { why: "reaches into Postrider's own folder" } : undefined;
 }
 
 const DESCRIPTION = `Runs a command in a shell and gives back what it prints and its exit code.

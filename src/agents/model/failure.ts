@@ -54,7 +54,7 @@ const NO_TOOLS =
 /** Whether the model would have answered if it had been offered no tools. */
 export function refusesTools(error: unknown): boolean {
   const { status, said } = heard(error);
-  return (status === 400 || status === 404 || status === 422) && NO_TOOLS.test(said.replace(/[`'\"\\]/g, ""));
+  return (status === 400 || status === 404 || status === 422) && NO_TOOLS.test(said.replace(/[`'"\\]/g, ""));
 }
 
 interface Heard {

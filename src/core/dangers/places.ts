@@ -15,7 +15,8 @@ const DISK =
 const STARTS =
   /^(?:~\/)?\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|kshrc|cshrc|tcshrc|login|xinitrc|xsession|xprofile|pam_environment|inputrc|envrc)$|(?:^|\/)(?:LaunchAgents|LaunchDaemons|autostart|\.git\/hooks)\/|\/fish\/(?:config\.fish|conf\.d\/|functions\/)|\/systemd\/(?:user|system)\/|\/cron(?:tabs|\.d|\.daily|\.hourly)?\//;
 const SSH = /(?:^|\/)\.ssh(?:\/|$)|(?:^|\/)authorized_keys2?$/;
-const POSTRIDER = /(?:^|\/)\.postrider(?:\/|$)|^\$\{?POSTRIDER_HOME\b/;
+/** But for the folder in which agents work, unless the path leads out of it again. */
+const POSTRIDER = /(?:^|\/)\.postrider(?!\/workspace(?:\/(?!.*\.\.)|$))(?:\/|$)|^\$\{?POSTRIDER_HOME\b/;
 
 /** What is changed by writing to a place, where that is more than a file. */
 export type Written = "disk" | "postrider-data" | "ssh-access" | "startup" | "system-file" | "overwrite";
@@ -32,6 +33,7 @@ export function writtenAt(path: string, isReplaced: boolean): Written | undefine
 }
 
 const SECRETS: readonly RegExp[] = [
+  POSTRIDER, // everyone's conversations, too
   /(?:^|\/)\.ssh(?:\/(?!(?:config|known_hosts(?:\.old)?|[^/]*\.pub)$)|$)/,
   /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$/,
   /(?:^|\/)\.(?:aws|gnupg|kube|azure|oci|password-store)(?:\/|$)/,
@@ -51,7 +53,7 @@ const SECRETS: readonly RegExp[] = [
   /(?:^|\/)[^/]*(?:private|secret)[^/]*\.(?:pem|key)$/,
 ];
 
-/** Whether keys, passwords or tokens are kept there. */
+/** Whether keys, passwords, tokens or other people's words are kept there. */
 export function isSecretPlace(path: string): boolean {
   const place = tidied(path.slice(-1024));
   return SECRETS.some((pattern) => pattern.test(place));
