@@ -11,6 +11,7 @@ import { driveProcesses } from "../processes/drive.ts";
 import { percentile } from "../support/numbers.ts";
 import { driveTelegramLoad } from "../telegram-gateway/load.ts";
 import { driveTerminalKills } from "../terminal-kill/drive.ts";
+import { driveToolKills, type ToolKillReport } from "../tools-kill/drive.ts";
 import type { Row } from "./table.ts";
 
 export interface Part {
@@ -33,7 +34,7 @@ export interface Task {
   readonly progress: (text: string) => void;
 }
 
-/** One conversation with an editor; the next begins in a home of its own. */
+/** One conversation with an editor, or with an agent that works; the next begins in a home of its own. */
 const KILLS_PER_TALK = 30;
 
 /** Every part is one of the tests' schedules, at full length. */
@@ -238,6 +239,41 @@ export const PARTS: readonly Part[] = [
         notes: [
           `${sum(({ told }) => told.length)} texts were given up after two kills or in the middle of an errand, and their people told`,
           `repeated with a mark: ${marked[0]} where sending is unknowable, in one place at most ${halves[0]?.mostRepeatedInOnePlace} (${halves[0]?.leftSends} were on their way in a kill, ${halves[0]?.cuts} connections cut), ${marked[1]} where it is idempotent`,
+        ],
+      };
+    },
+  },
+  {
+    name: "tools",
+    option: "tool-kills",
+    usual: 150,
+    quick: 8,
+    help: "how often a gateway is killed whose agent works with tools for two people, and now and then its keeper",
+    async run({ folder, seed, length, progress }) {
+      const talks: ToolKillReport[] = [];
+      for (let left = length; left > 0; left -= KILLS_PER_TALK) {
+        const own = join(folder, String(talks.length + 1));
+        mkdirSync(own);
+        const kills = Math.min(left, KILLS_PER_TALK);
+        const tell = (text: string): void => progress(`conversation ${talks.length + 1}: ${text}`);
+        const plan = { folder: own, seed: seed + talks.length, kills, keeperKills: Math.ceil(kills / 8) };
+        talks.push(await driveToolKills({ ...plan, turns: kills, progress: tell }));
+      }
+      const sum = (count: (talk: ToolKillReport) => number): number =>
+        talks.reduce((all, talk) => all + count(talk), 0);
+      return {
+        operations: sum(({ evidence }) => evidence.effects.length),
+        kills: sum(({ kills, keeperKills }) => kills + keeperKills),
+        inFlight: sum(({ inFlight }) => inFlight),
+        lost: talks.flatMap(({ lost }) => lost),
+        doubled: talks.flatMap(({ doubled }) => doubled),
+        errors: talks.flatMap(({ errors, broken, crossed }) => [
+          ...errors,
+          ...broken,
+          ...crossed.map((line) => `crossed: ${line}`),
+        ]),
+        notes: [
+          `of ${sum(({ asked }) => asked)} errands, ${sum(({ answered }) => answered)} were answered and ${sum(({ told }) => told)} told of; the keeper was killed ${sum(({ keeperKills }) => keeperKills)} times`,
         ],
       };
     },

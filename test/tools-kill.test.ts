@@ -1,0 +1,357 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { model } from "../src/agents/model/model.ts";
+import type { Message } from "../src/core/message.ts";
+import type { Process } from "../src/core/process.ts";
+import { providerHistory } from "../src/core/projection.ts";
+import type { AgentEvent } from "../src/ports/agent.ts";
+import type { Witnessed } from "./gateway/protocol.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { modelServer } from "./support/model-server.ts";
+import { driveToolKills, type ToolKillReport } from "./tools-kill/drive.ts";
+import { type CommandStep, DONE } from "./tools-kill/errands.ts";
+import type { Belongings, Evidence } from "./tools-kill/evidence.ts";
+import type { Findings } from "./tools-kill/findings.ts";
+import { judge } from "./tools-kill/judge.ts";
+import { providerComplaints, type Shape } from "./tools-kill/provider-rules.ts";
+
+const SEED = 20_261_201;
+const KILLS = 30;
+const KEEPER_KILLS = 4;
+const TURNS = 30;
+
+// What was left behind is found in /proc.
+describe.skipIf(process.platform !== "linux")(
+  `a gateway whose agent works with tools, killed ${KILLS} times in ${TURNS} turns and more (seed ${SEED})`,
+  () => {
+    let report: ToolKillReport;
+
+    beforeAll(async () => {
+      const folder = temporaryFolder();
+      const plan = { seed: SEED, kills: KILLS, keeperKills: KEEPER_KILLS, turns: TURNS };
+      try {
+        report = await driveToolKills({ folder: folder.path, ...plan });
+      } finally {
+        folder.remove();
+      }
+      const { kills, inFlight, keeperKills, asked, answered, told, aims, evidence } = report;
+      console.log(
+        `seed ${SEED}: kills ${kills}, in flight ${inFlight}, of the keeper ${keeperKills}, asked ${asked}, answered ${answered}, told ${told}, traces ${evidence.effects.length}`,
+        aims,
+      );
+    }, 300_000);
+
+    it("is mostly killed over a turn, goes on each time, and leaves nothing running", () => {
+      expect(report.errors).toEqual([]);
+      expect(report.kills).toBe(KILLS);
+      expect(report.inFlight).toBeGreaterThanOrEqual(24);
+      expect(report.keeperKills).toBeGreaterThan(0);
+      const asked = new Set(
+        report.evidence.witnessed.flatMap((event) => (saidBy(event, "ann") ? [event.text] : [])),
+      );
+      expect(asked.size).toBeGreaterThanOrEqual(TURNS);
+      expect(report.evidence.left).toEqual([]);
+    });
+
+    it("answers what was asked for or tells its person what may have happened, and what it says is done is done", () => {
+      expect(report.lost).toEqual([]);
+      expect(report.answered).toBeGreaterThan(0);
+      expect(report.told).toBeGreaterThan(0);
+    });
+
+    it("does nothing twice that was not asked for twice, and tells nothing twice", () => {
+      expect(report.doubled).toEqual([]);
+      expect(report.evidence.effects.length).toBeGreaterThan(TURNS);
+    });
+
+    it("gives each model a history that providers take, ends every program with its real exit, and obeys a no", () => {
+      expect(report.broken).toEqual([]);
+      expect(report.evidence.given.length).toBeGreaterThan(TURNS);
+    });
+
+    it("brings nothing of one chat into another", () => {
+      expect(report.crossed).toEqual([]);
+    });
+
+    it("leaves sessions that a real model is asked with", async () => {
+      for (const { history } of Object.values(report.evidence.people)) {
+        const server = await modelServer({ say: ["I see."] });
+        const agent = model({ provider: "compatible", model: "tiny", baseUrl: server.url }, { retries: 0 });
+        const next: Message = {
+          session: history[0]?.session ?? "",
+          seq: (history.at(-1)?.seq ?? 0) + 1,
+          at: 1,
+          role: "user",
+          parts: [{ type: "text", text: "What has happened?" }],
+        };
+        const turn = {
+          session: next.session,
+          history: providerHistory([...history, next]),
+          blob: async () => undefined,
+        };
+        const events: AgentEvent[] = [];
+        for await (const event of agent.run(turn, new AbortController().signal)) events.push(event);
+        expect(events).toContainEqual({ type: "text", text: "I see." });
+        expect(events.map(({ type }) => type)).not.toContain("failed");
+        const messages = server.requests[0]?.body.messages ?? [];
+        expect(messages.length).toBeGreaterThanOrEqual(turn.history.length);
+        expect(messages.at(-1)).toMatchObject({ role: "user", content: "What has happened?" });
+        for (const { role, content } of messages) expect([role, content]).not.toEqual([role, ""]);
+      }
+    });
+
+    // A judge that cannot find anything proves nothing: each of these harms must be found.
+    it.each<[keyof Findings, string, (good: Evidence) => Evidence]>([
+      [
+        "doubled",
+        "a command that ran twice",
+        (good) => ({ ...good, effects: [...good.effects, once(good)] }),
+      ],
+      [
+        "lost",
+        "a command that left no trace",
+        (good) => ({ ...good, effects: without(good.effects, answered(good)) }),
+      ],
+      [
+        "lost",
+        "a program that was cut off",
+        (good) => ({ ...good, effects: without(good.effects, ended(good)) }),
+      ],
+      ["broken", "a trace of nothing", (good) => ({ ...good, effects: [...good.effects, "ann-9999.1"] })],
+      [
+        "broken",
+        "something done after a no",
+        (good) => ({ ...good, effects: [...good.effects, denied(good)] }),
+      ],
+      ["lost", "an answer that nobody saw", (good) => ({ ...good, witnessed: cut(good, isAnswer) })],
+      ["lost", "a notice that nobody saw", (good) => ({ ...good, witnessed: cut(good, isNotice) })],
+      [
+        "lost",
+        "a notice that does not say what became of it",
+        (good) => ({ ...good, witnessed: silent(good) }),
+      ],
+      ["doubled", "an answer that came twice", (good) => ({ ...good, witnessed: again(good, isAnswer) })],
+      ["broken", "a notice that came twice", (good) => ({ ...good, witnessed: again(good, isNotice) })],
+      ["lost", "the end of a program that nobody saw", (good) => ({ ...good, witnessed: cut(good, isEnd) })],
+      [
+        "doubled",
+        "the end of a program that came twice",
+        (good) => ({ ...good, witnessed: again(good, isEnd) }),
+      ],
+      ["crossed", "an answer in another chat", (good) => ({ ...good, witnessed: moved(good, isAnswer) })],
+      [
+        "crossed",
+        "the end of a program in another chat",
+        (good) => ({ ...good, witnessed: moved(good, isEnd) }),
+      ],
+      [
+        "doubled",
+        "a line twice in a ledger",
+        (good) => own(good, ({ ledger }) => ({ ledger: [...ledger, ...ledger] })),
+      ],
+      ["lost", "an empty ledger", (good) => own(good, () => ({ ledger: [] }))],
+      [
+        "doubled",
+        "a memory twice",
+        (good) => own(good, ({ memory }) => ({ memory: [...memory, ...memory] })),
+      ],
+      ["lost", "an empty memory", (good) => own(good, () => ({ memory: [] }))],
+      ["crossed", "the memory of somebody else", (good) => own(good, () => ({ memory: ["bob-1.1"] }))],
+      ["lost", "no files", (good) => ({ ...good, files: {} })],
+      [
+        "broken",
+        "half a file",
+        (good) => ({ ...good, files: mapped(good.files, (text) => text.slice(0, 3)) }),
+      ],
+      [
+        "broken",
+        "a result of nothing",
+        (good) => own(good, ({ history }) => ({ history: [...history, STRAY] })),
+      ],
+      ["broken", "a turn without results", (good) => ({ ...good, given: good.given.map(withoutResults) })],
+      [
+        "broken",
+        "a program that runs on",
+        (good) => own(good, ({ processes }) => ({ processes: running(processes) })),
+      ],
+      [
+        "broken",
+        "another exit code",
+        (good) => own(good, ({ processes }) => ({ processes: failing(processes) })),
+      ],
+      [
+        "broken",
+        "an exit that nobody knows",
+        (good) => own(good, ({ processes }) => ({ processes: unknown(processes) })),
+      ],
+      [
+        "broken",
+        "something that still runs",
+        (good) => ({ ...good, left: [{ pid: 7, command: "sleep 1000" }] }),
+      ],
+    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+      expect(report[kind]).toEqual([]);
+      expect(judge(harm(report.evidence))[kind]).not.toEqual([]);
+    });
+  },
+);
+
+describe("what providers refuse", () => {
+  const user: Shape = { role: "user" };
+  const calls: Shape = { role: "assistant", calls: ["a", "b"] };
+  const result = (of: string): Shape => ({ role: "tool", of });
+
+  it("is not what is whole", () => {
+    const good = [user, calls, result("a"), result("b"), { role: "assistant" }, user];
+    expect(providerComplaints(good)).toEqual([]);
+  });
+
+  it.each<[string, readonly Shape[]]>([
+    ["a call without a result", [user, calls, result("a"), user]],
+    ["a call without a result at the end", [user, calls, result("a")]],
+    ["a result that comes twice", [user, calls, result("a"), result("b"), result("b")]],
+    ["results in another order", [user, calls, result("b"), result("a")]],
+    ["a result before its call", [user, result("a"), calls, result("a"), result("b")]],
+    ["somebody who speaks between", [user, calls, user, result("a"), result("b")]],
+    ["a call that is made twice", [user, calls, result("a"), result("b"), calls, result("a"), result("b")]],
+    ["an assistant that speaks first", [{ role: "assistant" }, user]],
+    ["an assistant that speaks twice", [user, { role: "assistant" }, { role: "assistant" }]],
+    ["an assistant that says nothing", [user, { role: "assistant", isEmpty: true }]],
+    ["a person who calls a tool", [{ role: "user", calls: ["a"] }, result("a")]],
+  ])("is %s", (_, messages) => {
+    expect(providerComplaints(messages)).not.toEqual([]);
+  });
+});
+
+type Sent = Extract<Witnessed, { kind: "sent" }>;
+type Fits = (text: string) => boolean;
+
+const isAnswer: Fits = (text) => text.includes(`${DONE}[`);
+const isNotice: Fits = (text) => text.includes("may have acted already") && /` ended with code/.test(text);
+const isEnd: Fits = (text) => /^`[^`]*` \(proc_\w+\) ended/.test(text);
+const STRAY: Message = {
+  session: "s",
+  seq: 9999,
+  at: 1,
+  role: "tool",
+  parts: [{ type: "text", text: "done" }],
+  toolCallId: "nobody's",
+};
+
+function saidBy(event: Witnessed, person: string): event is Extract<Witnessed, { kind: "said" }> {
+  return event.kind === "said" && event.person === person && event.text.startsWith("[");
+}
+
+function commands({ errands }: Evidence): CommandStep[] {
+  return errands.flatMap(({ steps }) => steps.filter((step): step is CommandStep => step.kind === "command"));
+}
+
+function present<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("there is nothing to harm");
+  return found;
+}
+
+function once(good: Evidence): string {
+  const twice = new Set(good.witnessed.flatMap((event) => (event.kind === "said" ? [event.text] : [])));
+  const isRepeated = (line: string): boolean =>
+    [...twice].some((text) => text.startsWith(`[${line.split(".")[0]}/`));
+  return present(good.effects.find((line) => !isRepeated(line) && !hasRetry(good, line)));
+}
+
+function hasRetry({ witnessed }: Evidence, line: string): boolean {
+  const [name = ""] = line.split(".");
+  const said = witnessed.filter((event) => event.kind === "said" && event.person === name.split("-")[0]);
+  return said.some((event, at) => {
+    const before = said[at - 1];
+    return (
+      "text" in event &&
+      event.text === "/retry" &&
+      before?.kind === "said" &&
+      before.text.startsWith(`[${name}]`)
+    );
+  });
+}
+
+/** The trace of a command that is said to have been done. */
+function answered(good: Evidence): string {
+  const names = good.witnessed.flatMap((event) =>
+    event.kind === "sent" && isAnswer(event.text) ? [present(/\[([a-z]+-\d+)/.exec(event.text)?.[1])] : [],
+  );
+  const step = commands(good).find(
+    ({ trace, lines, background }) =>
+      !background && names.includes(trace.split(".")[0] ?? "") && good.effects.includes(lines[0] ?? ""),
+  );
+  return present(step?.lines[0]);
+}
+
+/** The last trace of a program that outlived whoever waited for it. */
+function ended(good: Evidence): string {
+  const step = commands(good).find(
+    ({ lines, next, pty }) =>
+      lines.length > 1 && next !== "kill" && !pty && good.effects.includes(lines[1] ?? ""),
+  );
+  return present(step?.lines[1]);
+}
+
+function denied(good: Evidence): string {
+  return present(commands(good).find(({ asked }) => asked === "no")?.lines[0]);
+}
+
+function without(lines: readonly string[], line: string): string[] {
+  return lines.filter((one) => one !== line);
+}
+
+function the(good: Evidence, fits: Fits): Sent {
+  return present(good.witnessed.find((event): event is Sent => event.kind === "sent" && fits(event.text)));
+}
+
+function cut(good: Evidence, fits: Fits): Witnessed[] {
+  const gone = the(good, fits);
+  return good.witnessed.filter((event) => event !== gone);
+}
+
+function again(good: Evidence, fits: Fits): Witnessed[] {
+  const twice = the(good, fits);
+  return [...good.witnessed, { ...twice, seq: good.witnessed.length + 1, messageId: "again" }];
+}
+
+function moved(good: Evidence, fits: Fits): Witnessed[] {
+  const gone = the(good, fits);
+  const chat = gone.chat === "dm-ann" ? "dm-bob" : "dm-ann";
+  return good.witnessed.map((event) => (event === gone ? { ...gone, chat } : event));
+}
+
+function silent(good: Evidence): Witnessed[] {
+  const notice = the(good, isNotice);
+  const [text = ""] = notice.text.split("\n\n");
+  return good.witnessed.map((event) => (event === notice ? { ...notice, text } : event));
+}
+
+function own(good: Evidence, harm: (own: Belongings) => Partial<Belongings>): Evidence {
+  const ann = present(good.people.ann);
+  return { ...good, people: { ...good.people, ann: { ...ann, ...harm(ann) } } };
+}
+
+function mapped(files: Evidence["files"], harm: (text: string) => string): Evidence["files"] {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, harm(text)]));
+}
+
+function withoutResults(given: readonly Shape[]): readonly Shape[] {
+  return given.filter(({ role }) => role !== "tool");
+}
+
+function running(processes: readonly Process[]): Process[] {
+  const status = { state: "running", pid: 7, born: "7", keeper: "k", detached: false } as const;
+  return processes.map((process, at) => (at === 0 ? { ...process, status } : process));
+}
+
+function failing(processes: readonly Process[]): Process[] {
+  return processes.map((process) => ({ ...process, status: { state: "ended", at: 1, exit: { code: 99 } } }));
+}
+
+function unknown(processes: readonly Process[]): Process[] {
+  return processes.map((process) =>
+    process.status.state === "ended"
+      ? { ...process, status: { ...process.status, exit: { unknown: true } } }
+      : process,
+  );
+}

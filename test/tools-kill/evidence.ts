@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Message } from "../../src/core/message.ts";
+import type { Process } from "../../src/core/process.ts";
+import { type Store, sqliteStore } from "../../src/index.ts";
+import type { Witnessed } from "../gateway/protocol.ts";
+import { EFFECTS, type Errand, ledgerOf } from "./errands.ts";
+import type { Left } from "./left.ts";
+import type { Shape } from "./provider-rules.ts";
+
+/** All that is judged: what people saw, what stands on the disk, and the rows. */
+export interface Evidence {
+  readonly errands: readonly Errand[];
+  readonly witnessed: readonly Witnessed[];
+  /** The lines that commands have appended. */
+  readonly effects: readonly string[];
+  /** By the name of the person. */
+  readonly people: Readonly<Record<string, Belongings>>;
+  /** Written files by their trace, and what each holds. */
+  readonly files: Readonly<Record<string, string>>;
+  /** All that an agent was given, turn by turn. */
+  readonly given: readonly (readonly Shape[])[];
+  /** When the keeper was killed. */
+  readonly keeperKills: readonly number[];
+  /** What still ran when all was over. */
+  readonly left: readonly Left[];
+}
+
+/** What is somebody's. */
+export interface Belongings {
+  readonly ledger: readonly string[];
+  readonly memory: readonly string[];
+  readonly history: readonly Message[];
+  readonly processes: readonly Process[];
+}
+
+export interface Gathering
+  extends Pick<Evidence, "errands" | "witnessed" | "given" | "keeperKills" | "left"> {
+  readonly database: string;
+  /** Where commands ran. */
+  readonly work: string;
+}
+
+const program = { everyone: true } as const;
+
+export async function gather({ database, work, ...rest }: Gathering): Promise<Evidence> {
+  const store = await sqliteStore({ file: database, mode: "in-process" });
+  try {
+    const names = [...new Set(rest.errands.map(({ person }) => person))];
+    const people: Record<string, Belongings> = {};
+    for (const name of names) people[name] = await belongingsOf(store, name, work);
+    return { ...rest, people, effects: linesIn(join(work, EFFECTS)), files: filesIn(join(work, "files")) };
+  } finally {
+    await store.close();
+  }
+}
+
+async function belongingsOf(store: Store, name: string, work: string): Promise<Belongings> {
+  const source = { platform: "fake", chatType: "dm", chatId: `dm-${name}`, userId: name };
+  const [conversation] = await store.conversations({ asker: program, source });
+  const session = conversation?.session ?? "";
+  const person = (await store.account({ platform: "fake", userId: name }))?.person ?? "";
+  return {
+    ledger: linesIn(join(work, ledgerOf(name))).filter((line) => line !== "END"),
+    memory: (await store.memory({ owner: person })).entries,
+    history: (await store.history({ asker: program, session })) ?? [],
+    processes: await store.processes({
+      asker: program,
+      session,
+      endedSince: 0,
+      foreground: true,
+      limit: 10_000,
+    }),
+  };
+}
+
+function linesIn(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
+}
+
+function filesIn(folder: string): Record<string, string> {
+  if (!existsSync(folder)) return {};
+  return Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".txt"))
+      .map((name) => [name.slice(0, -".txt".length), readFileSync(join(folder, name), "utf8").trim()]),
+  );
+}

@@ -1,0 +1,72 @@
+import type { Process } from "../../src/core/process.ts";
+import { type Ask, type Sent, sentIn } from "./asks.ts";
+import type { CommandStep, Errand } from "./errands.ts";
+import type { Belongings, Evidence } from "./evidence.ts";
+import { type Findings, keeperFell } from "./findings.ts";
+
+import { neverBegun } from "./notices.ts";
+import { counted } from "./traces.ts";
+
+/** Holds the rows of programs against what each had to do, and what the chat was told of its end. */
+export function checkPrograms(
+  chat: string,
+  errands: readonly Errand[],
+  asks: readonly Ask[],
+  { processes }: Belongings,
+  evidence: Evidence,
+  findings: Findings,
+): void {
+  const counts = counted(evidence.effects);
+  const steps = new Map(
+    errands.flatMap(({ steps }) =>
+      steps.flatMap((step) => (step.kind === "command" ? [[step.command, step]] : [])),
+    ),
+  );
+  const shown = sentIn(evidence.witnessed);
+  const never = neverBegun(asks, processes);
+  for (const process of processes) {
+    const { id, command, status, begunAt } = process;
+    const step = steps.get(command);
+    if (step === undefined) {
+      findings.broken.push(`${id}: nobody asked for ${command}`);
+      continue;
+    }
+    if (status.state !== "ended") {
+      findings.broken.push(`${id}: its row says that it is ${status.state}, when all is over`);
+      continue;
+    }
+    if ("unknown" in status.exit) {
+      if (!never.has(id) && !keeperFell(evidence.keeperKills, begunAt, status.at))
+        findings.broken.push(`${id}: ${command} ran under a keeper that lived, and its exit is not known`);
+    } else if (!isExpected(step, status.exit))
+      findings.broken.push(`${id}: ${command} ended with ${JSON.stringify(status.exit)}`);
+    checkTold(chat, process, shown, never.has(id), findings);
+  }
+  for (const [command, { trace, lines }] of steps) {
+    const rows = processes.filter((row) => row.command === command && !never.has(row.id)).length;
+    if ((counts.get(lines[0] ?? "") ?? 0) > rows)
+      findings.broken.push(`${trace}: it ran, and no row knows of it`);
+  }
+}
+
+function isExpected({ exit, next }: CommandStep, ended: { code: number } | { signal: string }): boolean {
+  if ("code" in ended && ended.code === exit) return true;
+  return next === "kill" && ("signal" in ended || ended.code > 128);
+}
+
+/** Its end stands in the chat that started it, once, and nowhere else. */
+function checkTold(
+  chat: string,
+  { id, background, watch }: Process,
+  shown: readonly Sent[],
+  isNever: boolean,
+  findings: Findings,
+): void {
+  const ends = shown.filter(({ text }) => new RegExp(`^\`[^\`]*\` \\(${id}\\) (was )?ended`).test(text));
+  for (const one of ends)
+    if (one.chat !== chat) findings.crossed.push(`the end of ${id} stands in ${one.chat}`);
+  // What was never begun is told with the turn that it belonged to.
+  const due = background && watch.mode !== "off" && !isNever ? 1 : 0;
+  if (ends.length > due) findings.doubled.push(`${chat}: the end of ${id} was told ${ends.length} times`);
+  if (ends.length < due) findings.lost.push(`${chat}: the end of ${id} was not told`);
+}

@@ -1,0 +1,45 @@
+import { type Part, textOf } from "../../src/core/message.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Tool } from "../../src/ports/tool.ts";
+import { say } from "../support/child.ts";
+import { LATEST } from "./errands.ts";
+import { type Shape, shapeOf } from "./provider-rules.ts";
+
+/** What the child prints besides what every gateway child prints. */
+export interface GivenLine {
+  readonly given: readonly Shape[];
+}
+
+/**
+ * The same agent, which prints what it is given. A script cannot know the id of a program that it starts: what it calls the
+ * latest is the one that this turn has started last.
+ */
+export function withHands(agent: Agent): Agent {
+  return {
+    ...agent,
+    run(turn, signal) {
+      say({ given: turn.history.map(shapeOf) } satisfies GivenLine);
+      const latest = { id: "" };
+      const tools = (turn.tools ?? []).map((tool) => withLatest(tool, latest));
+      return agent.run({ ...turn, tools }, signal);
+    },
+  };
+}
+
+function withLatest(tool: Tool, latest: { id: string }): Tool {
+  if (tool.name !== "terminal" && tool.name !== "process") return tool;
+  return {
+    ...tool,
+    async run(given, call) {
+      const { session_id, ...rest } = given as { readonly session_id?: string };
+      const named = session_id === LATEST ? { ...rest, session_id: latest.id } : given;
+      const output = await tool.run(named, call);
+      latest.id = startedIn(output.parts) ?? latest.id;
+      return output;
+    },
+  };
+}
+
+function startedIn(parts: readonly Part[]): string | undefined {
+  return /"session_id": ?"(proc_[0-9a-f]{12})"/.exec(textOf({ parts }))?.[1];
+}
