@@ -221,7 +221,7 @@ describe("a command that an agent waits for, when its gateway is killed", () => 
   it("runs on; its real end is told after the restart, and nothing is done again", async () => {
     const scene = await restartScene();
     const { chat, fake, home, until } = scene;
-    const [done, go] = [join(home, "workspace", "done"), join(home, "workspace", "go")];
+    const [done, go] = [join(home, "workspace", "owner", "done"), join(home, "workspace", "owner", "go")];
     const gateway = await scene.answering({
       slow: [
         use("terminal", {
@@ -254,8 +254,8 @@ describe("programs of a gateway that runs", () => {
   it("are listed, shown and ended from the command line, and see and print no secret", async () => {
     const scene = await restartScene();
     const { chat, fake, home, run, until } = scene;
-    mkdirSync(join(home, "workspace"), { mode: 0o700 });
-    const leaked = join(home, "workspace", "leaked");
+    mkdirSync(join(home, "workspace", "owner"), { mode: 0o700, recursive: true });
+    const leaked = join(home, "workspace", "owner", "leaked");
     writeFileSync(leaked, `${SECRET} and ${API_KEY}`);
     const gateway = await scene.answering({
       go: [

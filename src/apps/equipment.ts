@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { MemoryOwner } from "../core/memory.ts";
 import type { Equipment } from "../gateway/equip.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
@@ -23,12 +25,19 @@ export function equipmentOf({ home, environment, store, clock, config }: Equipme
   return {
     processes: processesOf(home, store, clock),
     home: home.folder,
-    workspace() {
-      const folder = join(home.folder, "workspace");
+    workspace(owner) {
+      const folder = join(home.folder, "workspace", folderNameOf(owner));
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
     environment: (names) => childEnvironment(environment, names),
     secrets: () => secretsOf(environment, config()),
   };
+}
+
+/** One that no other has, and that any file system takes. */
+function folderNameOf(owner: MemoryOwner): string {
+  const plain = owner.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 60);
+  if (plain === owner && plain !== "") return plain;
+  return `${plain}-${createHash("sha256").update(owner).digest("hex").slice(0, 12)}`;
 }

@@ -1,5 +1,5 @@
 import { type Role, roleOf } from "../core/access.ts";
-import { memoryOwnerOf } from "../core/memory.ts";
+import { type MemoryOwner, memoryOwnerOf } from "../core/memory.ts";
 import { type Asker, chatOf } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
 import { type ToolName, toolsGiven } from "../core/tool-settings.ts";
@@ -18,9 +18,12 @@ import type { GatewaySettings } from "./settings.ts";
 /** What the tools of all turns have in common. */
 export interface Equipment {
   readonly processes: Processes;
-  /** Where commands run, unless the place, the session or the configuration names a folder. It is there when asked for. */
-  workspace(): string;
-  /** Postrider's own folder: no file tool looks into it, but for the workspace. */
+  /**
+   * Where commands run, unless the place, the session or the configuration names a folder: each whose memory is their own
+   * has a folder of their own. It is there when asked for.
+   */
+  workspace(owner: MemoryOwner): string;
+  /** Postrider's own folder: no file tool looks into it, but for the workspaces. */
   readonly home: string;
   /** All that a program sees of the environment, with these variables besides the usual ones. */
   environment(names: readonly string[]): Readonly<Record<string, string>>;
@@ -57,7 +60,7 @@ export async function equip(
   if (session === undefined) return {};
   // A direct chat has no audience, though a task of it in the background has the chat's name.
   const owner = asking.chatType === "dm" ? session.owner : memoryOwnerOf(session);
-  const cwd = asking.cwd ?? session.cwd ?? tools.folder ?? equipment.workspace();
+  const cwd = asking.cwd ?? session.cwd ?? tools.folder ?? equipment.workspace(owner);
   const names = toolsGiven(tools, { ...asking, platform: target.platform }).filter(
     (name) => name !== "memory" || memory.enabled,
   );

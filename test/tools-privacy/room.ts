@@ -101,7 +101,8 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
     streaming: false,
     personalities: {},
     homes: [],
-    tools,
+    // One for all, so that the judge knows where to look; each has an own one by default.
+    tools: { ...tools, folder: workspace },
     memory: { enabled: true, flush: true },
   };
   const over = new AbortController();

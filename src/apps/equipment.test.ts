@@ -1,0 +1,49 @@
+import { statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../test/support/folder.ts";
+import { memoryOwnerOf } from "../core/memory.ts";
+import { systemClock } from "../sessions/system-clock.ts";
+import { sqliteStore } from "../stores/sqlite/store.ts";
+import { equipmentOf } from "./equipment.ts";
+import { homeOf } from "./home.ts";
+
+it("gives everyone a private folder to work in that is nobody else's, whatever they are called", async () => {
+  const folder = temporaryFolder();
+  const home = homeOf({ POSTRIDER_HOME: folder.path });
+  const store = await sqliteStore({ file: home.database, mode: "in-process" });
+  const { workspace, processes } = equipmentOf({
+    home,
+    environment: {},
+    store,
+    clock: systemClock,
+    config: () => undefined,
+  });
+  const person = fc.oneof(
+    fc.constantFrom("owner", "p_1", "p-1", "..", "/", ""),
+    fc.string({ unit: "binary" }),
+  );
+  const owner = fc
+    .record({ owner: person, audience: fc.option(person, { nil: undefined }) })
+    .map(({ owner: who, audience }) =>
+      memoryOwnerOf({ owner: who, ...(audience !== undefined && { audience }) }),
+    );
+  const given = new Map<string, string>();
+  try {
+    fc.assert(
+      fc.property(owner, (who) => {
+        const theirs = workspace(who);
+        expect(dirname(theirs)).toBe(join(home.folder, "workspace"));
+        expect(statSync(theirs).mode & 0o777).toBe(0o700);
+        expect(given.get(theirs) ?? who).toBe(who);
+        given.set(theirs, who);
+      }),
+      { numRuns: 300 },
+    );
+  } finally {
+    await processes.close();
+    await store.close();
+    folder.remove();
+  }
+});
