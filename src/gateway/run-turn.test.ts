@@ -12,6 +12,7 @@ import { localSource } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
+import type { Tool } from "../ports/tool.ts";
 import { routingOf } from "../sessions/routing.ts";
 import { DAY, type Home, openHome } from "../sessions/test-home.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
@@ -222,6 +223,32 @@ describe("a turn", () => {
       model: "m",
     });
   });
+
+  it.each(["none", "external"] as const)(
+    "keeps the whole of an output that was too long to be told, for whoever may see the session (effect %s)",
+    async (effect) => {
+      const home = await openHome();
+      const turn = await begin(home, "print");
+      const long = `first\n${"x".repeat(100_000)}\nlast`;
+      const printing: Tool = {
+        name: "printing",
+        description: "prints",
+        input: { type: "object" },
+        effect,
+        run: async () => ({ parts: [text(long)] }),
+      };
+      const agent = script({ answers: [{ say: [{ use: "printing" }, "ok"] }] });
+      await run(home, turn, agent, { prepare: async () => ({ tools: [printing] }) });
+      const [, , result] = await shown(home, turn.session);
+      expect(result?.parts).toMatchObject([{ type: "text" }, { type: "file", name: "output.txt" }]);
+      const [told, file] = result?.parts ?? [];
+      if (told?.type !== "text" || file?.type !== "file") throw new Error("it is not told so");
+      expect(told.text).toMatch(/^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/);
+      const kept = async (person: string) =>
+        new TextDecoder().decode(await home.store.blob({ asker: { person }, hash: file.blob }));
+      expect([await kept("owner"), await kept("p_other")]).toEqual([long, ""]);
+    },
+  );
 
   it("takes up what waits behind it, in the commit that ends it, unless nothing more is to begin", async () => {
     const home = await openHome();

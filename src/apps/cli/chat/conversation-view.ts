@@ -3,6 +3,7 @@ import { type Message, textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
 import { escaped } from "../../../gateway/commands/command.ts";
 import type { Theme } from "./theme.ts";
+import { callLine, resultLines } from "./tool-lines.ts";
 
 /** What was said and what was told about it, one under the other. */
 export interface ConversationView extends Component {
@@ -11,7 +12,9 @@ export interface ConversationView extends Component {
   /** A reply of a command, a notice: Markdown that nobody said. */
   tell(markdown: string): void;
   fail(sentence: string): void;
-  /** An answer that grows. */
+  /** What a tool does, in a few words. */
+  remark(text: string): void;
+  /** An answer that grows; nothing is to be seen of it before its first words. */
   answer(): { add(text: string): void; end(remark?: string): void };
 }
 
@@ -33,22 +36,27 @@ export function conversationView(theme: Theme): ConversationView {
       else if (message.role === "user")
         add(new Text(`${theme.accent("›")} ${theme.bold(printable(said))}`, 0, 0));
       else if (message.role === "assistant" && said !== "") add(markdown(said));
-      else if (said !== "") remark(`${message.toolName ?? message.role}: ${said.slice(0, 500)}`);
+      else if (message.role === "tool") remark(resultLines(message.parts));
+      else if (said !== "") remark(`${message.role}: ${said.slice(0, 500)}`);
       for (const line of beside(message)) remark(line);
     },
     tell: (text) => add(markdown(text)),
+    remark,
     fail: (sentence) => add(new Text(theme.warning(printable(sentence)), 1, 0)),
     answer() {
       let said = "";
-      const growing = markdown("");
-      container.addChild(growing);
+      let growing: Markdown | undefined;
       return {
         add(text) {
           said += text;
-          growing.setText(printable(said));
+          if (growing !== undefined) growing.setText(printable(said));
+          else {
+            growing = markdown(said);
+            container.addChild(growing);
+          }
         },
         end(text) {
-          container.addChild(new Spacer(1));
+          if (growing !== undefined) container.addChild(new Spacer(1));
           if (text !== undefined) remark(text);
         },
       };
@@ -58,7 +66,7 @@ export function conversationView(theme: Theme): ConversationView {
 
 /** What a message has besides its words. */
 function beside(message: Message): string[] {
-  const calls = (message.toolCalls ?? []).map(({ name }) => `calls ${name}`);
+  const calls = (message.toolCalls ?? []).map(callLine);
   const parts = message.parts.flatMap((part) => {
     if (part.type === "text") return [];
     return [part.type === "resource" ? part.uri : `${part.type}: ${part.name ?? part.mimeType}`];

@@ -5,6 +5,7 @@ import type { TalkEvent } from "../../../gateway/talk.ts";
 import type { ConversationView } from "./conversation-view.ts";
 import { heading } from "./conversation-view.ts";
 import type { StatusLine } from "./status-line.ts";
+import { callLine, resultLines } from "./tool-lines.ts";
 import type { WaitingView } from "./waiting-view.ts";
 
 /** How much of a session is drawn when it is opened; /history has the rest. */
@@ -44,6 +45,14 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   /** What others said while an answer was growing at the end of the screen. */
   let held: Message[] = [];
   let growing: ReturnType<ConversationView["answer"]> | undefined;
+  /** The seq of what is being answered: what is stored behind it until the end of the turn is on the screen as it comes. */
+  let answeredFrom = 0;
+
+  /** What comes next stands below what was just shown, not in the text above it. */
+  function breakOff(remark?: string): void {
+    growing?.end(remark);
+    growing = view.answer();
+  }
 
   /** Draws a message once, whoever brings it first. */
   function show(message: Message): void {
@@ -115,12 +124,17 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
       if (event.session !== session?.id) return;
       if (event.type === "begun") {
         for (const input of event.inputs) show(input);
+        answeredFrom = Math.max(0, ...event.inputs.map(({ seq }) => seq));
         growing = view.answer();
-      } else if (event.type === "text") growing?.add(event.text);
+      } else if (growing !== undefined && event.type === "text") growing.add(event.text);
+      else if (growing !== undefined && event.type === "tool_call") breakOff(callLine(event.call));
+      else if (growing !== undefined && event.type === "tool_result") breakOff(resultLines(event.parts));
+      else if (growing !== undefined && (event.type === "approval" || event.type === "message")) breakOff();
       else if (event.type === "broken") view.fail((event.error as Error).message);
       else if (event.type === "ended") {
         const { outcome, reason, seqs } = event.end;
-        if (growing !== undefined) for (const seq of seqs) drawn.add(seq);
+        const last = growing === undefined ? 0 : Math.max(0, ...seqs);
+        for (let seq = answeredFrom + 1; seq <= last; seq += 1) drawn.add(seq);
         growing?.end(outcome === "interrupted" ? "(stopped)" : undefined);
         growing = undefined;
         if (reason !== undefined) view.fail(`${reason} /retry asks again.`);

@@ -1,0 +1,43 @@
+import type { Part, ToolCall } from "../../../core/message.ts";
+import { onOneLine } from "../../../core/printable.ts";
+
+const LONGEST_LINE = 160;
+/** What a tool gave back is shown by its first lines; /history and sessions show have the rest. */
+const MOST_LINES = 4;
+/** Of what a tool is given, the first of these says most. */
+const TELLING = ["command", "action", "path", "query", "url", "text"];
+
+/** A call as whoever sits there sees it: the tool, and what it is about to do. */
+export function callLine({ name, arguments: given }: Pick<ToolCall, "name" | "arguments">): string {
+  return `→ ${onOneLine(name)}  ${cut(onOneLine(told(given)))}`.trimEnd();
+}
+
+/** What came of it, in short. */
+export function resultLines(parts: readonly Part[]): string {
+  const words = parts
+    .flatMap((part) => ("text" in part && part.text !== undefined ? [part.text] : []))
+    .join("\n")
+    .trim();
+  if (words === "") return "← (nothing)";
+  const lines = words.split("\n");
+  const shown = lines.slice(0, MOST_LINES).map((line) => cut(onOneLine(line)));
+  const more = lines.length - shown.length;
+  return [
+    `← ${shown.join("\n  ")}`,
+    ...(more > 0 ? [`  … ${more.toLocaleString("en-US")} more ${more === 1 ? "line" : "lines"}`] : []),
+  ].join("\n");
+}
+
+function told(given: unknown): string {
+  if (typeof given !== "object" || given === null) return given === undefined ? "" : String(given);
+  const fields = given as Readonly<Record<string, unknown>>;
+  const name = TELLING.find((one) => typeof fields[one] === "string");
+  if (name === undefined) return Object.keys(fields).length === 0 ? "" : JSON.stringify(given);
+  const rest = name === "action" ? [fields.session_id, fields.data, fields.text] : [];
+  return [fields[name], ...rest.filter((one) => typeof one === "string")].join(" ");
+}
+
+function cut(line: string): string {
+  const characters = [...line];
+  return characters.length > LONGEST_LINE ? `${characters.slice(0, LONGEST_LINE - 1).join("")}…` : line;
+}
