@@ -80,7 +80,7 @@ async function* refusal(
   call: ToolCall,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, string | undefined> {
-  const request = tool.asks?.(call.arguments);
+  const request = await tool.asks?.(call.arguments);
   if (request === undefined) return undefined;
   const { promise, resolve } = Promise.withResolvers<ApprovalOutcome>();
   yield { type: "approval", request, call, answer: resolve };

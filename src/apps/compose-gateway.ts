@@ -20,6 +20,7 @@ import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
 import type { OpenLog } from "./log/open-log.ts";
 import { secretsOf } from "./log/secrets.ts";
 import { platformsFrom } from "./platforms-from-config.ts";
+import { processesOf } from "./processes-of-home.ts";
 
 export interface ComposeOptions {
   readonly home: Home;
@@ -57,8 +58,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
   const equipment = equipmentOf({
     home,
     environment,
-    store,
-    clock: systemClock,
+    processes: processesOf(home, store, systemClock),
     config: () => config.current(),
   });
   try {

@@ -8,18 +8,14 @@ import { systemClock } from "../sessions/system-clock.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
 import { equipmentOf } from "./equipment.ts";
 import { homeOf } from "./home.ts";
+import { processesOf } from "./processes-of-home.ts";
 
 it("gives everyone a private folder to work in that is nobody else's, whatever they are called", async () => {
   const folder = temporaryFolder();
   const home = homeOf({ POSTRIDER_HOME: folder.path });
   const store = await sqliteStore({ file: home.database, mode: "in-process" });
-  const { workspace, processes } = equipmentOf({
-    home,
-    environment: {},
-    store,
-    clock: systemClock,
-    config: () => undefined,
-  });
+  const processes = processesOf(home, store, systemClock);
+  const { workspace } = equipmentOf({ home, environment: {}, processes, config: () => undefined });
   const person = fc.oneof(
     fc.constantFrom("owner", "p_1", "p-1", "..", "/", ""),
     fc.string({ unit: "binary" }),

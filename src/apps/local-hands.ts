@@ -1,49 +1,65 @@
 import { OWNER } from "../core/owner.ts";
 import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Asking, Equipment } from "../gateway/equip.ts";
+import type { Asking } from "../gateway/equip.ts";
 import type { Prepared } from "../gateway/run-turn.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { EquipmentOptions } from "./equipment.ts";
+
+export interface LocalHandsOptions extends Omit<EquipmentOptions, "processes"> {
+  readonly store: Store;
+  readonly clock: Clock;
+}
 
 /** What the agent works with where the owner of the home sits: a terminal, an editor. */
 export interface LocalHands {
   /** Those of one turn. */
   of(turn: Turn, place: Pick<Asking, "cwd" | "terminal">): Promise<Prepared>;
   readonly processes: Processes;
-  close(): Promise<void>;
 }
 
-/** Made, and even loaded, when the first turn needs them: nobody waits for that before they have said something. */
-export function localHands(options: EquipmentOptions): LocalHands {
-  let made: Promise<Equipment> | undefined;
-  function equipment(): Promise<Equipment> {
-    made ??= import("./equipment.ts").then(({ equipmentOf }) => equipmentOf(options));
-    return made;
-  }
+/** Loaded when the first turn needs them: nobody waits for that before they have said something. */
+export function localHands(options: LocalHandsOptions): LocalHands {
+  const { home, store, clock } = options;
+  const processes = whenNeeded(async () => {
+    const { processesOf } = await import("./processes-of-home.ts");
+    return processesOf(home, store, clock);
+  });
   return {
+    processes,
     async of(turn, place) {
-      const { equip } = await import("../gateway/equip.ts");
-      const { store, clock } = options;
-      const { tools, memory, profile } = options.config()?.gateway ?? NOTHING_CONFIGURED;
-      const settings = { tools, memory, profile };
+      const [{ equip }, { equipmentOf }] = await Promise.all([
+        import("../gateway/equip.ts"),
+        import("./equipment.ts"),
+      ]);
+      const settings = options.config()?.gateway ?? NOTHING_CONFIGURED;
+      const equipment = equipmentOf({ ...options, processes });
       const asking = { asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const;
-      return equip({ store, clock, settings, equipment: await equipment() }, turn, asking);
+      return equip({ store, clock, settings, equipment }, turn, asking);
     },
-    processes: {
-      start: async (input) => (await equipment()).processes.start(input),
-      write: async (id, text) => (await equipment()).processes.write(id, text),
-      endInput: async (id) => (await equipment()).processes.endInput(id),
-      resize: async (id, size) => (await equipment()).processes.resize(id, size),
-      ended: async (id, signal) => (await equipment()).processes.ended(id, signal),
-      kill: async (id) => (await equipment()).processes.kill(id),
-      close,
-    },
-    close,
   };
-  async function close(): Promise<void> {
-    await (await made)?.processes.close();
-  }
+}
+
+/** The same, connected when something is asked of them: most turns run nothing. */
+function whenNeeded(connect: () => Promise<Processes>): Processes {
+  let made: Promise<Processes> | undefined;
+  const connected = (): Promise<Processes> => {
+    made ??= connect();
+    return made;
+  };
+  return {
+    start: async (input) => (await connected()).start(input),
+    write: async (id, text) => (await connected()).write(id, text),
+    endInput: async (id) => (await connected()).endInput(id),
+    resize: async (id, size) => (await connected()).resize(id, size),
+    ended: async (id, signal) => (await connected()).ended(id, signal),
+    kill: async (id) => (await connected()).kill(id),
+    async close() {
+      await (await made)?.close();
+    },
+  };
 }
 
 const NOTHING_CONFIGURED = {

@@ -115,3 +115,13 @@ function localPart(id: string): string {
   const at = id.indexOf("@");
   return at > 0 ? id.slice(0, at) : id;
 }
+
+/** The account that speaks. */
+export function accountOf(source: Source): AccountName {
+  return {
+    platform: source.platform,
+    ...(source.userId !== undefined && { userId: source.userId }),
+    ...(source.userIdAlt !== undefined && { altId: source.userIdAlt }),
+    ...(source.userName !== undefined && { name: source.userName }),
+  };
+}

@@ -6,6 +6,9 @@ export type PersonId = string;
 /** The person whose home this is: the local terminal, the editor, the page opened with the start token. */
 export const OWNER: PersonId = "owner";
 
+/** Somebody who has never said anything here owns nothing. */
+export const NOBODY: PersonId = "nobody";
+
 /**
  * Who is asking, and where the answer will be seen. With `chat`, everyone in that chat reads along, so only
  * what was said there may be shown. `everyone` is for the operator's own tools.

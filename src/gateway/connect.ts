@@ -1,6 +1,7 @@
 import { PostriderError } from "../core/errors.ts";
 import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import type { Platform } from "../ports/platform.ts";
+import { isClosed } from "./closed.ts";
 import { commandsFor } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { pause } from "./pause.ts";
@@ -94,11 +95,6 @@ export async function stayConnected(
       await pause(wait, signal);
     }
   }
-}
-
-/** The store is gone for this process. */
-export function isClosed(error: unknown): boolean {
-  return error instanceof PostriderError && error.code === "closed";
 }
 
 function offerMenu(flow: Flow, { platform }: Connected, signal: AbortSignal): void {

@@ -1,6 +1,6 @@
-import { type Role, roleOf } from "../core/access.ts";
+import { accountOf, type Role, roleOf } from "../core/access.ts";
 import { type MemoryOwner, memoryOwnerOf } from "../core/memory.ts";
-import { type Asker, chatOf } from "../core/owner.ts";
+import { type Asker, chatOf, NOBODY } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
 import { type ToolName, toolsGiven } from "../core/tool-settings.ts";
 import type { Turn } from "../core/turn.ts";
@@ -11,7 +11,6 @@ import type { Processes } from "../processes/processes.ts";
 import { rememberedPrompt } from "../tools/remembered.ts";
 import { toolsFor } from "../tools/tools-for.ts";
 import { program } from "./flow.ts";
-import { accountOf, NOBODY } from "./messenger-place.ts";
 import type { Prepared } from "./run-turn.ts";
 import type { GatewaySettings } from "./settings.ts";
 

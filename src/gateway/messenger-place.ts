@@ -1,18 +1,15 @@
-import type { AccountName, Role } from "../core/access.ts";
+import { accountOf, type Role } from "../core/access.ts";
 import type { Conversation } from "../core/conversation.ts";
 import { identityOf, scopeFor } from "../core/identity.ts";
 import { sessionKey } from "../core/key.ts";
 import { text, textOf } from "../core/message.ts";
-import { type Asker, chatOf } from "../core/owner.ts";
+import { type Asker, chatOf, NOBODY } from "../core/owner.ts";
 import { policyFor } from "../core/reset-policy.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import { routingOf } from "../sessions/routing.ts";
 import type { Place } from "./commands/command.ts";
 import { type Flow, inBackground } from "./flow.ts";
-
-/** Somebody who has never said anything here owns nothing. */
-export const NOBODY = "nobody";
 
 /** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
 const STOP_WAIT_MS = 50;
@@ -101,13 +98,4 @@ async function inOwnSession(flow: Flow, from: Source, prompt: string): Promise<S
   const turn = accepted.duplicate || accepted.tooMany !== undefined ? undefined : accepted.turn;
   if (turn !== undefined) inBackground(flow.log, "a background task", turns.run(turn));
   return session;
-}
-
-export function accountOf(source: Source): AccountName {
-  return {
-    platform: source.platform,
-    ...(source.userId !== undefined && { userId: source.userId }),
-    ...(source.userIdAlt !== undefined && { altId: source.userIdAlt }),
-    ...(source.userName !== undefined && { name: source.userName }),
-  };
 }

@@ -1,5 +1,5 @@
 import type { Role } from "../core/access.ts";
-import { roleOf } from "../core/access.ts";
+import { accountOf, roleOf } from "../core/access.ts";
 import { findCommand, parseCommand, spokenText } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
 import { type NewMessage, text, textOf } from "../core/message.ts";
@@ -11,7 +11,6 @@ import { routingOf } from "../sessions/routing.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import { type Line, runLine } from "./lines.ts";
-import { accountOf } from "./messenger-place.ts";
 import { meetStranger } from "./strangers.ts";
 import { takeBehind } from "./take-behind.ts";
 

@@ -1,4 +1,4 @@
-import { roleOf } from "../core/access.ts";
+import { accountOf, roleOf } from "../core/access.ts";
 import { findCommand, parseCommand } from "../core/command-grammar.ts";
 import type { Settle } from "../core/delivery.ts";
 import type { LeftLine } from "../core/turn.ts";
@@ -6,7 +6,6 @@ import { shortened } from "./commands/command.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { runLine } from "./lines.ts";
-import { accountOf } from "./messenger-place.ts";
 import { takeAt } from "./settings.ts";
 
 /** Takes up, step by step, what a process that is gone has left behind; and what others have stored to be sent. */

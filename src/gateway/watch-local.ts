@@ -4,7 +4,7 @@ import { endedText, matchedText, type News, newsOf, progressText, tellingOf } fr
 import type { Clock } from "../ports/clock.ts";
 import type { Woken } from "../ports/processes.ts";
 import type { Store } from "../ports/store.ts";
-import { isClosed } from "./connect.ts";
+import { isClosed } from "./closed.ts";
 import { type Printed, printed, withPlainLines } from "./process-output.ts";
 import { wakeMessage, whyNotWoken } from "./wake-words.ts";
 

@@ -8,7 +8,7 @@ import {
   progressText,
   tellingOf,
 } from "../core/process-news.ts";
-import { isClosed } from "./connect.ts";
+import { isClosed } from "./closed.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { textDeliveries } from "./outgoing.ts";
 import { type Printed, printed, withPlainLines } from "./process-output.ts";

@@ -17,7 +17,7 @@ export interface Tool {
   /** The same for one call, where a tool does now this, now that. */
   effectOf?(given: unknown): ToolEffect;
   /** What the person is asked before it acts; nothing where they need not be. */
-  asks?(given: unknown): ApprovalRequest | undefined;
+  asks?(given: unknown): ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
   /** Acts. What goes wrong is an output that has failed, never an exception; when the signal aborts, it ends soon. */
   run(given: unknown, call: { readonly id: string; readonly signal: AbortSignal }): Promise<ToolOutput>;
 }

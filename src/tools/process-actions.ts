@@ -24,9 +24,6 @@ export type ProcessAction = (asked: ActionAsked) => Promise<ToolOutput>;
 /** What can be done with one process. */
 export const ACTIONS: Readonly<Record<string, ProcessAction>> = { poll, log, wait, kill, write, submit };
 
-/** These change something outside. */
-export const CHANGING: readonly string[] = ["kill", "write", "submit"];
-
 async function poll({ process, hands }: ActionAsked): Promise<ToolOutput> {
   const { text } = await printedBy(hands, process.id);
   return jsonOutput({ ...(await shown(process, hands)), output: tail(text, GLANCE) });

@@ -276,12 +276,12 @@ describe("what a crash may find undone", () => {
 
   it("is asked about when a running shell is given a dangerous command", async () => {
     const { tool } = await chat();
-    expect(tool.asks?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " })).toMatchObject({
+    expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " })).toMatchObject({
       pattern: "rm -rf /",
       detail: "rm -rf /\n\nto proc_1",
     });
-    expect(tool.asks?.({ action: "submit", session_id: "proc_1", data: "yes" })).toBeUndefined();
-    expect(tool.asks?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" })).toBeUndefined();
+    expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "yes" })).toBeUndefined();
+    expect(await tool.asks?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" })).toBeUndefined();
   });
 });
 

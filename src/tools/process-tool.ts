@@ -1,13 +1,13 @@
 import type { ApprovalRequest } from "../core/approval.ts";
-import { dangerIn } from "../core/dangerous-command.ts";
 import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../core/process.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
 import { type Given, givenIn, outputOf } from "./given.ts";
 import type { Hands } from "./hands.ts";
-import { ACTIONS, CHANGING } from "./process-actions.ts";
 import { jsonOutput, shownProcess } from "./shown-process.ts";
 
-const NAMES: readonly string[] = ["list", ...Object.keys(ACTIONS)];
+const NAMES: readonly string[] = ["list", "poll", "log", "wait", "kill", "write", "submit"];
+/** These change something outside. */
+const CHANGING: readonly string[] = ["kill", "write", "submit"];
 
 /** Looks at what was started in the background, speaks to it and ends it. Only what belongs to this conversation is there. */
 export function processTool(hands: Hands): Tool {
@@ -25,6 +25,7 @@ export function processTool(hands: Hands): Tool {
 async function act(given: Given, hands: Hands, signal: AbortSignal): Promise<ToolOutput> {
   const name = typeof given.action === "string" ? given.action : "";
   if (name === "list") return list(hands);
+  const { ACTIONS } = await import("./process-actions.ts");
   const action = Object.entries(ACTIONS).find(([known]) => known === name)?.[1];
   if (action === undefined) return wrong(`There is no action ${quoted(name)}. Use: ${NAMES.join(", ")}.`);
   const id = idIn(given);
@@ -61,10 +62,11 @@ function idIn({ session_id, id }: Given): string {
 }
 
 /** What a shell that runs already is told to do may be as dangerous as a command of its own. */
-function question(value: unknown): ApprovalRequest | undefined {
+async function question(value: unknown): Promise<ApprovalRequest | undefined> {
   const { action, data, ...given } = givenIn(value);
   if ((action !== "write" && action !== "submit") || typeof data !== "string") return undefined;
   const command = data.trim();
+  const { dangerIn } = await import("../core/dangerous-command.ts");
   const danger = dangerIn(command);
   if (danger === undefined) return undefined;
   return {

@@ -249,7 +249,7 @@ describe("a command that is left to run", () => {
 describe("a dangerous command", () => {
   it("is asked about first, in words; the answer holds for this very command only", async () => {
     const { tool, hands } = await terminal();
-    const request = tool.asks?.({ command: "  rm -rf /var/lib/x \n", workdir: "sub" });
+    const request = await tool.asks?.({ command: "  rm -rf /var/lib/x \n", workdir: "sub" });
     expect(request).toMatchObject({ pattern: "rm -rf /var/lib/x" });
     expect(request?.detail).toBe(`rm -rf /var/lib/x\n\nin ${hands.cwd}/sub`);
     expect(request?.title).toMatch(/^Run a command that deletes files and folders/);
@@ -257,18 +257,18 @@ describe("a dangerous command", () => {
 
   it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
     const { tool } = await terminal({ forbidden: ["/srv/post"], folders: ["/srv/post/workspace"] });
-    expect(tool.asks?.({ command: "cp /srv/post/postrider.db ." })?.title).toContain(
+    expect((await tool.asks?.({ command: "cp /srv/post/postrider.db ." }))?.title).toContain(
       "Postrider's own folder",
     );
-    expect(tool.asks?.({ command: "cat /srv/post/workspace/a /srv/post/.env" })).toBeDefined();
-    expect(tool.asks?.({ command: "cat /srv/post/workspace/a /srv/other/b" })).toBeUndefined();
+    expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/post/.env" })).toBeDefined();
+    expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/other/b" })).toBeUndefined();
   });
 
   it("is told from one that is not", async () => {
     const { tool } = await terminal();
     for (const command of ["ls -la", "git status", "", "npm test"])
-      expect(tool.asks?.({ command })).toBeUndefined();
-    expect(tool.asks?.("no object")).toBeUndefined();
+      expect(await tool.asks?.({ command })).toBeUndefined();
+    expect(await tool.asks?.("no object")).toBeUndefined();
   });
 });
 

@@ -1,11 +1,10 @@
 import type { ApprovalRequest } from "../core/approval.ts";
-import { type Danger, dangerIn } from "../core/dangerous-command.ts";
+import type { Danger } from "../core/dangerous-command.ts";
 import { LEAST_WATCH_MS, WATCH_MODES } from "../core/process.ts";
 import type { Tool } from "../ports/tool.ts";
 import { commandWanted, folderOf, LONGEST_TIMEOUT_S } from "./command-wanted.ts";
 import { givenIn, outputOf, textIn } from "./given.ts";
 import type { Hands } from "./hands.ts";
-import { runHere, runInEditor, startInBackground } from "./run-command.ts";
 import { LONGEST_PATTERN, MOST_PATTERNS } from "./watch-wanted.ts";
 
 /** Commands in a shell: waited for, or left to run while the agent goes on. */
@@ -18,6 +17,7 @@ export function terminalTool(hands: Hands): Tool {
     asks: (given) => question(given, hands),
     run: (given, call) =>
       outputOf(async () => {
+        const { runHere, runInEditor, startInBackground } = await import("./run-command.ts");
         const wanted = await commandWanted(givenIn(given), hands);
         if (wanted.background) return startInBackground(wanted, hands);
         if (hands.terminal !== undefined && !wanted.pty) return runInEditor(wanted, hands.terminal, call);
@@ -27,9 +27,11 @@ export function terminalTool(hands: Hands): Tool {
 }
 
 /** What is dangerous is asked of the person, who allows this very command and no other. */
-function question(value: unknown, hands: Hands): ApprovalRequest | undefined {
+async function question(value: unknown, hands: Hands): Promise<ApprovalRequest | undefined> {
   const given = givenIn(value);
   const command = textIn(given, "command")?.trim() ?? "";
+  // Loaded for the first command: whoever only talks does not wait for it.
+  const { dangerIn } = await import("../core/dangerous-command.ts");
   const danger = dangerIn(command) ?? ownDataIn(command, hands);
   if (danger === undefined) return undefined;
   return {

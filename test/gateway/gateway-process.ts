@@ -1,6 +1,7 @@
 import { script } from "../../src/agents/script.ts";
 import { equipmentOf } from "../../src/apps/equipment.ts";
 import { homeOf } from "../../src/apps/home.ts";
+import { processesOf } from "../../src/apps/processes-of-home.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
@@ -89,8 +90,7 @@ export async function runGateway(
       : equipmentOf({
           home: homeOf({ POSTRIDER_HOME: home }),
           environment: process.env,
-          store,
-          clock: systemClock,
+          processes: processesOf({ folder: home }, store, systemClock),
           config: () => undefined,
         });
   const gateway = await startGateway({

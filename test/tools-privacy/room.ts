@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { equipmentOf } from "../../src/apps/equipment.ts";
 import { homeOf } from "../../src/apps/home.ts";
+import { processesOf } from "../../src/apps/processes-of-home.ts";
 import { text } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES, type ToolSettings } from "../../src/core/tool-settings.ts";
@@ -82,8 +83,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
   const equipment = equipmentOf({
     home,
     environment: process.env,
-    store,
-    clock: systemClock,
+    processes: processesOf(home, store, systemClock),
     config: () => undefined,
   });
   onTestFinished(() => equipment.processes.close());

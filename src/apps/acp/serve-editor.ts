@@ -145,7 +145,7 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   clearInterval(heart);
   try {
     await Promise.all([...threads.values()].map(async (thread) => (await thread).close()));
-    await hands.close();
+    await hands.processes.close();
     await store.retire({ runner: runner.id });
   } finally {
     await store.close();

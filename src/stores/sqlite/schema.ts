@@ -423,6 +423,8 @@ create index flushes_open on flushes(n) where done_at is null;
 create index flushes_by_session on flushes(session);
 create index flushes_done on flushes(done_at) where done_at is not null;
 
+alter table turns add column unasked integer not null default 0;
+
 alter table approvals add column attempt integer not null default 1;
 
 alter table deliveries add column quiet integer not null default 0;

@@ -76,12 +76,6 @@ export const setSettings = "update conversations set settings = ? where n = ?";
 export const noteGiven = "update conversations set note_due = 0 where n = ?";
 export const noticeGiven = "update conversations set notice_due = 0 where n = ?";
 export const touchConversation = "update conversations set active_at = max(active_at, ?) where n = ?";
-/** Unless all that the turn answered was said by no one. */
-export const touchAnswered = `
-update conversations set active_at = max(active_at, ?) where n = ? and coalesce((
-  select min(case when json_valid(m.meta) then coalesce(json_extract(m.meta, '$.origin.proactive'), 0) else 0 end)
-  from inbox i
-  join messages m on m.id = ? + i.seq where i.turn = ? and i.state = 1), 0) = 0`;
 export const touchConversationsOf =
   "update conversations set active_at = max(active_at, ?) where session = ?";
 export const pointConversation = `
@@ -147,8 +141,8 @@ on conflict (name) do update set value = excluded.value, at = excluded.at`;
 export const cursorByName = "select value from cursors where name = ?";
 
 export const insertTurn = `
-insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at)
-values (?, ?, ?, ?, 1, 'running', ?, ?, ?)`;
+insert into turns (session, conversation, runner, fence, attempt, state, target, deadline, started_at, unasked)
+values (?, ?, ?, ?, 1, 'running', ?, ?, ?, ?)`;
 export const turnToFinish = `
 select t.*, s.next_seq, s.id as session_id, (select d.n from deliveries d where d.turn = t.n and d.state = 'draft') as draft
 from turns t join sessions s on s.n = t.session where t.n = ?`;

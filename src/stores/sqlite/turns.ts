@@ -21,14 +21,7 @@ import { insertDelivery } from "./deliveries.ts";
 import { abandonDraft, completeDraft, draftOf } from "./drafts.ts";
 import { insertInbox, seenBefore } from "./inbox.ts";
 import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
-import {
-  type ConversationRow,
-  messageId,
-  type SessionRow,
-  settingsOf,
-  toConversation,
-  toSession,
-} from "./rows.ts";
+import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
 import { addUsageTo } from "./sessions.ts";
 import * as sql from "./sql.ts";
@@ -44,6 +37,8 @@ interface TurnRow {
   state: string;
   target: string;
   said: string | null;
+  /** 1 if nobody has said what it answers. */
+  unasked: number;
 }
 
 interface FinishingRow extends TurnRow {
@@ -146,7 +141,7 @@ export function claimAtOnce(
 ): { inbox: number; turn: Turn; session: SessionRow } {
   const { source, now } = input;
   const [target, name] = originColumns(source);
-  const begun = beginTurn(db, session, conversation.n, by, target, now);
+  const begun = beginTurn(db, session, conversation.n, by, target, [input.message], now);
   const grown = insertMessages(db, session, [input.message], undefined, now);
   const inbox = insertInbox(db, input, {
     conversation: conversation.n,
@@ -231,10 +226,10 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
     by.take === "one" ? [first] : waiting.filter((row) => row.conversation === first.conversation);
   const target = taken.at(-1)?.source ?? first.source;
   const source = JSON.parse(target) as Source;
-  const begun = beginTurn(db, session, first.conversation, by, target, now);
   const messages = taken.map(
     (row): NewMessage => ({ at: row.at, ...(JSON.parse(row.message) as NewMessage) }),
   );
+  const begun = beginTurn(db, session, first.conversation, by, target, messages, now);
   const grown = insertMessages(db, session, messages, undefined, now);
   taken.forEach((row, index) => {
     db.run(sql.claimInbox, begun.number, grown.seqs[index], row.n);
@@ -259,9 +254,11 @@ function beginTurn(
   conversation: number,
   by: ClaimBy,
   target: string,
+  inputs: readonly NewMessage[],
   now: number,
 ): Omit<Turn, "target" | "inputs" | "settings"> {
   const fence = session.fence + 1;
+  const isUnasked = inputs.every(({ origin }) => origin?.proactive === true);
   const number = db.run(
     sql.insertTurn,
     session.n,
@@ -271,6 +268,7 @@ function beginTurn(
     target,
     by.deadline ?? null,
     now,
+    isUnasked ? 1 : 0,
   ).lastInsertRowid;
   return { number, session: session.id, conversation, fence, attempt: 1 };
 }
@@ -298,9 +296,9 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
   if (input.usage !== undefined) addUsageTo(db, sessionRow(db, session), input.usage);
   const deliveries = deliver(db, turn, input.deliveries ?? [], now);
-  db.run(sql.touchAnswered, now, turn.conversation, messageId(session, 0), turn.n);
   db.run(sql.inboxDone, turn.n);
   db.run(sql.endTurn, input.outcome, now, turn.n);
+  if (turn.unasked === 0) db.run(sql.touchConversation, now, turn.conversation);
   // Asked by an attempt that fell, and not again since: nobody waits for the answer any more.
   if (turn.attempt > 1) db.run(sql.expireQuestionsOf, now, session, turn.n);
   if (input.shown !== undefined) markShown(db, { conversation: turn.conversation, shown: input.shown });

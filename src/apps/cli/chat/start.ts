@@ -147,7 +147,7 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
         leaving.abort();
         await watching;
         await talk.close();
-        await hands.close();
+        await hands.processes.close();
         await memory.close();
         await held?.release();
         await store.retire({ runner: runner.id });
