@@ -15,6 +15,8 @@ export interface LocalHandsOptions extends Omit<EquipmentOptions, "processes"> {
 
 /** What the agent works with where the owner of the home sits: a terminal, an editor. */
 export interface LocalHands {
+  /** Loads what the first turn will need, while nobody waits. */
+  load(): Promise<unknown>;
   /** Those of one turn. */
   of(turn: Turn, place: Pick<Asking, "cwd" | "terminal">): Promise<Prepared>;
   readonly processes: Processes;
@@ -27,13 +29,12 @@ export function localHands(options: LocalHandsOptions): LocalHands {
     const { processesOf } = await import("./processes-of-home.ts");
     return processesOf(home, store, clock);
   });
+  const load = () => Promise.all([import("../gateway/equip.ts"), import("./equipment.ts")]);
   return {
     processes,
+    load,
     async of(turn, place) {
-      const [{ equip }, { equipmentOf }] = await Promise.all([
-        import("../gateway/equip.ts"),
-        import("./equipment.ts"),
-      ]);
+      const [{ equip }, { equipmentOf }] = await load();
       const settings = options.config()?.gateway ?? NOTHING_CONFIGURED;
       const equipment = equipmentOf({ ...options, processes });
       const asking = { asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const;

@@ -7,9 +7,9 @@ import type { Turn } from "../../core/turn.ts";
 import { addUsage, type Usage as Counted, emptyUsage } from "../../core/usage.ts";
 import type { Around } from "../../gateway/answering.ts";
 import { knownHistory } from "../../gateway/known-history.ts";
+import { pause } from "../../gateway/pause.ts";
 import type { Prepared } from "../../gateway/run-turn.ts";
 import { openTalk, type Talk } from "../../gateway/talk.ts";
-import { watchHere } from "../../gateway/watch-local.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorRouting } from "./editor-source.ts";
 import { editorTerminal } from "./editor-terminal.ts";
@@ -54,6 +54,9 @@ export interface ThreadGiven {
   readonly cwd: string;
   readonly mcpServers: readonly McpServer[];
 }
+
+/** How long what runs in the background waits before it is told of. */
+const WATCHED_AFTER_MS = 1000;
 
 /** The session's conversation is this editor's from now on, too. What a process that is gone had left open is ended. */
 export async function openThread(editor: Editor, id: string, given: ThreadGiven): Promise<Thread> {
@@ -135,15 +138,25 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     },
   });
   await talk.recover(id);
+  // Whoever has opened a thread says something in it a moment later.
+  setImmediate(() => void editor.hands.load().catch(() => {})); // the first turn meets it
   const leaving = new AbortController();
-  const watching = watchHere({
-    store,
-    clock,
-    isMine: ({ target }) => target.platform === source.platform && target.chatId === source.chatId,
-    tell: (words) => show(told(`${words}\n\n`)),
-    failed: (error) => log.error({ error, session: id }, "a process could not be told of"),
-    signal: leaving.signal,
-  });
+  const watching = watch(leaving.signal);
+
+  /** Begun when the first answer is on its way, which the editor waits for. */
+  async function watch(signal: AbortSignal): Promise<void> {
+    await pause(WATCHED_AFTER_MS, signal);
+    if (signal.aborted) return;
+    const { watchHere } = await import("../../gateway/watch-local.ts");
+    await watchHere({
+      store,
+      clock,
+      isMine: ({ target }) => target.platform === source.platform && target.chatId === source.chatId,
+      tell: (words) => show(told(`${words}\n\n`)),
+      failed: (error) => log.error({ error, session: id }, "a process could not be told of"),
+      signal,
+    });
+  }
 
   return {
     id,

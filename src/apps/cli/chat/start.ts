@@ -107,6 +107,8 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
     }),
     heard,
   });
+  // Whoever sits here says something a moment later.
+  if (kind === "terminal") setImmediate(() => void hands.load().catch(() => {})); // the first turn meets it
   const leaving = new AbortController();
   const watching =
     kind === "terminal"
