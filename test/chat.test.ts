@@ -62,6 +62,15 @@ async function send(terminal: Terminal, line: string): Promise<void> {
   terminal.press("enter");
 }
 
+/** The words are on the screen as soon as they come; that the answer is stored, and the next may be asked, the status tells. */
+async function answered(terminal: Terminal, words: string): Promise<void> {
+  await terminal.waitFor(
+    (screen) =>
+      screen.some((row) => row.includes(words)) &&
+      screen.some((row) => / · \d*[02468] messages · .* · script$/.test(row.trimEnd())),
+  );
+}
+
 /** What stands between the editor's two rules. */
 function editorOf(screen: readonly string[]): string {
   const rules = screen.flatMap((line, at) => (/^─{10}/.test(line) ? [at] : []));
@@ -134,7 +143,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("Ctrl-C again leaves");
     expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
   });
 
   it("leaves at the second Ctrl-C, and gives the terminal back as it was", async () => {
@@ -158,7 +167,7 @@ describe("the chat in a terminal", () => {
     await terminal.waitFor("waiting: how is the weather?");
     await terminal.waitFor("1 waiting");
     terminal.press("escape");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
     expect(said(terminal)).not.toContain("waiting:");
     expect(await newest()).toEqual([
       "user: go on for ever",
@@ -182,9 +191,9 @@ describe("the chat in a terminal", () => {
   it("takes back and puts back what was said", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
     await send(terminal, "/undo");
     await terminal.waitFor("Took back 2 messages: “how is the weather?”.");
     expect(said(terminal)).not.toContain("The weather is fine.");
@@ -205,7 +214,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/new");
     await terminal.waitFor("To go back: /resume");
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
     await send(terminal, "/new second");
     await terminal.waitFor("second ·");
     await send(terminal, "/resume");
@@ -229,12 +238,12 @@ describe("the chat in a terminal", () => {
   it("forks, and goes its own way there", async () => {
     const terminal = await ready([], { columns: 120 });
     await send(terminal, "one");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     await send(terminal, "/fork other way");
     await terminal.waitFor("You are in the copy other way");
     expect(said(terminal)).toContain("› one");
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
     expect(await newest()).toEqual([
       "user: one",
       "assistant: I heard you.",
@@ -272,7 +281,7 @@ describe("the chat in a terminal", () => {
     terminal.paste("first line\nsecond line\n\nfourth line");
     await terminal.waitFor((screen) => editorOf(screen).includes("fourth line"));
     terminal.press("enter");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     const many = Array.from({ length: 200 }, (_, n) => `line ${n} of a long text`).join("\n");
     terminal.type("look: ");
     terminal.paste(many);
@@ -294,7 +303,7 @@ describe("the chat in a terminal", () => {
     terminal.type("two");
     await terminal.waitFor((screen) => /one\s*\n\s*two/.test(editorOf(screen)));
     terminal.press("enter");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     terminal.press("ctrl-d");
     await terminal.ended;
     const later = await ready();
@@ -305,7 +314,7 @@ describe("the chat in a terminal", () => {
   it("completes commands, and titles and handles after them", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     await send(terminal, "/title holiday plans");
     await terminal.waitFor("is called holiday plans now");
     await send(terminal, "/new");
@@ -344,7 +353,7 @@ describe("the chat in a terminal", () => {
     expect(screen.split("› show me a table")).toHaveLength(2);
     expect(screen).toMatch(/│ 夜景 {2}│ 22 {4}│/);
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
   });
 
   it("uses no colour when NO_COLOR says so", async () => {
@@ -360,7 +369,7 @@ describe("the chat in a terminal", () => {
   it("gives each of two open terminals a conversation of its own, and shows one session in both as it grows", async () => {
     const first = await ready();
     await send(first, "one");
-    await first.waitFor("I heard you.");
+    await answered(first, "I heard you.");
     const second = await ready();
     expect(said(second)).not.toContain("› one");
     await send(second, "/where");
@@ -370,7 +379,7 @@ describe("the chat in a terminal", () => {
     await second.waitFor("› one");
     await send(first, "how is the weather?");
     await second.waitFor("› how is the weather?");
-    await second.waitFor("The weather is fine.");
+    await answered(second, "The weather is fine.");
     await send(second, "tell me of Kyoto");
     await first.waitFor("京都の夜景はきれいです。");
     expect(said(first).split("› tell me of Kyoto")).toHaveLength(2);
@@ -410,13 +419,13 @@ describe("the chat in a terminal", () => {
   it("starts in the newest session with -c, and in a named one with -r", async () => {
     const terminal = await ready();
     await send(terminal, "one");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     await send(terminal, "/title first");
     await terminal.waitFor("first ·");
     await send(terminal, "/new");
     await terminal.waitFor("New session");
     await send(terminal, "how is the weather?");
-    await terminal.waitFor("The weather is fine.");
+    await answered(terminal, "The weather is fine.");
     await send(terminal, "/quit");
     expect((await terminal.ended).code).toBe(0);
     const named = await ready(["-r", "first"]);
@@ -454,7 +463,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/udno");
     await terminal.waitFor("There is no command /udno. Did you mean /undo?");
     await send(terminal, "//udno");
-    await terminal.waitFor("I heard you.");
+    await answered(terminal, "I heard you.");
     expect(await newest()).toEqual(["user: /udno", "assistant: I heard you."]);
   });
 });
