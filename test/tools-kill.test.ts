@@ -311,7 +311,13 @@ function cut(good: Evidence, fits: Fits): Witnessed[] {
 
 function again(good: Evidence, fits: Fits): Witnessed[] {
   const twice = the(good, fits);
-  return [...good.witnessed, { ...twice, seq: good.witnessed.length + 1, messageId: "again" }];
+  // More than once: a text of which nobody knows whether it was taken may have a notice or not.
+  const copies = Array.from({ length: 4 }, (_, n) => ({
+    ...twice,
+    seq: good.witnessed.length + 1 + n,
+    messageId: `again ${n}`,
+  }));
+  return [...good.witnessed, ...copies];
 }
 
 function moved(good: Evidence, fits: Fits): Witnessed[] {

@@ -98,7 +98,7 @@ export function lasting(ms: number): string {
 export function exitWords(exit: Exit): string {
   if ("code" in exit) return `ended with code ${exit.code}`;
   if ("signal" in exit) return `was ended by ${exit.signal}`;
-  return "ended with an unknown code";
+  return exit.neverRan ? "was never begun" : "ended with an unknown code";
 }
 
 /** A command on one line, as code. */

@@ -41,8 +41,11 @@ export interface NewProcess {
   readonly watch: Watch;
 }
 
-/** How a process ended, as the kernel says; `unknown` when whoever could have asked was gone by then. */
-export type Exit = { readonly code: number } | { readonly signal: string } | { readonly unknown: true };
+/** How a process ended, as the kernel says; `unknown` when whoever could have asked was gone by then, or it never ran. */
+export type Exit =
+  | { readonly code: number }
+  | { readonly signal: string }
+  | { readonly unknown: true; readonly neverRan?: true };
 
 export type ProcessState =
   /** It is to run, and nobody has said yet that it does. */

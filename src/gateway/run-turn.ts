@@ -5,7 +5,7 @@ import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type ToolCall, text } from "../core/message.ts";
 import { EDITOR } from "../core/platforms.ts";
 import type { Process } from "../core/process.ts";
-import { exitWords, inCode, tellingOf } from "../core/process-news.ts";
+import { exitWords, inCode } from "../core/process-news.ts";
 import { providerHistory } from "../core/projection.ts";
 import { isRefused, unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
@@ -373,10 +373,7 @@ async function howItStands({ id, status }: Process, run: TurnRun): Promise<strin
   if (status.state === "running") return `still runs (${id})`;
   const now = clock.now();
   const ended = await store.endProcess({ id, exit: { unknown: true }, onlyIfStarting: true, now });
-  if (!isRefused(ended)) {
-    await store.tellProcess({ ...tellingOf(ended, ended.total), now });
-    return "was never begun";
-  }
+  if (!isRefused(ended)) return howItStands(ended, run);
   // In that very moment it was.
   const later = await store.process({ asker: { everyone: true }, id });
   return later === undefined ? "is gone with its row" : howItStands(later, run);

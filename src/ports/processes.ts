@@ -29,7 +29,7 @@ export interface ProcessSteps {
   keepOutput(input: KeepOutput): Maybe<{ readonly kept: true }>;
   /**
    * Its last output and its exit, in one commit. Only the first end counts: any other is refused. So is one that is meant
-   * only for what has not begun to run, when it has; what is ended so never will.
+   * only for what has not begun to run, when it has; what is ended so never will, and whoever ends it tells of it.
    */
   endProcess(
     input: {

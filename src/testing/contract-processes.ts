@@ -112,7 +112,13 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
         const at = await place(scene);
         const ending = { exit: { unknown: true }, onlyIfStarting: true, now: T0 + 1 } as const;
         const { id } = unrefused(await begin(scene, at));
-        unrefused(await scene.store.endProcess({ id, ...ending }));
+        const never = unrefused(await scene.store.endProcess({ id, ...ending }));
+        assert.deepEqual(never.status, {
+          state: "ended",
+          at: ending.now,
+          exit: { unknown: true, neverRan: true },
+        });
+        assert.equal(never.told.end, true, "whoever has it ended tells of it");
         const late = { id, keeper: "k1", pid: 7, born: "77", pty: false, now: T0 };
         assertRefused(await scene.store.processRuns(late), "not_allowed");
         const other = unrefused(await begin(scene, at, { id: idOf(2) })).id;
@@ -127,6 +133,7 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       const exits = [{ code: 0 }, { code: 137 }, { signal: "SIGTERM" }, { unknown: true }] as const;
       for (const [index, exit] of exits.entries()) {
         const { id } = unrefused(await begin(scene, at, { id: idOf(index) }));
+        await runs(scene, id);
         const ended = unrefused(await scene.store.endProcess({ id, exit, now: T0 + 1 }));
         assert.deepEqual(ended.status, { state: "ended", at: T0 + 1, exit });
       }
@@ -222,7 +229,7 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(other.status.state === "running" && other.status.keeper, "k1", "it lives");
     });
 
-    rule("leaves what it had not started yet: that has ended, and nobody knows how", async (scene) => {
+    rule("leaves what it had not started yet: that has ended without having run", async (scene) => {
       const { store } = scene;
       await scene.beat("k1");
       const { id } = unrefused(await begin(scene, await place(scene)));
@@ -231,7 +238,11 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(waits.status.state, "starting", "it may be on its way to a keeper that starts");
       assert.deepEqual(await store.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
       const ended = present(await store.process({ asker: EVERYONE, id }));
-      assert.deepEqual(ended.status, { state: "ended", at: T0 + 30_001, exit: { unknown: true } });
+      assert.deepEqual(ended.status, {
+        state: "ended",
+        at: T0 + 30_001,
+        exit: { unknown: true, neverRan: true },
+      });
     });
   });
 

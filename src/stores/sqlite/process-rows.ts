@@ -87,7 +87,7 @@ function statusOf(row: ProcessRow): ProcessState {
             ? { code: row.exit_code }
             : row.signal !== null
               ? { signal: row.signal }
-              : { unknown: true },
+              : { unknown: true, ...(row.pid === null && { neverRan: true }) },
       };
   }
 }

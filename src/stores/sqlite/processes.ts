@@ -83,6 +83,7 @@ export function endProcess(
     return refuse("not_allowed", "This process has begun to run.");
   if (input.output !== undefined) keepMore(db, row, input.output);
   end(db, row.n, input.exit, input.now);
+  if (input.onlyIfStarting) db.run(sql.endTold, input.now, row.n);
   return present(db, input.id);
 }
 
