@@ -4,7 +4,7 @@ import type { TerminalSize } from "./processes.ts";
 
 /** Where programs run: on this machine, or behind this seam elsewhere. */
 export interface Backend {
-  /** Resolves when the program is there. It waits for `begin`, or for its first look at its terminal. */
+  /** Resolves when the program is there, and waits for `begin`. */
   start(spec: ProgramSpec, seen: ProgramEvents): Promise<Running>;
   isAlive(place: Place): boolean;
   /**

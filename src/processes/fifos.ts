@@ -22,8 +22,8 @@ export interface Fifos {
  * or /dev/stderr, as many scripts do; and one pipe for both outputs keeps what is printed in order.
  */
 export async function openFifos(): Promise<Fifos> {
-  const folder = await mkdtemp(join(tmpdir(), "postrider-pipes-"));
-  const [input, output] = [join(folder, "in"), join(folder, "out")];
+  const { folder, paths } = await makeFifos("in", "out");
+  const [input = "", output = ""] = paths;
   const opened: number[] = [];
   const open = (file: string, flags: number): number => {
     const handle = openSync(file, flags);
@@ -31,7 +31,6 @@ export async function openFifos(): Promise<Fifos> {
     return handle;
   };
   try {
-    await run("mkfifo", ["-m", "600", input, output]);
     // In this order nobody waits: each of the program's ends finds the other one open.
     const ours = [
       open(input, constants.O_RDWR | constants.O_NONBLOCK),
@@ -52,4 +51,19 @@ export async function openFifos(): Promise<Fifos> {
   } finally {
     await rm(folder, { recursive: true, force: true }); // who has them open keeps them
   }
+}
+
+/** Pipes with names, in a folder of their own that nobody else may look into. */
+export async function makeFifos(
+  ...names: readonly string[]
+): Promise<{ readonly folder: string; readonly paths: readonly string[] }> {
+  const folder = await mkdtemp(join(tmpdir(), "postrider-pipes-"));
+  const paths = names.map((name) => join(folder, name));
+  try {
+    await run("mkfifo", ["-m", "600", ...paths]);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return { folder, paths };
 }

@@ -1,5 +1,8 @@
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../test/support/folder.ts";
 import type { Exit } from "../core/process.ts";
 import type { Running } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
@@ -41,6 +44,21 @@ describe.each([
       expect(backend.isAlive(running)).toBe(false);
       expect(await ended).toEqual({ signal: "SIGTERM" });
     }
+  });
+
+  it("does nothing before it is let, also when it never is", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const files = ["one", "two"].map((name) => join(folder.path, name)) as [string, string];
+    const [waiting, other] = await Promise.all(files.map((file) => run(`echo x > ${file}; echo done`, pty)));
+    if (waiting === undefined || other === undefined) throw new Error("there are two");
+    other.running.begin();
+    expect(await other.ended).toEqual({ code: 0 });
+    expect(other.printed()).toBe("done\n");
+    // It was started first, and had as much time.
+    await backend.end(waiting.running, 5000);
+    await waiting.ended;
+    expect([waiting.printed(), ...files.map((file) => existsSync(file))]).toEqual(["", false, true]);
   });
 
   it("has every character whole, and all of its last output", async () => {

@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import type { Exit } from "../core/process.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
 import { bornOf } from "./born.ts";
+import { closedGate, THROUGH_GATE } from "./gate.ts";
 import { TERMINAL_SIZE } from "./processes.ts";
 import { shell } from "./shell.ts";
 
@@ -19,13 +20,15 @@ export async function loadTerminals(): Promise<Terminals | undefined> {
   }
 }
 
-/**
- * A program in a terminal of its own. It needs no word to begin: if we are gone, so is its terminal, and the kernel hangs
- * up on it.
- */
-export function startWithTerminal(terminals: Terminals, spec: ProgramSpec, seen: ProgramEvents): Running {
+/** A program in a terminal of its own. If we are gone, so is its terminal, and the kernel hangs up on it. */
+export async function startWithTerminal(
+  terminals: Terminals,
+  spec: ProgramSpec,
+  seen: ProgramEvents,
+): Promise<Running> {
   const { rows, columns: cols } = TERMINAL_SIZE;
-  const terminal = terminals.spawn(shell(), ["-c", spec.command], {
+  const gate = await closedGate();
+  const terminal = terminals.spawn("/bin/sh", ["-c", THROUGH_GATE, shell(), spec.command, gate.path], {
     name: "xterm-256color",
     rows,
     cols,
@@ -42,6 +45,7 @@ export function startWithTerminal(terminals: Terminals, spec: ProgramSpec, seen:
   // Told after the last output: the library waits for the terminal to close, but not for those who keep it open.
   terminal.onExit(({ exitCode, signal }) => {
     hasEnded = true;
+    gate.close();
     seen.ended(exitOf(exitCode, signal));
     released.resolve();
   });
@@ -49,7 +53,7 @@ export function startWithTerminal(terminals: Terminals, spec: ProgramSpec, seen:
     pid: terminal.pid,
     born: bornOf(terminal.pid) ?? "gone",
     pty: true,
-    begin() {},
+    begin: gate.open,
     write: (text) => terminal.write(text),
     endInput: () => terminal.write(END_OF_INPUT),
     resize: (size) => terminal.resize(size.columns, size.rows),
