@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { MAX_PART_BYTES, type Part } from "../core/message.ts";
 import type { ToolOutput } from "../ports/tool.ts";
+import { blobOf } from "../sessions/message-input.ts";
 
 /** More of a tool's output is of little use to a model, and would soon fill all that it can read. */
 const LONGEST_OUTPUT = 50_000;
@@ -38,13 +38,14 @@ function withEnds(part: Part, share: number): ToolOutput {
     const words = `[${missing} characters are left out here, and were too many to be kept.]`;
     return { parts: [{ ...part, text: `${head}\n\n${words}\n\n${tail}` }] };
   }
-  const hash = createHash("sha256").update(bytes).digest("hex");
+  const blob = blobOf(bytes, "output");
+  const { hash } = blob;
   const words = `[${missing} characters are left out here. The whole is kept as output:${hash}]`;
   return {
     parts: [
       { ...part, text: `${head}\n\n${words}\n\n${tail}` },
       { type: "file", blob: hash, mimeType: "text/plain", size: bytes.byteLength, name: "output.txt" },
     ],
-    blobs: [{ hash, bytes }],
+    blobs: [blob],
   };
 }
