@@ -1,5 +1,6 @@
 import type { Part, ToolCall } from "../../../core/message.ts";
 import { onOneLine } from "../../../core/printable.ts";
+import { cutToWidth } from "../width.ts";
 
 const LONGEST_LINE = 160;
 /** What a tool gave back is shown by its first lines; /history and sessions show have the rest. */
@@ -9,7 +10,7 @@ const TELLING = ["command", "action", "path", "query", "url", "text"];
 
 /** A call as whoever sits there sees it: the tool, and what it is about to do. */
 export function callLine({ name, arguments: given }: Pick<ToolCall, "name" | "arguments">): string {
-  return `→ ${onOneLine(name)}  ${cut(onOneLine(told(given)))}`.trimEnd();
+  return `→ ${onOneLine(name)}  ${cutToWidth(onOneLine(told(given)), LONGEST_LINE)}`.trimEnd();
 }
 
 /** What came of it, in short. */
@@ -20,7 +21,7 @@ export function resultLines(parts: readonly Part[]): string {
     .trim();
   if (words === "") return "← (nothing)";
   const lines = words.split("\n");
-  const shown = lines.slice(0, MOST_LINES).map((line) => cut(onOneLine(line)));
+  const shown = lines.slice(0, MOST_LINES).map((line) => cutToWidth(onOneLine(line), LONGEST_LINE));
   const more = lines.length - shown.length;
   return [
     `← ${shown.join("\n  ")}`,
@@ -35,9 +36,4 @@ function told(given: unknown): string {
   if (name === undefined) return Object.keys(fields).length === 0 ? "" : JSON.stringify(given);
   const rest = name === "action" ? [fields.session_id, fields.data, fields.text] : [];
   return [fields[name], ...rest.filter((one) => typeof one === "string")].join(" ");
-}
-
-function cut(line: string): string {
-  const characters = [...line];
-  return characters.length > LONGEST_LINE ? `${characters.slice(0, LONGEST_LINE - 1).join("")}…` : line;
 }
