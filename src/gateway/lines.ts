@@ -12,7 +12,7 @@ import { CHAT_COMMANDS, chatCommand, runChatCommand } from "./commands/table.ts"
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { messengerPlace } from "./messenger-place.ts";
 import { textDeliveries } from "./outgoing.ts";
-import { type About, tellMemory } from "./tell-left.ts";
+import type { About } from "./tell-left.ts";
 
 /** A command that was accepted and is to be done now. */
 export interface Line extends CommandLine {
@@ -58,7 +58,6 @@ export async function runLine(
 }
 
 async function tellOfChange(flow: Flow, left: About, to: string): Promise<void> {
-  await tellMemory(flow, left);
   await flow.hooks.emit("session:end", left);
   await flow.hooks.emit("session:reset", { ...left, session: to, previous: left.session });
 }

@@ -8,8 +8,10 @@ import { policyFor } from "../core/reset-policy.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import { routingOf } from "../sessions/routing.ts";
+import { beforeLeaving } from "./before-leaving.ts";
 import type { Place } from "./commands/command.ts";
 import { type Flow, inBackground } from "./flow.ts";
+import { markForMemory } from "./tell-left.ts";
 
 /** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
 const STOP_WAIT_MS = 50;
@@ -31,8 +33,15 @@ export async function messengerPlace(flow: Flow, source: Source, role: Role): Pr
     return session && { conversation, session };
   }
 
+  /** Nobody in the chat waits for whoever listens. */
+  async function mark(session: string): Promise<void> {
+    const about = { session, platform: source.platform, chat: source.chatId };
+    if (await markForMemory(flow, session))
+      inBackground(flow.log, "a hook", flow.hooks.emit("session:flush", about));
+  }
+
   return {
-    sessions,
+    sessions: beforeLeaving(sessions, { look }, mark),
     store,
     who,
     role,

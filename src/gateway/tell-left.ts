@@ -11,11 +11,14 @@ export interface About {
 
 /** The memory is told of a session that is left, once for what was said in it. */
 export async function tellMemory(flow: Telling, about: About): Promise<void> {
-  const { store, hooks, clock } = flow;
-  // Marked before it is told: what crashes in between is not told twice.
-  if (!(await store.askFlush({ session: about.session, now: clock.now() }))) return;
-  flow.flush?.();
-  await hooks.emit("session:flush", about);
+  if (await markForMemory(flow, about.session)) await flow.hooks.emit("session:flush", about);
+}
+
+/** Marked before anybody is told: what crashes in between is not told twice. False if nothing was said since the last time. */
+export async function markForMemory({ store, clock, flush }: Telling, session: string): Promise<boolean> {
+  const isNew = await store.askFlush({ session, now: clock.now() });
+  if (isNew) flush?.();
+  return isNew;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { OWNER } from "../../../core/owner.ts";
 import type { Turn } from "../../../core/turn.ts";
+import { beforeLeaving } from "../../../gateway/before-leaving.ts";
 import type { Flusher } from "../../../gateway/flush.ts";
 import type { MemorySettings } from "../../../gateway/settings.ts";
 import type { Talk } from "../../../gateway/talk.ts";
@@ -55,20 +56,7 @@ export function remembering(options: RememberingOptions): Remembering {
       const work = fresh === undefined ? look() : left(fresh.previous.session);
       work.catch(nothing); // whoever runs next looks again
     },
-    around(sessions, talk) {
-      const leaving = async <Result>(go: () => Promise<Result>): Promise<Result> => {
-        const before = (await talk.look())?.session.id;
-        const result = await go();
-        const after = (await talk.look())?.session.id;
-        if (before !== undefined && before !== after) await left(before);
-        return result;
-      };
-      return {
-        ...sessions,
-        reset: (who, conversation) => leaving(() => sessions.reset(who, conversation)),
-        switchTo: (who, conversation, id) => leaving(() => sessions.switchTo(who, conversation, id)),
-      };
-    },
+    around: (sessions, talk) => beforeLeaving(sessions, talk, left),
     async close() {
       isClosing = true;
       await (await made)?.close();
