@@ -59,12 +59,12 @@ function timed(times: readonly number[], total: number): Timed {
 }
 
 /** The variants in turn, `rounds` times; each round's results side by side. */
-export async function rounds<Name extends string>(
+export async function rounds<Name extends string, Result = Timed>(
   count: number,
-  variants: Readonly<Record<Name, () => Promise<Timed>>>,
-): Promise<Record<Name, readonly Timed[]>> {
+  variants: Readonly<Record<Name, () => Promise<Result>>>,
+): Promise<Record<Name, readonly Result[]>> {
   const names = Object.keys(variants) as Name[];
-  const results = Object.fromEntries(names.map((name) => [name, [] as Timed[]])) as Record<Name, Timed[]>;
+  const results = Object.fromEntries(names.map((name) => [name, [] as Result[]])) as Record<Name, Result[]>;
   // The first round only warms up: it pays for compiling what the others run.
   for (let round = -1; round < count; round++) {
     for (const name of names) {

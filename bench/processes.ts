@@ -167,7 +167,7 @@ async function openScene(): Promise<Scene> {
   const keeper = runKeeper({
     store: keeperStore,
     runner: localRunner(),
-    backend: localBackend(),
+    backend: localBackend({ folder: `${folder}/processes` }),
     clock: systemClock,
     socket,
     log,

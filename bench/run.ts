@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { createSessions, OWNER } from "../src/index.ts";
 import { acp } from "./acp.ts";
 import { commitsOf } from "./commits.ts";
+import { doctor } from "./doctor.ts";
 import { gateway } from "./gateway.ts";
 import { Report } from "./goals.ts";
 import { atOnce, median, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
@@ -55,6 +56,7 @@ const parts = {
   startUp,
   acp: () => acp(report, size),
   processes: () => processes(report, size),
+  doctor: () => doctor(report, size),
 };
 for (const [name, part] of Object.entries(parts)) {
   if (options.only === undefined || options.only === name) await part();

@@ -13,3 +13,5 @@ const source = new URL("../src/apps/cli/main.ts", import.meta.url);
 const { existsSync } = process.getBuiltinModule("node:fs");
 const { main } = await import(existsSync(source) ? source.href : "../dist/apps/cli/main.js");
 process.exitCode = await main(process.argv.slice(2));
+// A handle that was left open must not keep the process; output that is still being written may.
+setInterval(() => process.stdout.writableLength > 0 || process.exit(), 2000).unref();

@@ -22,7 +22,7 @@ const store = await sqliteStore({ file: join(folder, "postrider.db"), mode: "in-
 
 // Time is an argument. Here it stands still at 22:00 until we move it.
 let now = Date.UTC(2026, 2, 15, 22);
-const clock: Clock = { now: () => now, random: systemClock.random };
+const clock: Clock = { ...systemClock, now: () => now };
 
 // As a configuration file would say it: telegram starts afresh after two silent hours, all others daily at 4.
 const reset = resetSettingsFromJson({

@@ -5,9 +5,19 @@ export type { Delivery, DeliveryState, NewDelivery, Settle } from "./core/delive
 export { type ErrorCode, PostriderError } from "./core/errors.ts";
 export { firstMessageNote, resetNote, resetNotice } from "./core/fresh-words.ts";
 export { type Identity, identityOf, type ScopeRules, type ScopeSettings, scopeFor } from "./core/identity.ts";
-export { messageToJson, sessionToJson } from "./core/json.ts";
+export { messageToJson, sessionContextToJson, sessionToJson } from "./core/json.ts";
 export { parseKey, sessionKey } from "./core/key.ts";
-export type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "./core/listing.ts";
+export type {
+  ConversationQuery,
+  CurrentConversation,
+  Hit,
+  Listed,
+  ListQuery,
+  Page,
+  SearchRequest,
+  Stats,
+  Versions,
+} from "./core/listing.ts";
 export {
   changedMemory,
   type Flush,

@@ -316,7 +316,8 @@ async function filled(
   const ids: string[] = [];
   try {
     for (let at = 0; at < count; at += 1) {
-      const { id } = await sessions.create({ person: OWNER }, { kind: "editor", cwd: folderOf(at) });
+      const session = { kind: "editor", title: `number ${at}`, cwd: folderOf(at) } as const;
+      const { id } = await sessions.create({ person: OWNER }, session);
       ids.unshift(id);
     }
     await sessions.create({ person: OWNER }, { cwd: folderOf(0) });

@@ -141,9 +141,8 @@ describe("what is wrong in a request", () => {
         expect.objectContaining({ code: -32602, message: expect.any(String) }),
       ]);
     }
-    const { sessions } = await editor.agent.request("session/list", {});
-    expect(sessions.map((session) => session.sessionId)).toEqual([sessionId]);
-    const { store } = await room.look();
+    const { store, sessions } = await room.look();
+    expect((await sessions.list(me)).items.map(({ id }) => id)).toEqual([sessionId]);
     expect(await store.messages({ asker: me, session: sessionId })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
   });

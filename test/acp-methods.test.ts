@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type {
@@ -371,9 +372,11 @@ describe("session/load", () => {
   it("takes the folder that the editor says from now on", async () => {
     const { room, editor } = await roomWith();
     const { sessionId } = await editor.open();
-    await editor.agent.request("session/load", { sessionId, cwd: "/elsewhere", mcpServers: [] });
+    const elsewhere = join(room.cwd, "elsewhere");
+    mkdirSync(elsewhere);
+    await editor.agent.request("session/load", { sessionId, cwd: elsewhere, mcpServers: [] });
     const { sessions } = await room.look();
-    expect((await sessions.get(me, sessionId))?.cwd).toBe("/elsewhere");
+    expect((await sessions.get(me, sessionId))?.cwd).toBe(elsewhere);
   });
 
   it("twice in one editor shows everything twice, and what is said next once", async () => {
@@ -445,27 +448,26 @@ describe("session/list", () => {
     const room = editorRoom({ agent: repeating(), clock });
     const editor = await room.editor();
     const { sessions } = await room.look();
-    const silent = await editor.open();
-    clock.pass(MINUTE);
     const spoken = await editor.open();
     await editor.prompt(spoken.sessionId, "when is high tide?");
     clock.pass(MINUTE);
-    const titled = await editor.agent.request("session/new", { cwd: "/other", mcpServers: [] });
+    const other = join(room.cwd, "other");
+    mkdirSync(other);
+    const titled = await editor.agent.request("session/new", { cwd: other, mcpServers: [] });
     await sessions.title(me, titled.sessionId, "Tides");
     await editor.prompt(titled.sessionId, "hello");
     await sessions.create(me, { title: "from the library", cwd: room.cwd });
     const at = (minutes: number): string => new Date(clock.time - minutes * MINUTE).toISOString();
     expect(await editor.agent.request("session/list", {})).toEqual({
       sessions: [
-        { sessionId: titled.sessionId, cwd: "/other", title: "Tides", updatedAt: at(0) },
+        { sessionId: titled.sessionId, cwd: other, title: "Tides", updatedAt: at(0) },
         { sessionId: spoken.sessionId, cwd: room.cwd, title: "when is high tide?", updatedAt: at(1) },
-        { sessionId: silent.sessionId, cwd: room.cwd, title: null, updatedAt: at(2) },
       ],
     });
     const listed = async (params: { cwd: string }): Promise<string[]> =>
       idsIn(await editor.agent.request("session/list", params));
-    expect(await listed({ cwd: "/other" })).toEqual([titled.sessionId]);
-    expect(await listed({ cwd: room.cwd })).toEqual([spoken.sessionId, silent.sessionId]);
+    expect(await listed({ cwd: other })).toEqual([titled.sessionId]);
+    expect(await listed({ cwd: room.cwd })).toEqual([spoken.sessionId]);
     expect(await listed({ cwd: `${room.cwd}/` })).toEqual([]);
     expect(await listed({ cwd: "/" })).toEqual([]);
     expect(errorIn(await editor.call("session/list", { cwd: "project" }))).toMatchObject({ code: -32602 });
@@ -506,7 +508,7 @@ describe("session/list", () => {
     const ids: string[] = [];
     for (let count = 0; count < 120; count += 1) {
       clock.pass(count % 3 === 0 ? MINUTE : 0); // several at the same instant
-      ids.push((await sessions.create(me, { kind: "editor", cwd: room.cwd })).id);
+      ids.push((await sessions.create(me, { kind: "editor", cwd: room.cwd, title: `number ${count}` })).id);
     }
     const seen: string[] = [];
     const sizes: number[] = [];
@@ -536,7 +538,9 @@ describe("session/fork", () => {
     const { sessionId, modes } = await editor.open();
     await editor.prompt(sessionId, "one");
     const before = editor.wire.length;
-    const forked = await editor.agent.request("session/fork", { sessionId, cwd: "/copy" });
+    const cwd = join(room.cwd, "copy");
+    mkdirSync(cwd);
+    const forked = await editor.agent.request("session/fork", { sessionId, cwd });
     expect(forked).toEqual({
       sessionId: expect.stringMatching(UUID),
       modes,
@@ -554,13 +558,13 @@ describe("session/fork", () => {
     expect(await said(forked.sessionId)).toEqual(["one", "You said: one", "there", "You said: there"]);
     expect(await sessions.get(me, forked.sessionId)).toMatchObject({
       kind: "editor",
-      cwd: "/copy",
+      cwd,
       parent: sessionId,
     });
 
     await editor.agent.request("session/delete", { sessionId });
     const other = await room.editor();
-    await other.agent.request("session/load", { sessionId: forked.sessionId, cwd: "/copy", mcpServers: [] });
+    await other.agent.request("session/load", { sessionId: forked.sessionId, cwd, mcpServers: [] });
     expect(other.words(forked.sessionId)).toBe("You said: oneYou said: there");
   });
 });

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
@@ -547,9 +549,13 @@ describe("the editor's terminal", () => {
       expect.objectContaining({
         toolCallId,
         status: "completed",
+        content: [{ type: "terminal", terminalId: "terminal-1" }],
         rawOutput: expect.stringContaining("notes.md"),
       }),
     ]);
+    // Clients keep what a card shows when the terminal is released: so it is released after the card's last update.
+    const names = editor.wire.map((message) => namesIn(message));
+    expect(names.indexOf("terminal/release")).toBeGreaterThan(names.lastIndexOf("tool_call_update"));
   });
 
   it("is not asked for where there is none", async () => {
@@ -571,6 +577,51 @@ describe("the editor's terminal", () => {
     expect(await prompted).toEqual({ stopReason: "cancelled" });
     await editor.until(() => editor.terminals.find(({ method }) => method === "terminal/release"));
     expect(editor.terminals.map(({ method }) => method)).toContain("terminal/kill");
+  });
+});
+
+/** The method of a request, or what kind an update is of. */
+function namesIn(message: unknown): string | undefined {
+  const { method, params } = message as { method?: string; params?: { update?: { sessionUpdate: string } } };
+  return params?.update?.sessionUpdate ?? method;
+}
+
+describe("the difference that write_file makes", () => {
+  const agent = script({
+    answers: [
+      { to: "", say: [{ use: "write_file", arguments: { path: "a.txt", content: "two\n" } }, "Done."] },
+    ],
+  });
+
+  it("has the old text of a file that is there, in the question, in the card and in its end", async () => {
+    const room = editorRoom({ agent });
+    writeFileSync(join(room.cwd, "a.txt"), "one\n");
+    const editor = await room.editor();
+    const { sessionId } = await editor.open();
+    await editor.agent.request("session/set_mode", { sessionId, modeId: "allow" });
+    await editor.prompt(sessionId, "write");
+    const diff = { type: "diff", path: join(room.cwd, "a.txt"), oldText: "one\n", newText: "two\n" };
+    const [call, end] = editor.shown(sessionId, "tool_call", "tool_call_update");
+    expect(call).toMatchObject({ content: [diff] });
+    expect(end).toMatchObject({ status: "completed", content: [diff, expect.anything()] });
+    // Later nobody knows the old text: the card then has the new one, and does not call the file new.
+    const other = await room.editor();
+    await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
+    const [again] = other.shown(sessionId, "tool_call");
+    expect(JSON.stringify(again)).not.toContain('"diff"');
+    expect(JSON.stringify(again)).toContain("two");
+  });
+
+  it("has none for a file that is new, also when the thread is loaded", async () => {
+    const room = editorRoom({ agent });
+    const editor = await room.editor();
+    const { sessionId } = await editor.open();
+    await editor.agent.request("session/set_mode", { sessionId, modeId: "allow" });
+    await editor.prompt(sessionId, "write");
+    await editor.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
+    const diff = { type: "diff", path: join(room.cwd, "a.txt"), oldText: null, newText: "two\n" };
+    const cards = editor.shown(sessionId, "tool_call") as { content: unknown[] }[];
+    expect(cards.map(({ content }) => content[0])).toEqual([diff, diff]);
   });
 });
 

@@ -193,6 +193,7 @@ describe("an id that nobody knows", () => {
     const { editor, database } = room();
     const here = await editor();
     const sessionId = await here.open();
+    await here.prompt(sessionId, "hello");
     const wanted: Readonly<Record<string, object>> = {
       "session/load": { cwd: "/project", mcpServers: [] },
       "session/resume": { cwd: "/project" },

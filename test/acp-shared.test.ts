@@ -158,6 +158,60 @@ describe("a session that is open in two editors", () => {
     ]);
   });
 
+  it("streams in one what is written in the other: thoughts, text and tool cards as they come, once", async () => {
+    const agent = heldAgent();
+    const { a, b, sessionId } = await two(agent);
+    const prompted = a.prompt(sessionId, "look");
+    const answer = await agent.asked();
+    const seenInB = (...said: readonly string[]): Promise<unknown> =>
+      b.until(() => JSON.stringify(shownIn(b, sessionId)) === JSON.stringify(said) || undefined);
+    await seenInB("person: look");
+    answer.send({ type: "thought", text: "Hm" });
+    await seenInB("person: look", "thought: Hm");
+    answer.send({ type: "thought", text: "m." }, { type: "text", text: "Let " });
+    await b.until(() => b.words(sessionId).includes("Let ") || undefined);
+    answer.send({ type: "text", text: "me." });
+    await b.until(() => b.words(sessionId) === "Let me." || undefined);
+    const call = { id: "c1", name: "read_file", arguments: { path: "a.md" } };
+    answer.send({ type: "tool_call", call });
+    await b.until(() => b.shown(sessionId, "tool_call")[0]);
+    const parts = [{ type: "text", text: "tide" } as const];
+    answer.send({ type: "tool_result", id: "c1", name: "read_file", parts }, { type: "text", text: "High " });
+    await b.until(() => b.words(sessionId).endsWith("High ") || undefined);
+    expect(b.shown(sessionId, "tool_call_update")).toMatchObject([{ status: "completed" }]);
+    answer.send({ type: "text", text: "tide." });
+    answer.end();
+    await prompted;
+    await b.until(() => b.words(sessionId) === "Let me.High tide." || undefined);
+    const ids = (editor: ServedEditor): unknown[] => [
+      ...new Set(
+        editor
+          .shown(sessionId, "agent_message_chunk", "agent_thought_chunk")
+          .map((update) => ("messageId" in update ? update.messageId : undefined)),
+      ),
+    ];
+    expect(ids(b)).toEqual(ids(a));
+  });
+
+  it("shows whoever opens it in the middle of an answer all that was said by then, and the rest as it comes", async () => {
+    const agent = heldAgent();
+    const room = editorRoom({ agent });
+    const [a, b] = [await room.editor(), await room.editor()];
+    const { sessionId } = await a.open();
+    const prompted = a.prompt(sessionId, "look");
+    const answer = await agent.asked();
+    answer.send({ type: "text", text: "Once " });
+    await a.until(() => a.words(sessionId) === "Once " || undefined);
+    await load(b, room, sessionId);
+    await b.until(() => b.words(sessionId) === "Once " || undefined);
+    answer.send({ type: "text", text: "upon a time" });
+    await b.until(() => b.words(sessionId) === "Once upon a time" || undefined);
+    await a.agent.notify("session/cancel", { sessionId });
+    await prompted;
+    await b.until(() => b.words(sessionId).includes("(stopped)") || undefined);
+    expect(b.words(sessionId)).toBe("Once upon a time\n\n_(stopped)_\n\n");
+  });
+
   it("is closed or left in one without a word to the other", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);

@@ -134,7 +134,7 @@ describe("postrider backup", () => {
     await homeWith(home, "hello");
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/copy\.db: 1 sessions, 1 messages, [\d.]+ kB, checked\.\n$/);
+    expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, checked\.\n$/);
   });
 
   it("counts up for someone who watches", async () => {
@@ -143,7 +143,9 @@ describe("postrider backup", () => {
     const environment = { ...process.env, POSTRIDER_HOME: home };
     const io = { input: new PassThrough(), output, notices, environment, now: Date.now };
     expect(await main(["backup", join(folder, "copy.db")], io)).toBe(0);
-    expect(String(notices.read())).toMatch(/\rcopied \d+ %.*\r +\r$/s);
+    const shown = String(notices.read());
+    expect(shown).toMatch(/\rcopied \d+ %/);
+    expect(shown.endsWith("\r\u001B[K")).toBe(true);
   });
 
   it("overwrites nothing unless told to", async () => {

@@ -286,6 +286,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     stats: [who],
     blob: [who, "0".repeat(64)],
     conversations: [who, "talk"],
+    listConversations: [who, {}],
     decisions: [who, 1],
     export: [who, "talk"],
     import: [{ format: "none" }, {}],

@@ -466,4 +466,24 @@ describe("the chat in a terminal", () => {
     await answered(terminal, "I heard you.");
     expect(await newest()).toEqual(["user: /udno", "assistant: I heard you."]);
   });
+
+  it("sends what was typed before the screen was there, Enter included", async () => {
+    const terminal = open();
+    terminal.type("the weather?\r");
+    await answered(terminal, "The weather is fine.");
+    expect(await newest()).toEqual(["user: the weather?", "assistant: The weather is fine."]);
+  });
+
+  it("stays whole with emoji that the terminal takes for wider than they are", async () => {
+    const terminal = await ready();
+    // The terminal of this test draws a family as four pictures; nearly a line of them would push all else away.
+    terminal.type(`${"👨‍👩‍👧‍👦".repeat(32)} the weather?`);
+    await terminal.waitFor((screen) => editorOf(screen).includes("the weather?"));
+    terminal.press("enter");
+    await answered(terminal, "The weather is fine.");
+    const screen = terminal.screen();
+    expect(screen.filter((row) => row.includes("the weather?"))).toHaveLength(1);
+    expect(screen.filter((row) => / messages · /.test(row))).toHaveLength(1);
+    expect(screen.filter((row) => row.startsWith("────"))).toHaveLength(2);
+  });
 });

@@ -1,5 +1,13 @@
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -142,6 +150,20 @@ describe("postrider config", () => {
     expect(err).toContain(said);
     expect(readFileSync(file, "utf8")).toBe("# as it is\ntimezone:   UTC\n");
     expect(readdirSync(home).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+
+  it("refuses a folder of agents in the home, and says so of a file that names one", async () => {
+    const inside = join(home, "work");
+    const refused = await run(["config", "set", "tools.workspace", inside]);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain(`${file}:2: tools.workspace must lie outside of Postrider's home ${home}`);
+    expect(existsSync(file)).toBe(false);
+    const other = join(project, "other.yaml");
+    writeFileSync(other, `tools:\n  workspace: ${inside}\n`);
+    const { code, out } = await run(["config", "check", other]);
+    expect(code).toBe(1);
+    expect(out).toContain(`${other}:2: tools.workspace must lie outside`);
+    expect(await run(["config", "set", "tools.workspace", `${home}.workspace`])).toMatchObject({ code: 0 });
   });
 
   it("refuses to touch a file that is broken elsewhere, and says where", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createSessions, localRunner, OWNER, routingOf, sqliteStore, unrefused } from "../src/index.ts";
+import { checkDatabase } from "../src/stores/sqlite/upkeep/checkup.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli } from "./support/cli.ts";
@@ -139,6 +140,21 @@ describe("postrider doctor", () => {
     mkdirSync(home, { mode: 0o700 });
     expect(await examined("--fix")).toMatchObject({ code: 0, ok: true });
     expect(existsSync(database)).toBe(false);
+  });
+
+  it("says where files of agents are left that earlier versions kept in the home, and nothing of those beside it", async () => {
+    await furnish();
+    mkdirSync(join(`${home}.workspace`, "owner"), { recursive: true, mode: 0o755 });
+    writeFileSync(join(`${home}.workspace`, "owner", "run.sh"), "", { mode: 0o755 });
+    expect(wrongIn(await examined())).toEqual([]);
+    mkdirSync(join(home, "workspace"), { mode: 0o700 });
+    expect(wrongIn(await examined())).toEqual([]);
+    mkdirSync(join(home, "workspace", "owner"), { mode: 0o700 });
+    const report = await examined();
+    expect([report.code, wrongIn(report)]).toEqual([0, ["warning workspaces"]]);
+    const { text, todo } = report.checks.find(({ check }) => check === "workspaces") ?? {};
+    expect(text).toContain(`${home}.workspace`);
+    expect(todo).toContain(`cp -Rn '${home}/workspace/.'`);
   });
 
   it("closes to others what they may not see", async () => {
@@ -314,6 +330,41 @@ describe("postrider doctor", () => {
     expect(wrongIn(report)).toEqual(["warning runners", "warning leases", "warning inbox"]);
     expect(report.code).toBe(0);
     expect(wrongIn(await examined("--fix"))).toEqual(["warning inbox"]);
+  });
+
+  it("looks quickly with --quick: no message is read, and it says what was left out", async () => {
+    await furnish();
+    damage((db) => {
+      db.exec("update sessions set config = '{broken' where id = 'origin'");
+      db.exec("update messages set meta = '{broken' where id = (select max(id) from messages)");
+    });
+    const { checks, code } = await examined("--quick");
+    expect(code).toBe(1);
+    const names = checks.map(({ check }) => check);
+    for (const left of ["integrity", "counters", "messages", "attachments", "search_index"])
+      expect(names).not.toContain(left);
+    expect(checks.filter(({ state }) => state === "problem").map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^sessions\.config cannot be read in 1 row: \w+\.$/),
+    ]);
+    expect(checks.find(({ check }) => check === "depth")?.text).toContain("were left out");
+    const whole = await examined();
+    expect(whole.checks.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^messages\.meta cannot be read in 1 row: \d+:\d+\.$/),
+    );
+    expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
+  });
+
+  it("tells what it checks now to whoever shows it, and a pipe sees nothing of it", async () => {
+    await furnish();
+    const steps: string[] = [];
+    checkDatabase(database, {
+      depth: "usual",
+      now: Date.now(),
+      onStep: (done, all, check) => steps.push(`${done} of ${all} ${check}`),
+    });
+    expect(steps[0]).toBe("0 of 11 integrity");
+    expect(steps.at(-1)).toBe("11 of 11 ");
+    expect((await cli(home, "doctor")).err).toBe("");
   });
 
   it.each<[string, string, RegExp, () => void]>([

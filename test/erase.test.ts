@@ -459,7 +459,7 @@ describe("postrider erase", () => {
     expect(count()).toBe(before);
     const { code, err, out } = await typed(`${anna}\n`, "erase", anna);
     expect(code).toBe(0);
-    expect(err).toMatch(/erases for good: 2 sessions with 44 messages, 1 messages in shared chats/);
+    expect(err).toMatch(/erases for good: 2 sessions with 44 messages, 1 message in shared chats/);
     expect(out).toMatch(/No word of it is left/);
     expect(wordsIn(database)).toEqual([]);
   });

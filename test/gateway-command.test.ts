@@ -1,10 +1,12 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { localRunner, sqliteStore } from "../src/index.ts";
-import { cli } from "./support/cli.ts";
-import { testHome } from "./support/command.ts";
+import Database from "better-sqlite3";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { localRunner, OWNER, sqliteStore } from "../src/index.ts";
+import { asideDelivery } from "./support/aside-delivery.ts";
+import { cli, cliOnFullDisk } from "./support/cli.ts";
+import { NOW, testHome } from "./support/command.ts";
 import { type GatewayProgram, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
 import { startPostrider } from "./support/terminal.ts";
 
@@ -133,6 +135,28 @@ describe("postrider gateway run", () => {
     expect(err).toMatch(/config\.yaml:1.*timezone/s);
   });
 
+  it("takes the agents' folder of earlier versions out of the home, and says so", async () => {
+    const { gateway, ask, home } = await gatewayScene();
+    mkdirSync(join(home, "workspace", "owner"), { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, "workspace", "owner", "plan"), "the plan");
+    const program = await gateway();
+    const told = await program.logged(({ msg }) => /outside of the home/.test(String(msg)));
+    expect(told.msg).toContain(`was moved to ${home}.workspace`);
+    expect(await ask("hello")).toBe("You said: hello");
+    expect(readFileSync(join(`${home}.workspace`, "owner", "plan"), "utf8")).toBe("the plan");
+    expect(readdirSync(home)).not.toContain("workspace");
+    expect((await stopped(program)).code).toBe(0);
+  });
+
+  it("does not start where agents have no folder to work in, and names the setting", async () => {
+    const { run, home } = await gatewayScene();
+    writeFileSync(`${home}.workspace`, "");
+    const { code, err } = await run(["gateway", "run"]);
+    expect(code).toBe(1);
+    expect(err).toContain(`The folder ${home}.workspace, in which agents work, cannot be made (EEXIST)`);
+    expect(err).toContain("Set tools.workspace");
+  });
+
   it("goes on as before while config.yaml is broken, tells it, and follows it when it is mended", async () => {
     const { gateway, ask, home } = await gatewayScene();
     mkdirSync(home, { mode: 0o700 });
@@ -211,6 +235,43 @@ describe("postrider gateway status and stop", () => {
     expect(await home.run(["gateway", "stop"])).toMatchObject({ code: 3, out: "" });
   });
 
+  it("tell the home channels: the one of /sethome, else the configuration's", async () => {
+    const home = testHome();
+    const environment = { TELEGRAM_HOME_CHANNEL: "42" };
+    const { out } = await home.run(["gateway", "status"], { environment });
+    expect(out).toMatch(/^home +telegram: Home \(42\), from the configuration$/m);
+    const store = await sqliteStore({ file: join(home.folder, "postrider.db"), mode: "in-process" });
+    await store.setHome({ home: { platform: "telegram", chatId: "7", name: "Den" }, now: 1 });
+    await store.close();
+    const json = await home.run(["gateway", "status", "--json"], { environment });
+    expect(JSON.parse(json.out)).toMatchObject({
+      home_channels: [{ platform: "telegram", chat_id: "7", name: "Den", from: "command" }],
+    });
+    writeFileSync(join(home.folder, "config.yaml"), "platforms: 7\n");
+    const broken = await home.run(["gateway", "status"]);
+    expect(broken.out).toMatch(/^home +telegram: Den/m);
+    expect(broken.err).toContain("platforms");
+  });
+
+  it("name the messages that keep failing, with the reason; so does explain", async () => {
+    const home = testHome();
+    const number = await home.fill(async ({ store, sessions }) => {
+      const { id } = await sessions.create({ person: OWNER }, { id: "talk" });
+      return asideDelivery(store, id, NOW - 3_600_000);
+    });
+    const about = `delivery ${number} to telegram 42`;
+    const status = await home.run(["gateway", "status"]);
+    expect(status.out).toContain(
+      `keeps failing  ${about}, since 1h ago, attempts 1: Telegram said: Internal Server Error`,
+    );
+    const explained = await home.run(["explain", "talk"]);
+    expect(explained.out).toMatch(
+      new RegExp(
+        `${about}: waiting, attempts 1, later ones no longer wait for it since .*: Telegram said: Internal`,
+      ),
+    );
+  });
+
   it("tell how it is, and end it in good order", async () => {
     const { gateway, run, ask } = await gatewayScene();
     const program = await gateway();
@@ -223,9 +284,12 @@ describe("postrider gateway status and stop", () => {
       pid: program.pid,
       host: localRunner().host,
       agent: "echo",
+      trouble: null,
       platforms: [{ platform: "telegram", account: "4242", state: "connected" }],
+      home_channels: [],
       sessions_waiting: 0,
       deliveries_waiting: 0,
+      deliveries_aside: [],
       processes_running: 0,
     });
     expect((await run(["gateway", "status"])).out).toMatch(/^running +since .*\nprocess +\d+ on /);
@@ -235,6 +299,52 @@ describe("postrider gateway status and stop", () => {
     });
     expect(await program.ended).toMatchObject({ code: 0 });
     expect(await run(["gateway", "status"])).toMatchObject({ code: 3 });
+  });
+
+  /** As if so much time had passed without a heartbeat. */
+  function ageHeartbeats(home: string, ms: number): void {
+    const db = new Database(join(home, "postrider.db"), { timeout: 5000 });
+    db.exec(`update runners set heartbeat = heartbeat - ${ms}; update leases set until = until - ${ms}`);
+    db.close();
+  }
+
+  it.runIf(process.platform === "linux")(
+    "tell that it runs but cannot write when the disk is full, and why",
+    async () => {
+      const { gateway, run, home, ask } = await gatewayScene();
+      const program = await gateway();
+      expect(await ask("hello")).toBe("You said: hello");
+      // No file of the process may grow: to SQLite this is a disk without room.
+      execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=0:"]);
+      ageHeartbeats(home, 60_000);
+      const { code, out } = await cliOnFullDisk(home, 0, "gateway", "status");
+      expect(code).toBe(0);
+      expect(out).toContain("It runs, but cannot write: the disk is full.");
+      expect(out).toContain(`There is no room to write ${join(home, "postrider.db")}`);
+      expect(out).toContain(`${program.pid} on ${localRunner().host}`);
+      // With room again it says by itself that it lives, and nothing is left of the trouble.
+      execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);
+      await vi.waitFor(async () => {
+        const { trouble } = JSON.parse((await run(["gateway", "status", "--json"])).out);
+        expect(trouble).toBeNull();
+      }, 20_000);
+      expect(await ask("still there?")).toBe("You said: still there? (before that: hello)");
+    },
+    60_000,
+  );
+
+  it.runIf(process.platform === "linux")("tell that its process is stopped", async () => {
+    const { gateway, run, home } = await gatewayScene();
+    const program = await gateway();
+    program.signal("SIGSTOP");
+    ageHeartbeats(home, 60_000);
+    const { code, out } = await run(["gateway", "status", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      running: true,
+      pid: program.pid,
+      trouble: expect.stringContaining(`its process is stopped. kill -CONT ${program.pid} lets it continue.`),
+    });
   });
 
   it("say so when it takes too long, and leave it to come to its end", async () => {

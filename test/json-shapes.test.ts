@@ -5,6 +5,7 @@ import { openLog } from "../src/apps/log/open-log.ts";
 import { askToBeLetIn } from "../src/gateway/pairing.ts";
 import { systemClock } from "../src/index.ts";
 import { makeHome } from "./import/make-home.ts";
+import { asideDelivery } from "./support/aside-delivery.ts";
 import { NOW, type RunOptions } from "./support/command.ts";
 import { type Furnished, furnishedHome } from "./support/furnished.ts";
 import { gatewayScene, TOKEN } from "./support/gateway-program.ts";
@@ -75,6 +76,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
   "postrider explain": [
     { args: ({ plans }) => ["explain", plans] },
+    { args: (home) => withAside(["explain", home.plans])(home) },
     { args: ({ old }) => ["explain", old] },
     { args: ({ group }) => ["explain", group, "--everyone"] },
     { args: ({ group }) => ["explain", `${group}/1`, "--everyone"] },
@@ -115,6 +117,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   ],
   "postrider gateway status": [
     { args: () => ["gateway", "status"], code: 3 },
+    { args: withAside(["gateway", "status"]), code: 3 },
     { args: () => ["gateway", "status"], options: withGateway },
   ],
   "postrider gateway stop": [{ args: () => ["gateway", "stop"], options: withGateway }],
@@ -226,6 +229,14 @@ function withRows(args: readonly string[]): (home: Furnished) => Promise<readonl
       await row("proc_cc0000000000", { exit: { signal: "SIGTERM" } });
       await row("proc_dd0000000000", { exit: { unknown: true } });
     });
+    return args;
+  };
+}
+
+/** A message of a session that keeps failing. */
+function withAside(args: readonly string[]): (home: Furnished) => Promise<readonly string[]> {
+  return async ({ fill, plansId }) => {
+    await fill(({ store }) => asideDelivery(store, plansId, NOW));
     return args;
   };
 }

@@ -68,6 +68,24 @@ describe("the chat with a model that the environment names", () => {
     ]);
   });
 
+  it("is named in the status line as it is chosen, for as long as it answers", async () => {
+    const server = await modelServer({ say: ["One."] }, { say: ["A title"] }, { say: ["Two."] });
+    const environment = { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" };
+    const terminal = await open(environment);
+    await terminal.waitFor("0 tokens · tiny");
+    terminal.type("/model large\r");
+    await terminal.waitFor(/ tokens · large$/m);
+    terminal.press("ctrl-d");
+    await terminal.ended;
+    const again = await open(environment);
+    await again.waitFor(/ tokens · large$/m);
+    again.type("hello\r");
+    await again.waitFor("One.");
+    expect(server.requests[0]?.body.model).toBe("large");
+    again.type("/model default\r");
+    await again.waitFor(/ tokens.* · tiny$/m);
+  });
+
   it("names the conversation after the first exchange, but never over a person's own title", async () => {
     const server = await modelServer({ say: ["Good morning"] });
     server.title = 'Title: "Morning greetings"';
@@ -98,6 +116,9 @@ describe("the chat with a model that the environment names", () => {
     await second.waitFor("It is whole.");
     expect(await newest()).toEqual(["user: tell me", "assistant: It is whole."]);
     expect(server.requests).toHaveLength(2);
+    const [asked, askedAgain] = server.requests.map(({ body }) => body);
+    expect(asked?.tools?.length).toBeGreaterThan(0);
+    expect(askedAgain).toEqual(asked);
   });
 
   it("says what is wrong with the key, and asks again when told", async () => {

@@ -425,6 +425,7 @@ describe("a line that waits for somebody else's answer", () => {
     const { somethingWaits, finish, waiting } = await busy();
     const there = somethingWaits();
     const { process: child, ended } = start(["-c", "-q", "mine"]);
+    child.stdin.end();
     await there;
     child.kill("SIGINT");
     expect(await ended).toEqual({ code: 130, out: "", err: "" });
@@ -471,6 +472,45 @@ describe("a question asked once", () => {
     const none = await piped(["", "  "], undefined, "-q", "-");
     expect([none.code, none.out]).toEqual([2, ""]);
     expect(none.err).toContain("There is no question");
+  });
+
+  it("has what comes on stdin behind it, in a fence", async () => {
+    const { code, out, err } = await piped(
+      ["one", "```", "three"],
+      undefined,
+      "-q",
+      "what is this?",
+      "--json",
+    );
+    expect([code, err]).toEqual([0, ""]);
+    expect(JSON.parse(out).answer).toBe(
+      "You said: what is this?\n\nInput from stdin:\n\n````\none\n```\nthree\n````",
+    );
+  });
+
+  it("is asked without stdin where that is empty, a device, or a pipe that nobody writes to", async () => {
+    expect((await piped([" "], undefined, "-q", "empty?")).out).toBe("You said: empty?\n");
+    const device = start(["-c", `exec "$0" "$@" </dev/null`, process.execPath, BIN, "-q", "null?"], "echo", [
+      "sh",
+    ]);
+    expect((await device.ended).out).toBe("You said: null?\n");
+    const silent = await start(["-q", "silent?"]).ended;
+    expect(silent.out).toBe("You said: silent?\n");
+    expect(silent.err).toContain("nothing came on stdin");
+  });
+
+  it("is refused with more on stdin than can be read, or with what is not text", async () => {
+    const large = start(["-q", "large?"]);
+    large.process.stdin.end("x".repeat(1024 * 1024 + 1));
+    expect(await large.ended).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringContaining("longer than"),
+    });
+    const binary = start(["-q", "binary?"]);
+    binary.process.stdin.end("a\0b");
+    expect(await binary.ended).toMatchObject({ code: 1, out: "", err: expect.stringContaining("not text") });
+    expect(existsSync(database)).toBe(false);
   });
 
   it("goes on in the newest session or in a named one", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Process, processIdFrom } from "../src/core/process.ts";
@@ -33,37 +33,134 @@ describe("whoever started a program is killed", () => {
   });
 });
 
-describe("the keeper is killed", () => {
-  it("and the next finds who lives, says detached, sees their end, and can be killed itself", async () => {
+describe.each([
+  { pty: false, name: "pipes" },
+  { pty: true, name: "a terminal" },
+])("the keeper is killed under a program with $name", ({ pty }) => {
+  const plain = (text: string): string => text.replaceAll("\r\n", "\n");
+  const numbered = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `line ${n + 1}\n`).join("");
+  /** Prints so many lines, one each hundredth of a second. */
+  const print = (count: number): string =>
+    `i=0; while [ $i -lt ${count} ]; do i=$((i + 1)); echo line $i; sleep 0.01; done`;
+
+  it("that prints: it runs on, no line is lost or doubled, and its exit code is known", async () => {
     const room = await keeperRoom();
-    const silent = await room.start("sleep 1000");
-    const other = await room.start("sleep 1000");
-    const inTerminal = await room.start("sleep 1000", { pty: true });
-    // It waits for the word to begin no longer: only what runs is left behind.
-    await room.until(silent.id, ({ status }) => status.state === "running");
-    for (const round of [1, 2]) {
+    const { id } = await room.start(`${print(200)}; exit 5`, { pty });
+    for (const last of [20, 90]) {
+      await room.until(id, (_, printed) => printed.includes(`line ${last}`));
       await room.killKeeper();
-      // Whoever asks for anything brings a new one.
-      const { id } = await room.start(`exit ${round}`);
-      expect((await room.ended(id)).status).toMatchObject({ exit: { code: round } });
-      for (const kept of [silent, other]) {
-        const { status } = await room.row(kept.id);
-        expect(status).toMatchObject({ state: "running", detached: true, ...placeOf(kept) });
-        expect(isAlive(placeOf(kept))).toBe(true);
-      }
-      // The kernel has hung up on it: its terminal was the keeper's.
-      expect((await room.ended(inTerminal.id)).status).toMatchObject({ exit: { unknown: true } });
     }
-    await expect(room.processes.write(silent.id, "x")).rejects.toMatchObject({
+    expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
+    expect(plain(await room.printed(id))).toBe(numbered(200));
+    while (readdirSync(join(room.home.folder, "processes")).length > 0) await pause();
+  });
+
+  it("that reads: what is written afterwards arrives, and so does the end of its input", async () => {
+    const room = await keeperRoom();
+    const { id } = await room.start('read -r a; echo "got $a"; cat; exit 6', { pty });
+    await room.killKeeper();
+    await room.processes.write(id, "one\n");
+    await room.until(id, (row, printed) => !isDetached(row) && printed.includes("got one"));
+    await room.killKeeper();
+    await room.processes.write(id, "two\n");
+    await room.processes.endInput(id);
+    expect((await room.ended(id)).status).toMatchObject({ exit: { code: 6 } });
+    expect(plain(await room.printed(id))).toBe(pty ? "one\ngot one\ntwo\ntwo\n" : "got one\ntwo\n");
+  });
+
+  it("that ends while there is no keeper: the next knows what it printed, how it ended, and when", async () => {
+    const room = await keeperRoom();
+    const { id, status } = await room.start(`read -r; ${print(50)}; kill -TERM $$`, { pty });
+    await room.processes.write(id, "\n");
+    await room.processes.close();
+    await room.killKeeper();
+    const ended = join(room.home.folder, "processes", id, "exit");
+    while (!existsSync(ended)) await pause();
+    const at = Math.round(statSync(ended).mtimeMs);
+    while (isAlive(placeOf({ status }))) await pause();
+    await pause(1000);
+    room.client();
+    const row = await room.ended(id);
+    expect(row.status).toMatchObject({ exit: { signal: "SIGTERM" }, at });
+    expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
+  });
+
+  it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
+    const room = await keeperRoom();
+    const secret = "hunter2-hunter2-hunter2";
+    const input =
+      'stty -echo 2>&-; echo before; printf "an ERR"; printf hunter2-hun; read -r; echo ter2-hunter2; echo OR; sleep 1000';
+    const { id } = await room.start(input, {
+      pty,
+      secrets: [secret],
+      timeoutMs: 8000,
+      watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
+    });
+    // The beginning of a secret is shown when nothing more comes.
+    await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
+    await room.killKeeper();
+    await room.processes.write(id, "\n");
+    const { status, matches } = await room.ended(id);
+    expect(status).toMatchObject({ exit: { signal: "SIGTERM" } });
+    expect(plain(await room.printed(id))).toBe("before\nan ERRhun[secret]\nOR\n");
+    expect(matches.count).toBe(1);
+  }, 30_000);
+});
+
+describe("the keeper is killed", () => {
+  it("and a terminal gets another size from the next", async () => {
+    const room = await keeperRoom();
+    const { id } = await room.start("read -r; stty size", { pty: true });
+    await room.killKeeper();
+    await room.processes.resize(id, { rows: 50, columns: 90 });
+    await room.processes.write(id, "\n");
+    await room.ended(id);
+    expect(await room.printed(id)).toContain("50 90");
+  });
+
+  it("and the input that was ended before stays ended", async () => {
+    const room = await keeperRoom();
+    const { id } = await room.start("sleep 1; cat; exit 3");
+    await room.processes.endInput(id);
+    await room.killKeeper();
+    expect((await room.ended(id)).status).toMatchObject({ exit: { code: 3 } });
+  });
+
+  it("and the files of a process with it: the next finds who lives, says detached, and sees their end", async () => {
+    const room = await keeperRoom();
+    const silent = await room.start("exec sleep 1000");
+    const other = await room.start("sleep 1000");
+    await room.processes.close();
+    await room.killKeeper();
+    rmSync(join(room.home.folder, "processes"), { recursive: true });
+    const client = room.client();
+    for (const kept of [silent, other]) {
+      const { status } = await room.until(kept.id, isDetached);
+      expect(status).toMatchObject({ state: "running", ...placeOf(kept) });
+      expect(isAlive(placeOf(kept))).toBe(true);
+    }
+    await expect(client.write(silent.id, "x")).rejects.toMatchObject({
       code: "closed",
       message: expect.stringContaining("detached"),
     });
-    process.kill(placeOf(silent).pid, "SIGKILL");
+    process.kill(-placeOf(silent).pid, "SIGKILL");
     expect((await room.ended(silent.id)).status).toMatchObject({ exit: { unknown: true } });
 
-    const killed = await room.processes.kill(other.id);
+    const killed = await client.kill(other.id);
     expect(killed.status).toMatchObject({ state: "ended", exit: { unknown: true } });
     expect(isAlive(placeOf(other))).toBe(false);
+  });
+
+  it("after it has stored an end: the next removes what is left of that process", async () => {
+    const room = await keeperRoom();
+    const { id } = await room.start("exit 2");
+    await room.ended(id);
+    await room.killKeeper();
+    const left = join(room.home.folder, "processes", id);
+    mkdirSync(left);
+    await room.ended((await room.start("true")).id);
+    expect(existsSync(left)).toBe(false);
   });
 
   it("and a pid that is somebody else's by now is neither believed nor signalled", async () => {
@@ -141,7 +238,8 @@ describe("two who start the keeper at the same moment", () => {
     const gateways = [1, 2, 3].map(() => startGateway(room));
     await Promise.all(gateways.map((one) => one.heard<{ ready?: true }>((line) => line.ready === true)));
     const inputs = gateways.map((gateway, index) => {
-      const input: StartProcess = room.input(`echo $PPID; exit ${index}`);
+      // The parent of the parent: between them is the shell that sees how it ends.
+      const input: StartProcess = room.input(`ps -o ppid= -p $PPID; exit ${index}`);
       gateway.tell(input);
       return input;
     });
@@ -161,7 +259,11 @@ function startGateway(room: KeeperRoom): Child {
   return child;
 }
 
-function placeOf({ status }: Process): { readonly pid: number; readonly born: string } {
+function isDetached({ status }: Process): boolean {
+  return status.state === "running" && status.detached;
+}
+
+function placeOf({ status }: Pick<Process, "status">): { readonly pid: number; readonly born: string } {
   if (status.state !== "running") throw new Error("it does not run");
   return { pid: status.pid, born: status.born };
 }

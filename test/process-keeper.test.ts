@@ -63,7 +63,8 @@ describe("a program that the keeper runs", () => {
     await room.ended(id);
     const names = (await room.printed(id)).trim().split("\n");
     // The last four are the shell's own.
-    const allowed = ["HOME", "LANG", "PATH", "PYTHONUNBUFFERED", "TERM", "PWD", "OLDPWD", "SHLVL", "_"];
+    const own = ["POSTRIDER_PROCESS", "PYTHONUNBUFFERED", "TERM"];
+    const allowed = ["HOME", "LANG", "PATH", "POSTRIDER_RUN_BY_AGENT", ...own, "PWD", "OLDPWD", "SHLVL", "_"];
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(["HOME", "LANG", "PATH", "PYTHONUNBUFFERED", "TERM"]));
   });
@@ -156,6 +157,31 @@ describe("ending a program", () => {
     expect(await room.processes.kill(id)).toEqual(killed);
   });
 
+  it.each([
+    ["made a session of its own", "setsid sleep 1000 & echo $!"],
+    ["is a daemon whose parents are gone", "(setsid sh -c 'sleep 1000 & echo $!' &); sleep 0.5"],
+    ["cleared its environment", "env -i /usr/bin/setsid sleep 1000 & echo $!"],
+    ["ignores SIGTERM there", "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' &"],
+  ])("ends a child that %s", async (_, command) => {
+    const room = await keeperRoom();
+    const { id } = await room.start(`${command}\nsleep 1000`);
+    await room.until(id, (_row, printed) => /^\d+\n$/.test(printed));
+    const pid = Number(await room.printed(id));
+    onTestFinished(() => endIfThere(pid));
+    expect(isThere(pid)).toBe(true);
+    expect((await room.processes.kill(id)).status).toMatchObject({ state: "ended" });
+    expect(isThere(pid)).toBe(false);
+  });
+
+  it("when its time is up ends a child that made a session of its own as well", async () => {
+    const room = await keeperRoom();
+    const { id } = await room.start("setsid sleep 1000 & echo $!; wait", { timeoutMs: 1500 });
+    await room.ended(id);
+    const pid = Number(await room.printed(id));
+    onTestFinished(() => endIfThere(pid));
+    while (isThere(pid)) await pause();
+  });
+
   it("is quick when it listens, and what ended it is told as it was", async () => {
     const room = await keeperRoom();
     const { id } = await room.start("trap 'echo bye; exit 9' TERM; echo on; while :; do sleep 0.05; done");
@@ -228,6 +254,10 @@ async function rss(room: KeeperRoom): Promise<number> {
 
 function pidOf(status: { state: string; pid?: number }): number {
   return status.pid ?? 0;
+}
+
+function endIfThere(pid: number): void {
+  if (pid > 1 && isThere(pid)) process.kill(pid, "SIGKILL");
 }
 
 function isThere(pid: number): boolean {

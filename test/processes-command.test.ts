@@ -294,7 +294,7 @@ describe("with real processes", () => {
       processes: expect.stringMatching(/^warning: 1 process of agents ran when/),
     });
     const killed = await cli(folder, "processes", "kill", id);
-    expect(killed).toMatchObject({ code: 0, out: `${id} is ended: exit unknown.\n` });
+    expect(killed).toMatchObject({ code: 0, out: `${id} is ended: SIGTERM.\n` });
     expect(isAlive(status)).toBe(false);
     expect(await checks()).toMatchObject({ processes: "ok: No process of an agent runs." });
   });

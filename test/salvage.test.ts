@@ -202,7 +202,7 @@ describe("postrider doctor --salvage", () => {
       insert into profiles values ('main', 1);
       insert into people (id, created_at) values ('owner', 1);
       insert into sessions (n, id, kind, profile, owner, created_at, last_at) values (1, 's1', 'editor', 'main', 'owner', 1, 1);
-      insert into allowed values ('owner', 'ls', 0, 1);
+      insert into allowed values ('owner', 'mcp:files/list', 0, 1);
       insert into turns values (1, 1, 1, 'r1', 1, 1, 'running', '{}', null, 1, null);`);
     for (const migration of MIGRATIONS.slice(2)) db.exec(migration);
     db.pragma(`user_version = ${MIGRATIONS.length}`);
@@ -216,7 +216,7 @@ describe("postrider doctor --salvage", () => {
     expect(report.tables.filter(({ dropped }) => dropped > 0)).toEqual([]);
     const rows = (statement: string) => look(report.file, (it) => it.prepare(statement).raw().all());
     expect(rows("select pattern, at, never from allowed order by pattern")).toEqual([
-      ["ls", 1, 0],
+      ["mcp:files/list", 1, 0],
       ["rm", 2, 1],
     ]);
     expect(rows("select n, said from turns order by n")).toEqual([
@@ -448,7 +448,9 @@ describe("postrider doctor --salvage", () => {
     cpSync(database, file);
     const { code, out, err } = await cli(home, "doctor", "--salvage", file);
     expect(code).toBe(0);
-    expect(out).toMatch(/^Saved \d+ sessions with \d+ messages in .*elsewhere\.db\.salvaged-\d{8}T\d{6}Z\./);
+    expect(out).toMatch(
+      /^Saved \d+ sessions with [\d,]+ messages in .*elsewhere\.db\.salvaged-\d{8}T\d{6}Z\./,
+    );
     expect(out).toMatch(new RegExp(`could not be read, .*: .*\\b${page}\\b`));
     expect(out).toMatch(/Lost in s\d+ \(\w+, title \d+\): message \d+–\d+/);
     expect(err).toMatch(/left as it is.*postrider restore .* --replace/);

@@ -619,11 +619,12 @@ describe("postrider sessions export and import", () => {
     const written = await home.run(["sessions", "export", "--all", "--everyone", "--output", file]);
     expect(written).toMatchObject({ code: 0, err: "" });
     expect(written.out).toContain("5 sessions");
+    const [, messages] = /(\d+) messages/.exec(written.out) ?? [];
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const other = testHome();
     const taken = await other.run(["sessions", "import", file]);
     expect(taken.code).toBe(0);
-    expect(taken.out).toContain("5 imported");
+    expect(taken.out).toContain(`5 imported (${messages} messages)`);
     expect(taken.err).toContain("other people");
     const again = await other.run(["sessions", "export", "--all", "--everyone"]);
     const sessions = (text: string): unknown[] =>
@@ -633,7 +634,7 @@ describe("postrider sessions export and import", () => {
         .map((line) => {
           const { session, messages, ...rest } = JSON.parse(line);
           // A handle belongs to a home; what a fork borrowed is its own after an import.
-          const { handle: _, message_count: __, human_count: ___, tool_call_count: ____, ...kept } = session;
+          const { handle: _, ...kept } = session;
           const said = messages.map(
             ({ session: _, seq: __, ...message }: Record<string, unknown>) => message,
           );

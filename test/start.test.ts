@@ -153,6 +153,16 @@ describe("postrider", () => {
     expect(unknown.err).toContain("--help");
   });
 
+  it("suggests the command or option that was meant", async () => {
+    const meant = async (...args: readonly string[]): Promise<string> => (await start(...args).ended).err;
+    expect(await meant("sesions", "list")).toContain("Did you mean sessions?");
+    expect(await meant("sessions", "lst")).toContain("Did you mean postrider sessions list?");
+    expect(await meant("sessions", "list", "--jsn")).toContain(
+      "There is no option --jsn. Did you mean --json?",
+    );
+    expect(await meant("--contniue")).toContain("Did you mean --continue?");
+  });
+
   it("says in one sentence why it cannot start", async () => {
     home = join(BIN, "home"); // below a file, where no folder can be
     const { code, out, err } = await piped("hello\n");

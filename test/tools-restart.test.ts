@@ -221,7 +221,7 @@ describe("a command that an agent waits for, when its gateway is killed", () => 
   it("runs on; its real end is told after the restart, and nothing is done again", async () => {
     const scene = await restartScene();
     const { chat, fake, home, until } = scene;
-    const [done, go] = [join(home, "workspace", "owner", "done"), join(home, "workspace", "owner", "go")];
+    const [done = "", go = ""] = ["done", "go"].map((name) => join(`${home}.workspace`, "owner", name));
     const gateway = await scene.answering({
       slow: [
         use("terminal", {
@@ -254,6 +254,7 @@ describe("programs of a gateway that runs", () => {
   it("are listed, shown and ended from the command line, and see and print no secret", async () => {
     const scene = await restartScene();
     const { chat, fake, home, run, until } = scene;
+    // As earlier versions left it: the gateway takes it along.
     mkdirSync(join(home, "workspace", "owner"), { mode: 0o700, recursive: true });
     const leaked = join(home, "workspace", "owner", "leaked");
     writeFileSync(leaked, `${SECRET} and ${API_KEY}`);
@@ -268,7 +269,7 @@ describe("programs of a gateway that runs", () => {
     await scene.say("go", "Gone.");
     const [printed = "", read = ""] = await scene.results();
     expect(printed).toMatch(/^PATH=/m);
-    expect(printed).not.toMatch(/TELEGRAM|POSTRIDER|API_KEY/);
+    expect(printed).not.toMatch(/TELEGRAM|POSTRIDER_(?!PROCESS=|RUN_BY_AGENT=)|API_KEY/);
     expect(printed).toContain("[secret] and [secret]");
     expect(read).toContain("[secret] and [secret]");
 

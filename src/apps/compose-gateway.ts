@@ -13,6 +13,7 @@ import { agentNamed } from "./agent-named.ts";
 import type { LogLevel } from "./config/config.ts";
 import type { OpenConfig } from "./config/open-config.ts";
 import { startDailyCopies } from "./daily-copies.ts";
+import { endWhenLost } from "./end-lost.ts";
 import { equipmentOf } from "./equipment.ts";
 import { type HeldGateway, holdGateway, takenOver } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
@@ -21,6 +22,7 @@ import type { OpenLog } from "./log/open-log.ts";
 import { secretsOf } from "./log/secrets.ts";
 import { platformsFrom } from "./platforms-from-config.ts";
 import { processesOf } from "./processes-of-home.ts";
+import { makePrivateFolder, moveByHand, moveFormerWorkspaces, workspacesOf } from "./workspace.ts";
 
 export interface ComposeOptions {
   readonly home: Home;
@@ -53,7 +55,8 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
   const answering = await answeringAgent(options);
   const hooks = await loadHooks(home, environment);
   for (const problem of hooks.problems) log.warn({}, problem);
-  const store = await sqliteStore({ file: home.database, mode: "workers" });
+  const onLost = endWhenLost((text) => log.error({ code: "store_lost" }, text));
+  const store = await sqliteStore({ file: home.database, mode: "workers", onLost });
   const runner = localRunner();
   const equipment = equipmentOf({
     home,
@@ -68,6 +71,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       runner,
       agent: () => answering.current().name,
     });
+    prepareWorkspaces(options);
     const gateway = await startGateway({
       equipment,
       store,
@@ -92,6 +96,21 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
     await store.close();
     throw error;
   }
+}
+
+/** A gateway that starts can give agents a folder to work in. What earlier versions kept in the home is moved there. */
+function prepareWorkspaces({ home, config, log }: ComposeOptions): void {
+  const { tools } = config.current().gateway;
+  const workspaces = workspacesOf(home, tools);
+  const moved = moveFormerWorkspaces(home, workspaces);
+  if (moved.state === "moved")
+    log.warn({}, `agents work outside of the home now: ${moved.from} was moved to ${workspaces}`);
+  if (moved.state === "left")
+    log.warn(
+      {},
+      `agents work in ${workspaces} now, and ${moved.from} was left where it is: ${moved.why}. ${moveByHand(moved.from, workspaces)}`,
+    );
+  if (tools.folder === undefined) makePrivateFolder(workspaces);
 }
 
 interface Parts {

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
@@ -15,7 +15,12 @@ it("gives everyone a private folder to work in that is nobody else's, whatever t
   const home = homeOf({ POSTRIDER_HOME: folder.path });
   const store = await sqliteStore({ file: home.database, mode: "in-process" });
   const processes = processesOf(home, store, systemClock);
-  const { workspace } = equipmentOf({ home, environment: {}, processes, config: () => undefined });
+  const { workspace, environment } = equipmentOf({
+    home,
+    environment: {},
+    processes,
+    config: () => undefined,
+  });
   const person = fc.oneof(
     fc.constantFrom("owner", "p_1", "p-1", "..", "/", ""),
     fc.string({ unit: "binary" }),
@@ -30,13 +35,15 @@ it("gives everyone a private folder to work in that is nobody else's, whatever t
     fc.assert(
       fc.property(owner, (who) => {
         const theirs = workspace(who);
-        expect(dirname(theirs)).toBe(join(home.folder, "workspace"));
+        expect(dirname(theirs)).toBe(`${folder.path}.workspace`);
         expect(statSync(theirs).mode & 0o777).toBe(0o700);
         expect(given.get(theirs) ?? who).toBe(who);
         given.set(theirs, who);
       }),
       { numRuns: 300 },
     );
+    expect(statSync(`${folder.path}.workspace`).mode & 0o777).toBe(0o700);
+    expect(environment([])).toMatchObject({ POSTRIDER_RUN_BY_AGENT: "1" });
   } finally {
     await processes.close();
     await store.close();

@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import type { MemoryOwner } from "../core/memory.ts";
 import type { Equipment } from "../gateway/equip.ts";
-import { childEnvironment } from "../processes/child-environment.ts";
+import { agentEnvironment } from "../processes/child-environment.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { Config } from "./config/config.ts";
 import type { Home } from "./home.ts";
 import { secretsOf } from "./log/secrets.ts";
+import { makeWorkspace, workspacesOf } from "./workspace.ts";
 
 export interface EquipmentOptions {
   readonly home: Home;
@@ -22,19 +19,8 @@ export function equipmentOf({ home, environment, processes, config }: EquipmentO
   return {
     processes,
     home: home.folder,
-    workspace(owner) {
-      const folder = join(home.folder, "workspace", folderNameOf(owner));
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return folder;
-    },
-    environment: (names) => childEnvironment(environment, names),
+    workspace: (owner) => makeWorkspace(workspacesOf(home, config()?.gateway.tools), owner),
+    environment: (names) => agentEnvironment(environment, names),
     secrets: () => secretsOf(environment, config()),
   };
-}
-
-/** One that no other has, and that any file system takes. */
-function folderNameOf(owner: MemoryOwner): string {
-  const plain = owner.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 60);
-  if (plain === owner && plain !== "") return plain;
-  return `${plain}-${createHash("sha256").update(owner).digest("hex").slice(0, 12)}`;
 }

@@ -11,6 +11,8 @@ export interface SeenGateway {
   readonly runner: Runner;
   readonly since?: number;
   readonly agent?: string;
+  /** Its process exists on this machine, but it has stored nothing since its last heartbeat, then. */
+  readonly silentSince?: number;
   readonly connections: readonly {
     readonly platform: string;
     readonly account: string;
@@ -46,14 +48,15 @@ export async function holdGateway(options: {
   throw runsAlready(other);
 }
 
-/** The gateway that runs now on this home's database, on this machine or another. */
+/** The gateway that runs now on this home's database, on this machine or another; also one that only cannot say so. */
 export async function seenGateway(store: Store, now: number): Promise<SeenGateway | undefined> {
-  const leases = await store.leases({ now });
+  const leases = await store.leases({ now, silent: true });
   const own = leases.find(({ name }) => name === GATEWAY_LEASE);
   if (own === undefined) return undefined;
   return {
     runner: own.runner,
     ...saidOf(own),
+    ...(own.silentSince !== undefined && { silentSince: own.silentSince }),
     connections: leases.flatMap(({ name, runner, about = "connecting" }) => {
       const [, platform, account] = /^platform:([^:]+):(.*)$/s.exec(name) ?? [];
       if (platform === undefined || account === undefined || runner.id !== own.runner.id) return [];

@@ -9,15 +9,23 @@ export interface Home {
   readonly backups: string;
   /** What imports and erasures leave behind for people to read. */
   readonly reports: string;
+  /** Where agents work in messengers, unless configured: beside the home, never in it. */
+  readonly workspaces: string;
+  /** The files of processes that run: output that is not in their rows yet, and how they ended. */
+  readonly processes: string;
 }
 
 export function homeOf(environment: NodeJS.ProcessEnv): Home {
-  const folder = resolve(environment.POSTRIDER_HOME || join(homedir(), ".postrider"));
+  const usual = join(homedir(), ".postrider");
+  const folder = resolve(environment.POSTRIDER_HOME || usual);
   return {
     folder,
     database: join(folder, "postrider.db"),
     backups: join(folder, "backups"),
     reports: join(folder, "reports"),
+    // No two homes share one: the usual name ends otherwise than all others.
+    workspaces: folder === usual ? join(homedir(), "postrider-workspace") : `${folder}.workspace`,
+    processes: join(folder, "processes"),
   };
 }
 

@@ -5,14 +5,18 @@ import { socketPath } from "../processes/socket-path.ts";
 import { systemClock } from "../sessions/system-clock.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
+import { endWhenLost } from "./end-lost.ts";
+import { onEndSignals } from "./end-signals.ts";
 import { homeOf } from "./home.ts";
 import { openLog } from "./log/open-log.ts";
 
 /*
  * The keeper of one home, a program of its own: node keeper.js HOME. Told to end (SIGTERM, SIGINT), as when the machine goes
  * down, it ends what it looks after first, so that the rows say how each has ended and nothing runs on unseen. Killed
- * without a word, it leaves what runs to the next keeper.
+ * without a word, it leaves what runs to the next keeper, which goes on with it.
  */
+/** A program has 5 s to end when asked and 5 s when killed; the rows that say how each ended are written after that. */
+const STOP_LIMIT_MS = 20_000;
 process.title = "postrider keeper";
 const [, , folder = ""] = process.argv;
 const home = homeOf({ POSTRIDER_HOME: folder });
@@ -22,15 +26,19 @@ if (!existsSync(home.database)) {
 }
 const log = openLog({ home, name: "keeper", level: "info" });
 const stop = new AbortController();
-process.on("SIGTERM", () => stop.abort());
-process.on("SIGINT", () => stop.abort());
+onEndSignals(() => stop.abort(), {
+  signals: ["SIGTERM", "SIGINT"],
+  limitMs: STOP_LIMIT_MS,
+  repeatForces: false, // the programs that it runs would run on unseen
+});
 process.on("SIGHUP", () => {}); // a terminal that closes is not its concern
-const store = await sqliteStore({ file: home.database, mode: "in-process" });
+const onLost = endWhenLost((text) => log.error({ code: "store_lost" }, text));
+const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
 try {
   await runKeeper({
     store,
     runner: localRunner(),
-    backend: localBackend(),
+    backend: localBackend({ folder: home.processes }),
     clock: systemClock,
     socket: socketPath(home.folder),
     log,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { childEnvironment } from "../processes/child-environment.ts";
+import { agentEnvironment } from "../processes/child-environment.ts";
 import type { Home } from "./home.ts";
 import { logFile } from "./log/open-log.ts";
 
@@ -20,7 +20,7 @@ export function launchKeeper({ folder }: Pick<Home, "folder">): number | undefin
     const child = spawn(process.execPath, [fileURLToPath(KEEPER_FILE), folder], {
       cwd: "/",
       detached: true,
-      env: childEnvironment(process.env),
+      env: agentEnvironment(process.env), // so that it marks its descendants as their ancestor
       stdio: ["ignore", "ignore", errors],
     });
     child.on("error", () => {}); // whoever waits for it says that it did not come

@@ -19,6 +19,19 @@ it("connects a platform that is enabled and has a token, and none that is not en
   expect(await connected({ enabled: false })).toEqual([]);
 });
 
+it.each([
+  ["off", "first"],
+  ["first", "first"],
+  ["all", "all"],
+] as const)(
+  "tells the gateway with reply_to %s which messages of an answer are replies",
+  async (replyTo, replies) => {
+    expect((await connected({ token: TOKEN, replyTo })).map((platform) => platform.replies)).toEqual([
+      replies,
+    ]);
+  },
+);
+
 it("says what to do where a platform is enabled and has no token", async () => {
   await expect(connected({})).rejects.toMatchObject({
     code: "invalid_config",

@@ -22,8 +22,7 @@ export async function platformsFrom(
       token: settings.token,
       ...apiRootFrom(environment),
       requireMention: settings.requireMention,
-      // The gateway names the message that is answered with the first part only.
-      replyTo: settings.replyTo === "off" ? "off" : "first",
+      replyTo: settings.replyTo,
       log,
     }),
   ];

@@ -51,15 +51,14 @@ export interface AskPairing {
   readonly expiresAt: number;
   /** One request per account in this time, */
   readonly everyMs: number;
-  /** and this many at once per platform. Neither counts for codes that link. */
+  /** and this many kept per platform: the oldest makes room for the next. Neither counts for codes that link. */
   readonly mostPending: number;
   readonly now: number;
 }
 
 export type PairingAsked =
   | { readonly state: "asked"; readonly number: number }
-  | { readonly state: "too_soon"; readonly until: number }
-  | { readonly state: "too_many" };
+  | { readonly state: "too_soon"; readonly until: number };
 
 /** Guesses are counted before they are compared. */
 export interface CountGuess {

@@ -7,8 +7,17 @@ export interface ApprovalRequest {
   readonly title: string;
   /** The whole of it: the command, the file. */
   readonly detail?: string;
-  /** What `session` and `always` allow, too. */
+  /** What `session` and `always` allow, and `never` refuses, from then on. */
   readonly pattern?: string;
+  /** The real path of the folder in which `session` and `always` allow the pattern; absent for what has no folder. */
+  readonly folder?: string;
+  /** A yes holds this once, because nobody can know where it would run the next time. */
+  readonly onlyOnce?: true;
+}
+
+/** Whether a yes to this can hold for more than this once. */
+export function canBeKept({ pattern, onlyOnce }: ApprovalRequest): boolean {
+  return pattern !== undefined && onlyOnce !== true;
 }
 
 /** `never` is a no to everything of its pattern from now on. */
@@ -39,9 +48,11 @@ export interface Approval {
   readonly isPut?: true;
 }
 
-/** What a person has said once for all of a pattern: in one session, or everywhere. */
+/** What a person has said once for all of a pattern: in one session, or everywhere. A never holds in every folder. */
 export interface Standing {
   readonly pattern: string;
+  /** It is allowed in this folder only. */
+  readonly folder?: string;
   readonly kind: "allowed" | "never";
   readonly session?: string;
   readonly at: number;

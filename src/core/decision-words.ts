@@ -3,7 +3,7 @@ import type { ResetPolicy, ResetReason } from "./reset-policy.ts";
 
 /** A policy in words, to stand after "starts afresh". */
 export function policyWords({ mode, idleMinutes, atHour }: ResetPolicy, zone?: string): string {
-  const idle = `after ${idleMinutes} minutes of silence`;
+  const idle = `after ${idleMinutes} ${idleMinutes === 1 ? "minute" : "minutes"} of silence`;
   const daily = `daily at ${String(atHour).padStart(2, "0")}:00${zone === undefined ? "" : ` (${zone})`}`;
   return { none: "never starts afresh", idle, daily, both: `${idle}, and ${daily}` }[mode];
 }

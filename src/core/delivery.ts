@@ -24,19 +24,19 @@ export type Buttons = readonly (readonly { readonly label: string; readonly line
 export type DeliveryState =
   /** An answer that is still being written is shown, or is about to be. It belongs to its turn. */
   | { readonly state: "draft"; readonly attempts: number; readonly shown: Shown }
-  | {
+  | (Trouble & {
       readonly state: "waiting";
       readonly attempts: number;
       readonly nextAt: number;
       readonly shown: Shown;
       readonly lastError?: string;
-    }
-  | {
+    })
+  | (Trouble & {
       readonly state: "sending";
       readonly attempts: number;
       readonly shown: Shown;
       readonly runner?: string;
-    }
+    })
   | {
       readonly state: "sent";
       readonly attempts: number;
@@ -44,6 +44,14 @@ export type DeliveryState =
       readonly platformMessageId?: string;
     }
   | { readonly state: "dead"; readonly attempts: number; readonly at: number; readonly lastError: string };
+
+/** What the platform has said to this very delivery so far. */
+export interface Trouble {
+  /** How many attempts the platform has answered with an error; absent for none. */
+  readonly failures?: number;
+  /** When it stepped aside: later deliveries to its target no longer wait for it. */
+  readonly asideAt?: number;
+}
 
 /** What earlier attempts have left in the chat: nothing, this message, or nobody knows. */
 export type Shown = "nothing" | "unknown" | { readonly messageId: string };
@@ -58,6 +66,8 @@ export interface Delivery {
   readonly replyTo?: string;
   readonly buttons?: Buttons;
   readonly quiet?: boolean;
+  /** The delivery that it tells the person of: it has that one's place in the order. */
+  readonly inPlaceOf?: number;
   /** The same for every attempt, and no other delivery's. */
   readonly nonce: string;
   readonly status: DeliveryState;
@@ -74,9 +84,20 @@ export interface Settle {
         readonly nextAt: number;
         readonly error: string;
         readonly shown?: Shown;
+        /** The platform has answered this attempt with an error. */
+        readonly failed?: boolean;
+        /** From now on, later deliveries to the same target do not wait for it. */
+        readonly aside?: boolean;
       }
     | { readonly state: "dead"; readonly error: string };
+  /** Tells the person that it steps aside or is dead. Stored in the same commit, and only once for each delivery. */
+  readonly notice?: NewDelivery;
   readonly now: number;
+}
+
+export interface SettledDelivery extends Delivery {
+  /** The notice, if one was stored now. */
+  readonly notice?: Delivery;
 }
 
 /** Deliveries that no turn has made: an answer to a command, a notice. */

@@ -6,12 +6,15 @@ import {
   instantFromJson,
   messageFromJson,
   messageToJson,
+  sessionContextToJson,
   sessionToJson,
   textFromJson,
   usageFromJson,
 } from "./json.ts";
 import { checkMessage, MAX_PART_BYTES, type NewMessage } from "./message.ts";
 import type { Session } from "./session.ts";
+import { buildSessionContext } from "./session-context.ts";
+import { sourceToJson } from "./source.ts";
 import { emptyUsage, type Usage } from "./usage.ts";
 
 const usage: Usage = {
@@ -191,6 +194,33 @@ const message = fc.record(
   },
   { requiredKeys: ["role", "parts"] },
 ) as fc.Arbitrary<NewMessage>;
+
+describe("a session's context as JSON", () => {
+  it("has these names, and null where no session is known", () => {
+    const context = buildSessionContext(
+      { platform: "telegram", chatType: "group", chatId: "-1", userId: "7" },
+      {
+        platforms: [{ platform: "telegram", connected: true, homeChannel: { chatId: "-9", name: "Home" } }],
+        scope: { groupsPerUser: false },
+      },
+      { key: "agent:main:telegram:group:-1", sessionId: "s1", createdAt: 1, updatedAt: 2 },
+    );
+    const json = {
+      source: sourceToJson(context.source),
+      shared: true,
+      connected_platforms: ["telegram"],
+      home_channels: [{ platform: "telegram", chat_id: "-9", name: "Home" }],
+      session_key: "agent:main:telegram:group:-1",
+      session_id: "s1",
+      created_at: 1,
+      updated_at: 2,
+    };
+    expect(sessionContextToJson(context)).toEqual(json);
+    const { entry: _, ...unknown } = context;
+    const none = { session_key: null, session_id: null, created_at: null, updated_at: null };
+    expect(sessionContextToJson(unknown)).toEqual({ ...json, ...none });
+  });
+});
 
 describe("a message as JSON", () => {
   it("comes back as it was, through a file", () => {

@@ -2,6 +2,7 @@ import { PostriderError } from "./errors.ts";
 import type { Listed } from "./listing.ts";
 import type { Message, MessageOrigin, NewMessage, Part, ToolCall } from "./message.ts";
 import type { Session } from "./session.ts";
+import type { SessionContext } from "./session-context.ts";
 import { sourceToJson } from "./source.ts";
 import { addUsage, emptyUsage, type Usage, type UsageDelta } from "./usage.ts";
 
@@ -61,7 +62,22 @@ export function sessionToJson(session: Session | Listed): Record<string, unknown
     platform: origin?.platform ?? null,
     chat_type: origin?.chatType ?? null,
     ...usageToJson(session.usage),
-    ...("preview" in session && { preview: session.preview }),
+    ...("preview" in session && { preview: session.preview, total_count: session.totalCount }),
+  };
+}
+
+/** What an agent's context is described from. `session_id` and what follows are null where no session is known. */
+export function sessionContextToJson(context: SessionContext): Record<string, unknown> {
+  const { source, shared = false, connectedPlatforms, homeChannels, entry } = context;
+  return {
+    source: sourceToJson(source),
+    shared,
+    connected_platforms: connectedPlatforms,
+    home_channels: homeChannels.map(({ platform, chatId, name }) => ({ platform, chat_id: chatId, name })),
+    session_key: entry?.key ?? null,
+    session_id: entry?.sessionId ?? null,
+    created_at: entry?.createdAt ?? null,
+    updated_at: entry?.updatedAt ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Message, Role } from "./message.ts";
 import type { Asker } from "./owner.ts";
 import type { Session, SessionKind } from "./session.ts";
+import type { PlacedConversation } from "./surroundings.ts";
 
 export interface ListQuery {
   readonly asker: Asker;
@@ -12,6 +13,8 @@ export interface ListQuery {
   /** Default false: archived sessions are listed only when asked for. */
   readonly archived?: boolean | "both";
   readonly titled?: boolean;
+  /** True: only sessions in which something was said, or that have a title or a parent. False: only the others. */
+  readonly used?: boolean;
   readonly cwd?: string;
   readonly limit?: number;
   /** From the page before. Keyset: what is added meanwhile neither repeats nor skips a row. */
@@ -21,11 +24,27 @@ export interface ListQuery {
 export interface Listed extends Session {
   /** The first words of the first human message. */
   readonly preview: string;
+  /** Messages said in it, and those that it shows of the session it was forked from. */
+  readonly totalCount: number;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
   readonly cursor?: string;
+}
+
+export interface ConversationQuery {
+  readonly asker: Asker;
+  readonly platform?: string;
+  readonly limit?: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+/** A conversation and the session that is current in it. */
+export interface CurrentConversation {
+  readonly conversation: PlacedConversation;
+  readonly session: Session;
 }
 
 export interface SearchRequest {

@@ -88,6 +88,11 @@ export function textOf(message: Pick<NewMessage, "parts">): string {
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
+/** Whether a person said it: what a program said in their place does not count. */
+export function isHuman({ role, origin }: Pick<NewMessage, "role" | "origin">): boolean {
+  return role === "user" && !origin?.proactive;
+}
+
 /** How many tools a message calls; a tool's answer calls none. */
 export function toolCallCount(message: Pick<NewMessage, "toolCalls">): number {
   return message.toolCalls?.length ?? 0;

@@ -53,9 +53,10 @@ export interface PersonAccess {
     readonly expiresAt: number;
   }[];
   readonly approvals: readonly Approval[];
-  /** In one session, or everywhere; or never. */
+  /** In one session, or everywhere, and in one folder, where the pattern has one; or never. */
   readonly allowed: readonly {
     readonly pattern: string;
+    readonly folder?: string;
     readonly session?: string;
     readonly never?: true;
     readonly at: number;

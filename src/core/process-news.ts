@@ -25,12 +25,17 @@ export function newsOf(process: Process, now: number): News | undefined {
     return hasMatched ? "matched" : "over";
   }
   if (status.state === "starting") return undefined;
-  if (hasMatched && now - told.at >= LEAST_WATCH_MS) return "matched";
+  if (hasMatched && hasPassed(told.at, LEAST_WATCH_MS, now)) return "matched";
   return isFollowed(process) &&
     process.total > told.upTo &&
-    now - Math.max(told.at, process.begunAt) >= (watch.everyMs ?? 0)
+    hasPassed(Math.max(told.at, process.begunAt), watch.everyMs ?? 0, now)
     ? "progress"
     : undefined;
+}
+
+/** An instant in the future was stored under a clock that was ahead: nobody waits for it. */
+function hasPassed(since: number, ms: number, now: number): boolean {
+  return now < since || now - since >= ms;
 }
 
 /** What is told now and then while it runs has a message of its own, which is edited. */
@@ -133,13 +138,14 @@ function withOutput(words: string, output: string, most: number): string {
   return said === "" ? `${words} It printed nothing.` : `${words}\n\n${fenced(said)}`;
 }
 
-/** The last characters, from the beginning of a whole one on. */
+/** The last characters, from the beginning of a whole one on, without blank lines before them. */
 function tail(output: string, most: number): string {
-  const said = output.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd();
-  return said.length <= most ? said : said.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
+  const last = output.trimEnd().slice(-most);
+  return last.replace(/^[\uDC00-\uDFFF]/, "").replace(/^(?:[^\S\n]*\n)+/, "");
 }
 
 function cut(text: string, most: number): string {
-  const characters = [...text];
+  // One character more than is shown says that there is more; each has two units at most.
+  const characters = [...text.slice(0, 2 * most + 2)];
   return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
 }

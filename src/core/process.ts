@@ -39,6 +39,8 @@ export interface NewProcess {
   /** Whether it has a terminal of its own; else pipes. */
   readonly pty: boolean;
   readonly watch: Watch;
+  /** It is killed so long after its start, also when nobody waits for it any more. */
+  readonly timeoutMs?: number;
 }
 
 /** How a process ended, as the kernel says; `unknown` when whoever could have asked was gone by then, or it never ran. */
@@ -57,7 +59,7 @@ export type ProcessState =
       readonly born: string;
       /** The runner that looks after it. */
       readonly keeper: string;
-      /** Whoever started it is gone: it is alive, but what it prints and its exit code cannot be seen any more. */
+      /** Its keeper was killed and its files are gone: it runs, but its output and its exit code cannot be seen any more. */
       readonly detached: boolean;
     }
   | { readonly state: "ended"; readonly at: number; readonly exit: Exit };
@@ -69,9 +71,13 @@ export interface Process extends NewProcess {
   /** Where it was started; whoever is told of it is told there. */
   readonly target: Source;
   readonly begunAt: number;
+  /** What was written to it since its last finished line. Not there where that is not known. */
+  readonly unfinishedInput?: string;
   readonly status: ProcessState;
   /** How many characters it has printed so far, kept or not. */
   readonly total: number;
+  /** The keeper's own mark of how far it has stored what was printed; the next keeper goes on from there. */
+  readonly readTo?: string;
   /** Lines that a pattern was found in, and how many there were in all. */
   readonly matches: Matches;
   readonly told: Told;

@@ -9,7 +9,7 @@ export interface Runner {
   readonly started: string;
 }
 
-/** A runner elsewhere is dead after this long without a heartbeat. */
+/** The work of a runner that has been silent for this long may be taken over, even if its process still exists. */
 export const RUNNER_DEAD_MS = 30_000;
 export const HEARTBEAT_MS = 10_000;
 
@@ -20,4 +20,6 @@ export interface HeldLease {
   readonly until: number;
   /** What its holder says of it. */
   readonly about?: string;
+  /** Set when the lease has run out but its holder's process still exists on this machine: its last heartbeat. */
+  readonly silentSince?: number;
 }

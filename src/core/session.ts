@@ -1,4 +1,6 @@
+import { PostriderError } from "./errors.ts";
 import type { Ownership, PersonId } from "./owner.ts";
+import { onOneLine } from "./printable.ts";
 import type { Source } from "./source.ts";
 import type { Usage } from "./usage.ts";
 
@@ -20,6 +22,8 @@ export interface Session extends Ownership {
   readonly cwd?: string;
   /** Opaque to Postrider: what the agent needs to be made again. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** What is stored of it and cannot be read; it is missing above. */
+  readonly damaged?: readonly ("origin" | "config")[];
   readonly usage: Usage;
   /** Everything ever said here, shown or not. */
   readonly messageCount: number;
@@ -35,8 +39,22 @@ export interface Session extends Ownership {
   readonly parent?: string;
 }
 
-/** Why the last conversation left a session. */
-export type EndReason = "idle" | "daily" | "new" | "switch" | "merged" | "closed";
+/** Why a session ended: because the last conversation left it, or for a reason that a program gave. */
+export type EndReason = "idle" | "daily" | "new" | "switch" | "merged" | "closed" | (string & {});
+
+/** Longer than a few words is not a reason but a text. */
+const MAX_REASON_LENGTH = 100;
+
+/** A reason on one line. Throws `invalid_input` for one that is empty or too long. */
+export function checkEndReason(raw: string, field: string): EndReason {
+  const reason = onOneLine(raw).trim();
+  if (reason !== "" && reason.length <= MAX_REASON_LENGTH) return reason;
+  throw new PostriderError(
+    "invalid_input",
+    `The reason for ending a session must have 1 to ${MAX_REASON_LENGTH} characters; this one has ${reason.length}.`,
+    { details: { field } },
+  );
+}
 
 /** A session that does not exist yet: the caller brings the id, so that the store needs no clock or chance. */
 export interface NewSession {
@@ -62,6 +80,9 @@ export interface SessionChange {
   readonly baseUrl?: string | null;
   readonly config?: Readonly<Record<string, unknown>> | null;
   readonly archived?: boolean;
-  /** Ends the session by hand; pointing a conversation at it opens it again. */
-  readonly ended?: boolean;
+  /**
+   * Ends the session, for this reason (`true`: `closed`). The first reason stays. `false`, or pointing a conversation at the
+   * session, opens it again.
+   */
+  readonly ended?: boolean | EndReason;
 }

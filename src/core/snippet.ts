@@ -41,15 +41,18 @@ interface Hit {
 
 type TermRange = Pick<Hit, "first" | "last">;
 
-/** Enough to choose from; a text that repeats one word for ever must not take as long. */
+/** Enough to choose from. Each hit is compared with those near it, so there is a limit for all clauses together. */
+const MAX_HITS = 2000;
 const MAX_HITS_OF_CLAUSE = 500;
 
 function hitsIn(terms: readonly TermAt[], query: SearchQuery): Hit[] {
   const plain = terms.map(({ term }) => term);
   const hits: Hit[] = [];
-  for (const clause of query.alternatives.flatMap(({ required }) => required)) {
+  const clauses = query.alternatives.flatMap(({ required }) => required);
+  const most = Math.min(MAX_HITS_OF_CLAUSE, Math.ceil(MAX_HITS / Math.max(1, clauses.length)));
+  for (const clause of clauses) {
     let at = clausePosition(clause, plain, 0);
-    for (let count = 0; at >= 0 && count < MAX_HITS_OF_CLAUSE; count++) {
+    for (let count = 0; at >= 0 && count < most; count++) {
       hits.push({ first: at, last: at + clause.terms.length - 1, clause });
       at = clausePosition(clause, plain, at + 1);
     }

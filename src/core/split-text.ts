@@ -1,5 +1,5 @@
-/** A line that opens or closes a block of code, and what its language is. */
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n`]*)$/;
+/** A line that opens or closes a block of code, and what its language is. A longer run of marks is a line drawn with them. */
+const FENCE = /^ {0,3}(`{3,16}(?!`)|~{3,16}(?!~))([^\n`]*)$/;
 
 /**
  * A text in pieces of at most `limit` UTF-16 units. Pieces end where a reader would pause: between paragraphs, lines or
@@ -8,28 +8,35 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n`]*)$/;
  */
 export function splitText(text: string, limit: number): string[] {
   const pieces: string[] = [];
-  let rest = text;
-  while (rest.length > limit) {
+  /** Opens a block again that the last piece had to close. */
+  let prefix = "";
+  let from = 0;
+  while (prefix.length + text.length - from > limit) {
+    // Only what one piece can hold is looked at: reading all that follows for each piece would take ever longer.
+    const window = prefix + text.slice(from, from + limit - prefix.length);
+    const fence = openFence(window);
     // What closes a block must fit, too: its fence may be longer than three.
-    const fence = openFence(rest.slice(0, limit));
     const room = fence === undefined ? limit : limit - fence.mark.length - 1;
-    const at = cutAt(rest, room, fence?.from ?? 0);
-    const head = rest.slice(0, at);
+    const at = Math.max(prefix.length + 1, cutAt(window, room, fence?.from ?? 0));
+    const head = window.slice(0, at);
     const open = openFence(head);
-    const tail = rest.slice(at);
+    from += at - prefix.length;
+    const next = text.slice(from, from + limit);
     if (open === undefined) {
       pieces.push(head.trimEnd());
-      rest = tail.replace(/^\s*\n|^ +/, "");
+      prefix = "";
+      from += /^\s*\n|^ +/.exec(next)?.[0].length ?? 0;
     } else {
       pieces.push(`${head.replace(/\n$/, "")}\n${open.mark}`);
-      rest = `${open.line}\n${tail.replace(/^\n/, "")}`;
+      prefix = `${open.line}\n`;
+      if (next.startsWith("\n")) from += 1;
     }
   }
-  pieces.push(rest);
+  pieces.push(prefix + text.slice(from));
   return pieces.filter((piece) => piece !== "");
 }
 
-interface OpenFence {
+export interface OpenFence {
   readonly mark: string;
   /** The line that opened it, to be repeated. */
   readonly line: string;
@@ -43,13 +50,18 @@ export function openFence(text: string): OpenFence | undefined {
   let at = 0;
   for (const line of text.split("\n")) {
     at += line.length + 1;
-    const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
-    if (mark === "") continue;
-    if (open === undefined) open = { mark, line: `${mark}${info}`.slice(0, 40), from: at };
-    else if (info.trim() === "" && mark[0] === open.mark[0] && mark.length >= open.mark.length)
-      open = undefined;
+    open = fenceAfter(line, open, at);
   }
   return open;
+}
+
+/** The block that is open after a line which ends at `at`. */
+export function fenceAfter(line: string, open: OpenFence | undefined, at: number): OpenFence | undefined {
+  const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
+  if (mark === "") return open;
+  if (open === undefined) return { mark, line: `${mark}${info}`.slice(0, 40), from: at };
+  const isClosed = info.trim() === "" && mark[0] === open.mark[0] && mark.length >= open.mark.length;
+  return isClosed ? undefined : open;
 }
 
 /** Where to cut so that at most `room` units come before, and more than what was only repeated. */

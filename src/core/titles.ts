@@ -17,6 +17,13 @@ export function cleanTitle(raw: string): string | undefined {
   return title === "" ? undefined : title;
 }
 
+/** The same, and one that is too long is cut instead of refused. */
+export function cutTitle(raw: string): { readonly title?: string; readonly isCut: boolean } {
+  const characters = [...visible(raw)];
+  const title = characters.slice(0, MAX_TITLE_LENGTH).join("").trim();
+  return { ...(title !== "" && { title }), isCut: characters.length > MAX_TITLE_LENGTH };
+}
+
 /** Controls (but whitespace), zero-width and bidi marks, invisible operators, BOM, annotation and object marks. */
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
@@ -90,10 +97,12 @@ function numberUnder(base: string, title: string): number | undefined {
 }
 
 const MAX_AUTO_TITLE = 80;
+/** Of what a model proposed, so much is read: the rest cannot become part of a title. */
+const MAX_PROPOSED = 1000;
 
 /** The title a model proposed, without the wrapping that models put around it. */
 export function autoTitle(raw: string): string | undefined {
-  let title = visible(raw);
+  let title = visible(raw.slice(0, MAX_PROPOSED));
   for (let before = ""; before !== title; ) {
     before = title;
     title = unquoted(title.replace(/^title\s*:/i, "").trim());

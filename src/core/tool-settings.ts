@@ -34,7 +34,9 @@ export interface ToolSettings {
   readonly groups: readonly ToolName[];
   /** On one platform, of those that the speaker has. */
   readonly byPlatform: Readonly<Record<string, readonly ToolName[]>>;
-  /** Where commands run in messengers; a folder of the home, unless said. */
+  /** Holds a folder for each person and group, where commands run in messengers; beside the home, unless said. */
+  readonly workspace?: string;
+  /** Where commands run in messengers instead: one folder for everyone. */
   readonly folder?: string;
   /** Further folders in which files may be read and written. */
   readonly folders: readonly string[];

@@ -1,5 +1,6 @@
 import { fenced } from "./fence.ts";
 import { type Message, type Part, type Role, textOf } from "./message.ts";
+import { plural } from "./plural.ts";
 import { printable } from "./printable.ts";
 import type { Session } from "./session.ts";
 import { zonedParts } from "./zone.ts";
@@ -49,7 +50,7 @@ function speaker(message: Message): string {
 function attachment(part: Part): string[] {
   if (part.type === "text") return [];
   if (part.type === "resource") return [`*resource: ${part.uri}*`];
-  return [`*${part.type}: ${part.name ?? part.mimeType}, ${part.size} bytes*`];
+  return [`*${part.type}: ${part.name ?? part.mimeType}, ${plural(part.size, "byte")}*`];
 }
 
 /** An answer that was stopped inside a code block must not make code of all that follows. */

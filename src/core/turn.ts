@@ -86,6 +86,13 @@ export interface SaidSoFar {
   readonly plan?: readonly PlanEntry[];
 }
 
+/** What is kept of the message that a running turn is writing. */
+export interface Growing {
+  /** The seq that the message will have. */
+  readonly seq: number;
+  readonly said: SaidSoFar;
+}
+
 export interface KeepSaid {
   readonly turn: number;
   readonly fence: number;

@@ -38,6 +38,12 @@ export function shownPieces(state: ViewState): readonly ClosedPiece[] {
   return joined(state.pieces.map(({ session, from, to = state.nextSeq - 1 }) => ({ session, from, to })));
 }
 
+/** All that was said in the session, and what it shows of others. */
+export function heldLength(state: ViewState): number {
+  const others = shownPieces(state).filter(({ session }) => session !== state.self);
+  return state.nextSeq - 1 + countOf(others);
+}
+
 export function viewLength(state: ViewState): number {
   return countOf(shownPieces(state));
 }

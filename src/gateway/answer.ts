@@ -30,14 +30,16 @@ export interface Taking {
   text(): string;
   /** What was said since the last whole message. */
   soFar(): SaidSoFar;
+  /** What was said since the messages that `written` has given. */
+  unwritten(): SaidSoFar;
   /** What can be stored so far; it is not given again. */
   written(): Pick<Answer, "messages" | "blobs">;
   end(isStopped: boolean): Answer;
 }
 
-/** Goes on where an earlier attempt was broken off, if there was one. */
-export function takeDown(before?: SaidSoFar): Taking {
-  let earlier = "";
+/** Goes on where an earlier attempt was broken off, if there was one; `stored` is what that had stored as messages. */
+export function takeDown(before?: SaidSoFar, stored = ""): Taking {
+  let earlier = stored;
   let said = before?.text ?? "";
   let length = said.length;
   let thought = before?.thought ?? "";
@@ -49,6 +51,7 @@ export function takeDown(before?: SaidSoFar): Taking {
   let reason: string | undefined;
   let tooLong = false;
   let hasActed = false;
+  let writtenLength = earlier.length;
 
   // Asked for with every piece: strings that are put together are copied only when somebody reads them.
   const whole = (): string => (earlier === "" || said === "" ? earlier + said : `${earlier}\n\n${said}`);
@@ -102,10 +105,12 @@ export function takeDown(before?: SaidSoFar): Taking {
     },
     text: whole,
     soFar: () => ({ text: said, thought, ...(plan !== undefined && { plan }) }),
+    unwritten: () => ({ text: whole().slice(writtenLength).trimStart(), thought }),
     written() {
       close();
       const given = { messages, blobs };
       [messages, blobs] = [[], []];
+      writtenLength = earlier.length;
       return given;
     },
     end(isStopped) {

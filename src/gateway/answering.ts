@@ -57,8 +57,10 @@ export interface Around
 export interface Answering {
   /** Runs a turn, and after it what waits in the session. Resolves when the first has ended. */
   run(turn: Turn): Promise<TurnEnd>;
-  /** Runs a turn and all that waits behind it, and tells nobody. Resolves with how each ended. */
-  runUnheard(turn: Turn): Promise<readonly TurnEnd[]>;
+  /** Runs a turn that a crashed process left, then the messages that wait in the session. Resolves with how each ended. */
+  runLeft(turn: Turn): Promise<readonly TurnEnd[]>;
+  /** Ends a turn that a crashed editor process left, with the part of the answer that was shown. Nobody is told. */
+  endLeft(turn: Turn): Promise<TurnEnd>;
   /** A turn that is still ours because its end could not be stored. Whoever takes it runs it again. */
   takeBroken(session: string): Turn | undefined;
   /** Sessions with such a turn. */
@@ -94,21 +96,40 @@ export function answering(options: AnsweringOptions): Answering {
   const { store, clock, takesNext, isOwn, heard } = options;
   const running = new Map<string, Running>();
   const broken = new Map<string, Turn>();
-  const unheard = new Set<Promise<unknown>>();
+  const endings = new Set<Promise<unknown>>();
   const closing = new AbortController();
   const isClosing = (): boolean => closing.signal.aborted;
   let isDraining = false;
   const next = (turn: Turn): ClaimBy | undefined => (isDraining ? undefined : options.by(turn));
 
   async function run(turn: Turn): Promise<TurnEnd> {
+    const end = await runOne(turn);
+    const { session } = turn;
+    // Later turns belong to nobody who waits here: their failure is told, not thrown.
+    if (end.next !== undefined)
+      runBehind(end.next).catch((error) => isClosing() || heard({ type: "broken", session, error }));
+    return end;
+  }
+
+  async function runBehind(first: Turn, left = false): Promise<readonly TurnEnd[]> {
+    const ends: TurnEnd[] = [];
+    for (let turn: Turn | undefined = first; turn !== undefined; turn = ends.at(-1)?.next)
+      ends.push(await runOne(turn, left));
+    return ends;
+  }
+
+  /** A turn that is `left` has nobody else who waits for its answer: a shutdown ends it here. */
+  async function runOne(turn: Turn, left = false): Promise<TurnEnd> {
     const { session } = turn;
     const around = options.around?.(turn) ?? {};
     const abort = new AbortController();
     if (isClosing()) abort.abort();
-    let isMine = false;
+    let isMine = left;
     let said: SaidSoFar | undefined;
     const ending = runTurn(turn, {
       ...around,
+      // Nobody has shown the notice of a fresh start with this turn: it stays due.
+      ...(left && { showsNotice: false }),
       store,
       agent: options.agent(turn),
       clock,
@@ -116,12 +137,12 @@ export function answering(options: AnsweringOptions): Answering {
       isLeft: () => isClosing() && !isMine,
       signal: abort.signal,
       begun: (inputs) => {
-        isMine = inputs.some(isOwn);
+        isMine ||= inputs.some(isOwn);
         around.begun?.(inputs);
         heard({ type: "begun", session, inputs });
       },
-      event: (event, all) => {
-        around.event?.(event, all);
+      event: (event, all, keep) => {
+        around.event?.(event, all, keep);
         heard({ ...event, session });
       },
       kept: (soFar) => {
@@ -138,9 +159,6 @@ export function answering(options: AnsweringOptions): Answering {
       const end = await ending;
       around.ended?.(end);
       heard({ type: "ended", session, end });
-      // Later turns belong to nobody who waits here: their failure is told, not thrown.
-      if (end.next !== undefined)
-        run(end.next).catch((error) => isClosing() || heard({ type: "broken", session, error }));
       return end;
     } catch (error) {
       around.ended?.(undefined);
@@ -151,26 +169,6 @@ export function answering(options: AnsweringOptions): Answering {
     } finally {
       if (running.get(session) === mine) running.delete(session);
     }
-  }
-
-  async function runEach(first: Turn): Promise<readonly TurnEnd[]> {
-    const ends: TurnEnd[] = [];
-    for (let turn: Turn | undefined = first; turn !== undefined; ) {
-      const running: Turn = turn;
-      // The session may have been somebody else's place, too: what they asked is sent to them.
-      const { deliveries } = options.around?.(running) ?? {};
-      const end: TurnEnd = await runTurn(running, {
-        ...(deliveries !== undefined && { deliveries }),
-        store,
-        agent: options.agent(running),
-        clock,
-        next: () => next(running),
-        signal: closing.signal,
-      });
-      ends.push(end);
-      turn = end.next;
-    }
-    return ends;
   }
 
   async function stop(which?: Which, patienceMs?: number): Promise<boolean> {
@@ -189,11 +187,13 @@ export function answering(options: AnsweringOptions): Answering {
 
   return {
     run,
-    runUnheard(turn) {
-      const ends = runEach(turn);
-      const done = ends.then(nothing, nothing).finally(() => unheard.delete(done));
-      unheard.add(done);
-      return ends;
+    runLeft: (turn) => runBehind(turn, true),
+    endLeft(turn) {
+      const { signal } = closing;
+      const end = runTurn(turn, { store, agent: options.agent(turn), clock, next: () => undefined, signal });
+      const done = end.then(nothing, nothing).finally(() => endings.delete(done));
+      endings.add(done);
+      return end;
     },
     takeBroken(session) {
       const turn = broken.get(session);
@@ -213,7 +213,7 @@ export function answering(options: AnsweringOptions): Answering {
         );
       closing.abort();
       await stop();
-      await Promise.all(unheard);
+      await Promise.all(endings);
     },
   };
 }

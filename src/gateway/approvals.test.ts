@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type GatewayRoom, gatewayRoom } from "../../test/support/gateway-room.ts";
 import { callTool } from "../agents/call-tool.ts";
-import type { Approval } from "../core/approval.ts";
+import type { Approval, ApprovalRequest } from "../core/approval.ts";
 import { text, textOf } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
-import type { Agent } from "../ports/agent.ts";
+import type { Agent, AgentTurn } from "../ports/agent.ts";
 import type { Tool } from "../ports/tool.ts";
 import { MINUTE } from "../sessions/test-home.ts";
 
@@ -15,14 +15,22 @@ const bobThere: Source = { ...group, userId: "2", userName: "Bob" };
 const PATTERN = "rm -rf build";
 
 /** An agent that removes a folder whenever something is said, if it may, and says what came of it. */
-function remover(pattern: string | undefined = PATTERN): Agent & { readonly ran: string[] } {
+function remover(
+  pattern: string | undefined = PATTERN,
+  more: (said: string) => Pick<ApprovalRequest, "folder" | "onlyOnce"> = () => ({}),
+): Agent & { readonly ran: string[] } {
   const ran: string[] = [];
   const tool: Tool = {
     name: "terminal",
     description: "Runs a command.",
     input: { type: "object" },
     effect: "external",
-    asks: () => ({ title: "remove build", detail: PATTERN, ...(pattern !== undefined && { pattern }) }),
+    asks: (given) => ({
+      title: "remove build",
+      detail: PATTERN,
+      ...(pattern !== undefined && { pattern }),
+      ...more(String((given as { said?: string }).said)),
+    }),
     async run() {
       ran.push(PATTERN);
       return { parts: [text(`3 files are gone (${ran.length})`)] };
@@ -32,11 +40,15 @@ function remover(pattern: string | undefined = PATTERN): Agent & { readonly ran:
     name: "remover",
     ran,
     async *run(turn, signal) {
-      const wanted = { id: `c${turn.history.length}`, name: "terminal", arguments: {} };
+      const wanted = { id: `c${turn.history.length}`, name: "terminal", arguments: { said: lastSaid(turn) } };
       const output = yield* callTool(wanted, [tool], signal);
       if (output !== undefined) yield { type: "text", text: `It says: ${textOf(output)}` };
     },
   };
+}
+
+function lastSaid({ history }: AgentTurn): string {
+  return textOf(history.findLast(({ role }) => role === "user") ?? { parts: [] });
 }
 
 async function roomFor(agent: Agent = remover()) {
@@ -214,6 +226,51 @@ describe("what was said once for all", () => {
 });
 
 describe("/approvals", () => {
+  it("holds in the folder for which it was said, is named with it, and is taken back there", async () => {
+    const agent = remover(PATTERN, (said) => ({ folder: said === "elsewhere" ? "/etc" : "/home/ann/shop" }));
+    const { room } = await roomFor(agent);
+    const { chat } = await asked(room);
+    await chat.say("/approve always");
+    const shop = "`rm -rf build` in `/home/ann/shop`";
+    expect((await chat.texts(3))[1]).toBe(`Allowed from now on for ${shop}: remove build`);
+    await chat.say("there again");
+    expect((await chat.texts(4)).at(-1)).toBe("It says: 3 files are gone (2)");
+    await chat.say("elsewhere");
+    expect((await chat.texts(5)).at(-1)).toContain("May I?");
+    await chat.say("/deny");
+    await chat.texts(7);
+    await chat.say("/approvals");
+    expect((await chat.texts(8)).at(-1)).toContain(`1. allowed in every session: ${shop}, said now`);
+    await chat.say("/approvals forget 1");
+    expect((await chat.texts(9)).at(-1)).toBe(`Taken back; it is asked again from now on: ${shop}`);
+    await chat.say("again");
+    expect((await chat.texts(10)).at(-1)).toContain("May I?");
+    expect(agent.ran).toHaveLength(2);
+  });
+
+  it("is nothing where a yes is for one time only: no such button is there, and it is asked again", async () => {
+    const agent = remover(PATTERN, () => ({ onlyOnce: true }));
+    const { room } = await roomFor(agent);
+    const { chat, line } = await asked(room);
+    expect(["Once", "In this session", "Always", "No"].map((label) => line(label) !== "")).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    await chat.say("/approve always");
+    expect((await chat.texts(3))[1]).toBe(
+      "Allowed this once, as a yes to this is for one time only: remove build",
+    );
+    await chat.say("again");
+    expect((await chat.texts(4)).at(-1)).toContain("May I?");
+    await chat.say("/deny never");
+    await chat.texts(6);
+    await chat.say("and again");
+    expect((await chat.texts(7)).at(-1)).toBe("It says: The person did not allow terminal.");
+    expect(agent.ran).toHaveLength(1);
+  });
+
   it("shows what waits and what was said once for all, and takes back what is wanted", async () => {
     const agent = remover();
     const { room, chat } = await roomFor(agent);

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { begunTurn } from "../../test/support/begun-turn.ts";
 import type { Approval } from "../core/approval.ts";
 import { OWNER } from "../core/owner.ts";
+import { unrefused } from "../core/refusal.ts";
 import { type Home, MINUTE, openHome } from "../sessions/test-home.ts";
 import { type Asking, askApproval } from "./ask-approval.ts";
 
@@ -50,6 +51,26 @@ describe("a question that nobody answers", () => {
     home.clock.pass(5 * MINUTE);
     expect(await answer).toBe("expired");
     expect(said).toEqual(["remove build"]);
+  });
+
+  it("expires in its time, however the system clock is set meanwhile", async () => {
+    const home = await openHome();
+    const { answer, row } = await asking(home);
+    home.clock.time -= 60 * MINUTE;
+    home.clock.pass(5 * MINUTE);
+    expect(await answer).toBe("expired");
+    expect((await row())?.answer).toBe("expired");
+  });
+
+  it("can still be answered after the system clock was set an hour ahead", async () => {
+    const home = await openHome();
+    const { answer, number, row } = await asking(home);
+    home.clock.time += 60 * MINUTE;
+    await vi.waitUntil(async () => ((await row())?.deadline ?? 0) > home.clock.now(), 5000);
+    home.clock.pass(MINUTE);
+    const now = home.clock.now();
+    unrefused(await home.store.answerApproval({ person: OWNER, approval: number, answer: "once", now }));
+    expect(await answer).toBe("once");
   });
 
   it("is not said to have expired when it was stopped", async () => {

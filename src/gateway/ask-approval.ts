@@ -8,6 +8,8 @@ import { program } from "./flow.ts";
 
 /** A question that nobody answers in this time is answered with no. */
 const PATIENCE_MS = 5 * 60_000;
+/** Smaller steps of the system clock are left alone. */
+const LEAST_STEP_MS = 2000;
 
 export interface Asking {
   readonly store: Store;
@@ -38,8 +40,9 @@ export async function askApproval(
   if (isRefused(asked)) return "deny";
   if (asked.answer !== undefined) return asked.answer;
   const { person, session } = asked;
-  const { pattern } = request;
-  const before = pattern === undefined ? undefined : await store.standing({ person, session, pattern });
+  const { pattern, folder } = request;
+  const where = { person, session, ...(folder !== undefined && { folder }) };
+  const before = pattern === undefined ? undefined : await store.standing({ ...where, pattern });
   if (before !== undefined) {
     const answer = before === "allowed" ? "once" : "deny";
     await store.answerApproval({ person, approval: asked.number, answer, now });
@@ -56,6 +59,9 @@ async function answered(
   asked: Approval,
   signal: AbortSignal,
 ): Promise<ApprovalOutcome> {
+  const left = Math.min(Math.max(0, asked.deadline - clock.now()), PATIENCE_MS);
+  const until = clock.monotonic() + left;
+  let stored = asked.deadline;
   for (;;) {
     const change = nextChange(store, signal);
     try {
@@ -65,12 +71,18 @@ async function answered(
       if (answer !== undefined) return answer;
       if (signal.aborted && isLeft?.()) return "deny";
       // What nobody waits for any more must not be allowed later, as if that still did something.
-      if (signal.aborted || clock.now() >= asked.deadline) {
+      if (signal.aborted || clock.monotonic() >= until) {
         const { person, number: approval } = asked;
         const closed = await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
         // Answered in that very moment: that counts.
         if (isRefused(closed) && closed.refused === "not_allowed") continue;
         return signal.aborted ? "deny" : "expired";
+      }
+      // People answer by the system clock: what is stored follows when that was set.
+      const deadline = Math.round(clock.now() + until - clock.monotonic());
+      if (Math.abs(deadline - stored) > LEAST_STEP_MS) {
+        await store.moveApprovalDeadline({ approval: asked.number, deadline });
+        stored = deadline;
       }
       await change.happened;
     } finally {

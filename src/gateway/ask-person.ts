@@ -1,4 +1,4 @@
-import type { Approval, ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
+import { type Approval, type ApprovalOutcome, type ApprovalRequest, canBeKept } from "../core/approval.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
 import { fenced } from "../core/fence.ts";
 import type { PlatformTraits } from "../core/platforms.ts";
@@ -47,19 +47,16 @@ function question({ target }: Turn, { number, request }: Approval, traits: Platf
   ];
   const made = textDeliveries(target, words.filter(Boolean).join("\n"), { traits });
   return made.map((delivery, index) =>
-    index < made.length - 1 ? delivery : { ...delivery, buttons: buttonsOf(number) },
+    index < made.length - 1 ? delivery : { ...delivery, buttons: buttonsOf({ number, request }) },
   );
 }
 
-function buttonsOf(number: number): Buttons {
+function buttonsOf({ number, request }: Pick<Approval, "number" | "request">): Buttons {
+  const once = { label: "Once", line: `/approve ${number}` };
+  const no = { label: "No", line: `/deny ${number}` };
+  if (!canBeKept(request)) return [[once, no]];
   return [
-    [
-      { label: "Once", line: `/approve ${number}` },
-      { label: "In this session", line: `/approve ${number} session` },
-    ],
-    [
-      { label: "Always", line: `/approve ${number} always` },
-      { label: "No", line: `/deny ${number}` },
-    ],
+    [once, { label: "In this session", line: `/approve ${number} session` }],
+    [{ label: "Always", line: `/approve ${number} always` }, no],
   ];
 }

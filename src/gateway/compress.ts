@@ -1,6 +1,7 @@
 import { PostriderError } from "../core/errors.ts";
 import { type Message, type NewMessage, text } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
+import { plural } from "../core/plural.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Session } from "../core/session.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -182,10 +183,8 @@ interface Counts {
 
 /** `a → b messages, ~x → ~y tokens` */
 export function countsOf({ before, after, tokensBefore, tokensAfter }: Counts): string {
-  const [a, b, x, y] = [before, after, tokensBefore, tokensAfter].map((count) =>
-    count.toLocaleString("en-US"),
-  );
-  return `${a} → ${b} messages, ~${x} → ~${y} tokens`;
+  const [a, x] = [before, tokensBefore].map((count) => count.toLocaleString("en-US"));
+  return `${a} → ${plural(after, "message")}, ~${x} → ~${plural(tokensAfter, "token")}`;
 }
 
 function noticeOf(counts: Counts, stillFull: boolean): string {

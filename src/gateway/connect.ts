@@ -4,7 +4,7 @@ import type { Platform } from "../ports/platform.ts";
 import { isClosed } from "./closed.ts";
 import { commandsFor } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
-import { pause } from "./pause.ts";
+import { type Due, dueIn, isDue, pause } from "./pause.ts";
 import { receiver } from "./receive.ts";
 
 const FIRST_RETRY_MS = 1000;
@@ -32,17 +32,30 @@ export async function holdConnection(
 ): Promise<HeldConnection | undefined> {
   const name = connectionName(platform);
   let about = "connecting";
-  let until = 0;
+  let sendsUntil: Due | undefined;
   const keep = async (): Promise<boolean> => {
-    const now = clock.now();
-    const held = await store.lease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now });
-    until = held === undefined ? 0 : now + RUNNER_DEAD_MS;
+    const margin = dueIn(clock, RUNNER_DEAD_MS - SEND_MARGIN_MS);
+    const held = await store.lease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() });
+    sendsUntil = held === undefined ? undefined : margin;
     return held !== undefined;
   };
   if (!(await keep())) return undefined;
+  let isRenewing = false;
   return {
     name,
-    mayStart: () => until - clock.now() > SEND_MARGIN_MS,
+    mayStart() {
+      if (sendsUntil === undefined) return false;
+      if (!isDue(sendsUntil, clock)) return true;
+      // The clock was set ahead, or the machine slept: nobody waits for the next heartbeat to renew it.
+      if (isRenewing) return false;
+      isRenewing = true;
+      keep()
+        .catch(() => {}) // the next heartbeat tells
+        .finally(() => {
+          isRenewing = false;
+        });
+      return false;
+    },
     keep,
     say: (words) => {
       about = words;

@@ -14,8 +14,8 @@ import { type DeliverOptions, type Outbox, outbox } from "./deliver.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2" };
-const yes: Sent = { state: "sent", messageId: "m" };
 const later: Sent = { state: "not_sent", reason: "Not now." };
+const failed: Sent = { state: "not_sent", reason: "Server error.", cause: "message" };
 const no: Sent = { state: "refused", reason: "You are not wanted here." };
 const broken: Sent = { state: "unknown", reason: "The connection broke." };
 
@@ -39,8 +39,14 @@ interface Post {
   answer(...next: readonly Planned[]): void;
   /** The texts of the attempts, in order. */
   words(chat?: string): string[];
+  /** Decides what becomes of every attempt that nothing is planned for. */
+  fault(decide: (words: string) => Sent | undefined): void;
   /** Lets time pass, in steps. */
   pass(ms: number, step?: number): Promise<void>;
+  /** Sets the system clock ahead of where it should be, or back. */
+  setClock(ms: number): void;
+  /** Another gateway process over the same file; the messenger is the same. */
+  restart(): Promise<Outbox>;
 }
 
 async function post(
@@ -48,12 +54,15 @@ async function post(
     readonly outbound?: PlatformTraits["outbound"];
     readonly storeAs?: (store: Store) => Store;
     readonly found?: (nonce: string) => Promise<string | undefined>;
+    readonly draftEveryMs?: number;
   } = {},
 ): Promise<Post> {
-  // Time that is one for the clock and the timers.
+  // Timers and the monotonic clock share the fake time; the system clock can be set apart from it.
+  let ahead = 0;
   const clock: FakeClock = {
     ...fakeClock(),
-    now: () => Date.now(),
+    now: () => Date.now() + ahead,
+    monotonic: () => Date.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };
   const home = await openHome({}, clock);
@@ -64,15 +73,17 @@ async function post(
   const lookUps: string[] = [];
   const log: string[] = [];
   const planned: Planned[] = [];
-  const { outbound = "unknowable", found, storeAs = (same: Store) => same, ...more } = options;
+  let decide: (words: string) => Sent | undefined = () => undefined;
+  const { outbound = "unknowable", found, draftEveryMs, storeAs = (same: Store) => same, ...more } = options;
   const platform: Platform = {
     name: "telegram",
     account: "1",
     traits: { ...platformTraits("telegram"), outbound },
     run: () => new Promise(() => {}),
     async send({ target, parts, nonce }: Outbound): Promise<Sent> {
-      attempts.push({ at: clock.now(), chat: target.chatId, words: textOf({ parts }), nonce });
-      const next = (await planned.shift()) ?? { state: "sent", messageId: `m${attempts.length}` };
+      attempts.push({ at: clock.monotonic(), chat: target.chatId, words: textOf({ parts }), nonce });
+      const next = (await planned.shift()) ??
+        decide(textOf({ parts })) ?? { state: "sent", messageId: `m${attempts.length}` };
       if (next instanceof Error) throw next;
       return next;
     },
@@ -80,18 +91,23 @@ async function post(
       lookUps.push(nonce);
       return found?.(nonce);
     },
+    ...(draftEveryMs !== undefined && { draftEveryMs: () => draftEveryMs }),
   };
   const say = (_: object, words: string): void => void log.push(words);
-  const out = outbox({
-    store: storeAs(store),
-    platform,
-    runner: runner.id,
-    clock,
-    log: { debug: () => {}, info: say, warn: say, error: say },
-    mayStart: () => true,
-    ...more,
-  });
-  onTestFinished(() => out.close());
+  const start = (): Outbox => {
+    const made = outbox({
+      store: storeAs(store),
+      platform,
+      runner: runner.id,
+      clock,
+      log: { debug: () => {}, info: say, warn: say, error: say },
+      mayStart: () => true,
+      ...more,
+    });
+    onTestFinished(() => made.close());
+    return made;
+  };
+  const out = start();
   return {
     home,
     out,
@@ -99,6 +115,18 @@ async function post(
     lookUps,
     log,
     answer: (...next) => void planned.push(...next),
+    fault: (other) => {
+      decide = other;
+    },
+    setClock: (ms) => {
+      ahead = ms;
+    },
+    async restart() {
+      await out.close();
+      const next = start();
+      await next.look();
+      return next;
+    },
     words: (chat) =>
       attempts.filter((one) => chat === undefined || one.chat === chat).map(({ words }) => words),
     async pass(ms, step = 250) {
@@ -174,7 +202,8 @@ describe("what is not taken", () => {
     const { session } = await sessionOf(home);
     answer(...Array.from({ length: 160 }, () => later));
     await out.put(ada, [{ target: ada, parts: [text("hello")] }], { session });
-    await pass(40 * 60 * MINUTE, MINUTE);
+    // The store takes its own time, in which the fake one goes on.
+    await pass(100 * 60 * MINUTE, MINUTE);
     const [first, last] = [attempts[0], attempts[159]];
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(24 * 60 * MINUTE);
     expect(words().slice(159)).toEqual([
@@ -188,17 +217,208 @@ describe("what is not taken", () => {
     const { out, answer, words, pass, home, log } = await post();
     const { session } = await sessionOf(home);
     // Neither the answer nor the word about it is wanted.
-    answer(no, yes, no);
+    answer(no, no);
     await out.put(ada, [{ target: ada, parts: [text("hello")] }], { session });
     await out.say(ada, "and then");
     await pass(60 * MINUTE);
     expect(words()).toEqual([
       "hello",
-      "and then",
       expect.stringMatching(/could not be delivered here: You are not wanted here\. .*\/history shows it/),
+      "and then",
     ]);
     expect(statesIn(home).toSorted()).toEqual(["dead", "dead", "sent"]);
     expect(log.filter((line) => line === "could not be delivered")).toHaveLength(2);
+  });
+});
+
+describe("a delivery that the platform answers with an error every time", () => {
+  const NOTICE = /could not be delivered here: Server error\. It is tried again for about a day\./;
+  /** The messenger never takes what has these words, and tells what became of everything else. */
+  const unless =
+    (refused: RegExp, refusal: Sent = failed) =>
+    (words: string): Sent | undefined =>
+      refused.test(words) ? refusal : undefined;
+
+  it("steps aside within half a minute: later ones go on in order, and the person is told once, in its place", async () => {
+    const { out, words, pass, home, fault } = await post();
+    const { session } = await sessionOf(home);
+    fault(unless(/two/));
+    const parts = ["one", "two", "three"].map((part) => ({ target: ada, parts: [text(part)] }));
+    await out.put(ada, parts, { session });
+    await out.say(ada, "and then");
+    await pass(30_000);
+    const shown = words().filter((one) => one !== "two");
+    expect(shown).toEqual(["one", expect.stringMatching(NOTICE), "three", "and then"]);
+    const [{ handle = "" } = {}] = await home.store.find({ asker: { everyone: true }, text: session });
+    expect(shown[1]).toContain(`\`postrider sessions show ${handle} --everyone\``);
+    expect(await home.store.deliveriesAside({ limit: 9 })).toMatchObject([
+      { parts: [{ text: "two" }], status: { asideAt: expect.any(Number), lastError: "Server error." } },
+    ]);
+  });
+
+  it("is retried at growing intervals beside the others, and arrives when the platform takes it", async () => {
+    const { out, words, pass, fault, attempts, home } = await post();
+    fault(unless(/two/));
+    await out.say(ada, "two");
+    await pass(20 * MINUTE, 1000);
+    const waits = attempts
+      .filter((one) => one.words === "two")
+      .map(({ at }, index, all) => (at - (all[index - 1]?.at ?? at)) / 1000);
+    waits.slice(1).forEach((wait, index) => {
+      expect(wait, `wait ${index}`).toBeGreaterThanOrEqual(2 ** index * 0.75);
+      expect(wait, `wait ${index}`).toBeLessThanOrEqual(2 ** index * 1.25 + 2);
+    });
+    expect(waits.length).toBeGreaterThan(8);
+    fault(() => undefined);
+    await pass(60 * MINUTE, 1000);
+    expect(words().at(-1)).toBe("two");
+    expect(words().filter((one) => NOTICE.test(one))).toHaveLength(1);
+    expect(statesIn(home)).toEqual(["sent", "sent"]);
+  });
+
+  it("is dead after about a day, without another word to the person", async () => {
+    const { out, words, pass, fault, home, attempts } = await post();
+    fault(unless(/two/));
+    await out.say(ada, "two");
+    await pass(60 * 60 * MINUTE, MINUTE);
+    expect(words().filter((one) => one !== "two")).toEqual([expect.stringMatching(NOTICE)]);
+    expect(statesIn(home)).toEqual(["dead", "sent"]);
+    const own = attempts.filter((one) => one.words === "two");
+    expect(own).toHaveLength(35);
+    const hours = ((own.at(-1)?.at ?? 0) - (own[0]?.at ?? 0)) / (60 * MINUTE);
+    expect(hours).toBeGreaterThan(18);
+    expect(hours).toBeLessThan(30);
+  });
+
+  it("stays aside after a restart, and so does the place of its notice", async () => {
+    const { out, words, pass, fault, restart } = await post();
+    fault((one) => (/two|delivered/.test(one) ? failed : undefined));
+    await out.say(ada, "two");
+    // The notice fails as well, and is being retried when the process ends.
+    await pass(20_000);
+    await out.say(ada, "later");
+    await restart();
+    fault(unless(/two/));
+    const before = words().length;
+    await pass(MINUTE);
+    const after = words()
+      .slice(before)
+      .filter((one) => one !== "two");
+    expect(after).toEqual([expect.stringMatching(NOTICE), "later"]);
+  });
+
+  it("does not step aside while the platform is down or asks to wait: everything waits in order", async () => {
+    const { out, words, pass, fault, home } = await post();
+    fault(unless(/./, later));
+    await out.say(ada, "one");
+    await out.say(ada, "two");
+    await pass(20 * MINUTE, 1000);
+    fault(unless(/./, { state: "not_sent", reason: "Too fast.", retryAfterMs: 60_000 }));
+    await pass(20 * MINUTE, 1000);
+    expect(await home.store.deliveriesAside({ limit: 9 })).toEqual([]);
+    const before = words().length;
+    fault(() => undefined);
+    await pass(20 * MINUTE, 1000);
+    expect(words().slice(before)).toEqual(["one", "two"]);
+  });
+
+  it("steps aside as soon after an outage as at any other time", async () => {
+    const { out, words, pass, fault } = await post();
+    fault(unless(/./, later));
+    await out.say(ada, "two");
+    await out.say(ada, "and then");
+    await pass(60 * MINUTE, 1000);
+    fault(unless(/two/));
+    // One wait of the outage may still be under way.
+    await pass(13 * MINUTE + 30_000, 1000);
+    expect(words()).toContain("and then");
+  });
+
+  it("steps aside, too, when the connection breaks over it every time while others are taken", async () => {
+    const { out, words, pass, fault } = await post();
+    fault(unless(/upload/, broken));
+    await out.say(ada, "upload");
+    await out.say(ada, "and then");
+    await pass(2 * MINUTE);
+    expect(words("1").filter((one) => !/upload/.test(one))).toEqual([]);
+    for (let time = 0; time < 15; time += 1) {
+      await out.say(bob, "hello");
+      await pass(MINUTE);
+    }
+    expect(words("1").filter((one) => !/upload/.test(one))).toEqual([
+      expect.stringMatching(/could not be delivered here: The connection broke\./),
+      "and then",
+    ]);
+  });
+
+  it("keeps its mark when it may have arrived", async () => {
+    const { out, words, pass, fault } = await post();
+    fault(unless(/two/, { state: "unknown", reason: "Server error.", cause: "message" }));
+    await out.say(ada, "two");
+    await pass(30_000);
+    expect(
+      words()
+        .filter((one) => /two/.test(one))
+        .slice(1),
+    ).toEqual(Array.from({ length: words().length - 2 }, () => `${REPEATED_MARK}\ntwo`));
+    expect(words().filter((one) => NOTICE.test(one))).toHaveLength(1);
+  });
+});
+
+describe("a step of the system clock", () => {
+  const HOUR_MS = 60 * MINUTE;
+
+  it.each([
+    ["back", -HOUR_MS],
+    ["ahead", HOUR_MS],
+  ])("%s does not delay the retry of a delivery", async (_, step) => {
+    const { out, answer, words, pass, setClock } = await post();
+    answer(later);
+    await out.say(ada, "hello");
+    await out.say(ada, "and then");
+    await pass(500);
+    setClock(step);
+    await pass(1000);
+    expect(words()).toEqual(["hello", "hello", "and then"]);
+  });
+
+  it("back does not hold up the rest of a long answer", async () => {
+    const { out, words, pass, setClock, home } = await post({ draftEveryMs: 1100 });
+    const runner = localRunner();
+    await home.store.beat({ runner, now: home.clock.now() });
+    const turn = await beginTurn(home, runner.id);
+    const deliveries = ["one", "two", "three"].map((part) => ({ target: ada, parts: [text(part)] }));
+    const end = { ...turn, outcome: "done", messages: [], deliveries, now: home.clock.now() } as const;
+    out.take(unrefused(await home.store.finish(end)).deliveries);
+    await pass(500);
+    setClock(-HOUR_MS);
+    await pass(3000);
+    expect(words()).toEqual(["one", "two", "three"]);
+  });
+
+  it("ahead by two days leaves nothing that waits two days after a restart at the right time", async () => {
+    const { out, answer, words, pass, setClock, restart } = await post();
+    setClock(48 * HOUR_MS);
+    answer(later);
+    await out.say(ada, "hello");
+    await pass(500);
+    setClock(0);
+    await restart();
+    await pass(MINUTE);
+    expect(words()).toEqual(["hello", "hello"]);
+  });
+
+  it("back before a restart, and right again soon after it: a stored wait is looked at every minute", async () => {
+    const { out, answer, attempts, pass, setClock, restart } = await post();
+    answer(...Array.from({ length: 9 }, () => later));
+    await out.say(ada, "hello");
+    await pass(6 * MINUTE);
+    expect(attempts).toHaveLength(9);
+    setClock(-HOUR_MS);
+    await restart();
+    setClock(HOUR_MS);
+    await pass(MINUTE);
+    expect(attempts).toHaveLength(10);
   });
 });
 
@@ -307,20 +527,7 @@ describe("whatever happens meanwhile", () => {
     const { store, clock } = home;
     const runner = localRunner();
     await store.beat({ runner, now: clock.now() });
-    const accepted = await store.accept({
-      source: ada,
-      profile: "main",
-      scope: { groupsPerUser: true, threadsPerUser: true },
-      reset: {},
-      newSession: { id: "talk", kind: "chat" },
-      messageId: "1",
-      message: { role: "user", parts: [text("hello")] },
-      claim: { runner: runner.id, take: "one" },
-      now: clock.now(),
-    });
-    if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
-      throw new Error("the turn has not begun");
-    const { number: turn, fence } = accepted.turn;
+    const { turn, fence } = await beginTurn(home, runner.id);
     const draft = unrefused(await store.beginDraft({ turn, fence, target: ada, now: clock.now() }));
     await store.enqueue({
       deliveries: [{ target: bob, parts: [text("newer")] }],
@@ -372,4 +579,21 @@ describe("whatever happens meanwhile", () => {
 async function sessionOf({ sessions }: Home): Promise<{ session: string }> {
   const { id } = await sessions.create({ person: OWNER }, { id: "talk" });
   return { session: id };
+}
+
+async function beginTurn({ store, clock }: Home, runner: string): Promise<{ turn: number; fence: number }> {
+  const accepted = await store.accept({
+    source: ada,
+    profile: "main",
+    scope: { groupsPerUser: true, threadsPerUser: true },
+    reset: {},
+    newSession: { id: "talk", kind: "chat" },
+    messageId: "1",
+    message: { role: "user", parts: [text("hello")] },
+    claim: { runner, take: "one" },
+    now: clock.now(),
+  });
+  if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
+    throw new Error("the turn has not begun");
+  return { turn: accepted.turn.number, fence: accepted.turn.fence };
 }

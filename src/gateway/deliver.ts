@@ -1,14 +1,15 @@
-import type { Delivery, Enqueue, NewDelivery, Settle, Shown } from "../core/delivery.ts";
-import { type Part, text } from "../core/message.ts";
+import type { Delivery, Enqueue, NewDelivery, Settle, SettledDelivery } from "../core/delivery.ts";
 import { isRefused } from "../core/refusal.ts";
-import { markedAsRepeated, REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { Outbound, Platform, Sent } from "../ports/platform.ts";
+import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { textDeliveries } from "./outgoing.ts";
-import { pause } from "./pause.ts";
+import { type Due, dueIn, pause, pauseUntil } from "./pause.ts";
+import { dueOf, outcomeOf } from "./retry.ts";
+import { sendAttempt } from "./send-attempt.ts";
+import { noticeOf } from "./undelivered.ts";
 
 export interface DeliverOptions {
   readonly store: Store;
@@ -20,7 +21,10 @@ export interface DeliverOptions {
   mayStart(): boolean;
 }
 
-/** What is on its way to one platform. Within a target, one after the other, in the order of their numbers. */
+/**
+ * The deliveries on their way to one platform. Within a target they are sent one after the other, in the order of their
+ * numbers; one that has stepped aside is retried beside them.
+ */
 export interface Outbox {
   /** Stores a text, in as many messages as it takes, and sends it. */
   say(target: Source, words: string, more?: Besides): Promise<void>;
@@ -55,22 +59,26 @@ export interface Hold {
   take(deliveries: readonly Delivery[]): void;
 }
 
-/** Doubling from here, */
-const FIRST_RETRY_MS = 1000;
-/** up to here, */
-const LONGEST_RETRY_MS = 10 * 60_000;
-/** and so often: more than a day in all. */
-const MOST_ATTEMPTS = 160;
+/** How soon the store is asked again after it failed, and a connection that may be another's by now. */
+const ASK_AGAIN_MS = 1000;
 const PAGE = 500;
 /** How long what is being sent when the program ends may still take. */
 const LAST_SEND_MS = 10_000;
 
+interface Queued {
+  readonly delivery: Delivery;
+  readonly due: Due;
+  /** How many others this process had sent when this one first failed. */
+  readonly othersSent?: number;
+}
+
 interface Lane {
-  readonly queue: Delivery[];
+  readonly queue: Queued[];
   /** How many are storing something for it. */
   held: number;
   isWorking: boolean;
   lastTurn?: number;
+  /** When something was last sent, by the monotonic clock. */
   lastAt: number;
 }
 
@@ -84,55 +92,80 @@ export function outbox(options: DeliverOptions): Outbox {
   const cutting = new AbortController();
   /** Numbers rise in the order of the commits: whatever is made later has a higher one than was ever seen. */
   let seen = 0;
+  let sentCount = 0;
 
-  /** What is first in the lane, until nothing is left. */
+  /** Sends what is first in the lane, until nothing is left. */
   async function work(lane: Lane): Promise<void> {
     for (let first = lane.queue[0]; first !== undefined; first = lane.queue[0]) {
-      const left = await forward(lane, first);
+      const after = await forward(lane, first);
       if (closing.signal.aborted) return;
-      if (left === undefined) {
-        lane.queue.shift();
-        known.delete(first.number);
-      } else lane.queue[0] = left;
+      if (after.retry !== undefined) {
+        lane.queue[0] = after.retry;
+        continue;
+      }
+      lane.queue.shift();
+      known.delete(first.delivery.number);
+      if (after.notice !== undefined) insert(lane, after.notice, 0);
+      if (after.aside !== undefined) queueAside(after.aside);
     }
   }
 
-  /** One attempt. Gives back the delivery if it is to be tried again. */
-  async function forward(lane: Lane, delivery: Delivery): Promise<Delivery | undefined> {
+  /** One attempt, and what follows from it; nothing does if the delivery is settled or somebody else's. */
+  async function forward(lane: Lane, queued: Queued): Promise<After> {
+    const { delivery, due } = queued;
     const { status } = delivery;
-    if (status.state === "sent" || status.state === "dead" || status.state === "draft") return undefined;
-    if (status.state === "waiting") await pause(status.nextAt - clock.now(), closing.signal);
+    if (status.state === "sent" || status.state === "dead" || status.state === "draft") return {};
+    if (status.state === "waiting") await pauseUntil(due, clock, closing.signal);
     await keepPace(lane, delivery);
     if (closing.signal.aborted || !options.mayStart()) {
-      await pause(FIRST_RETRY_MS, closing.signal);
-      return delivery;
+      await pause(ASK_AGAIN_MS, closing.signal);
+      return { retry: queued };
     }
     const begun =
       status.state === "sending"
         ? delivery
         : await store.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
-    if (begun === undefined) return undefined; // somebody else has it, or it is gone
-    const outcome = await attempt(begun);
-    lane.lastAt = clock.now();
+    if (begun === undefined) return {};
+    const sent = await sendAttempt({ store, platform, signal: cutting.signal }, begun);
+    lane.lastAt = clock.monotonic();
     if (begun.turn !== undefined) lane.lastTurn = begun.turn;
-    const settled = await settle(begun, outcome);
-    if (settled === undefined) return undefined;
+    if (sent.state === "sent") {
+      sentCount += 1;
+      const settled = await settle(begun, { state: "sent", platformMessageId: sent.messageId });
+      if (settled !== undefined) tell(settled, { state: "sent" });
+      return {};
+    }
+    // A connection that breaks over this one while others are taken is this one's matter.
+    const othersGo = queued.othersSent !== undefined && sentCount > queued.othersSent;
+    const failure = sent.state === "unknown" && othersGo ? { ...sent, cause: "message" as const } : sent;
+    const { outcome, waitMs } = outcomeOf(begun, failure, clock);
+    const retry = dueIn(clock, waitMs);
+    const notice = await noticeOf(store, begun, outcome);
+    const settled = await settle(begun, outcome, notice);
+    if (settled === undefined) return {};
     tell(settled, outcome);
-    if (outcome.state === "dead") await tellPerson(settled, outcome.error);
-    return outcome.state === "waiting" ? settled : undefined;
+    const next = { delivery: settled, due: retry, othersSent: queued.othersSent ?? sentCount };
+    if (outcome.state !== "waiting") return { ...(settled.notice && { notice: settled.notice }) };
+    if (!outcome.aside || isAside(begun)) return { retry: next };
+    return { aside: next, ...(settled.notice && { notice: settled.notice }) };
   }
 
   /** What was sent must not be sent again because it could not be noted: only the noting is. */
-  async function settle({ number }: Delivery, outcome: Settle["outcome"]): Promise<Delivery | undefined> {
+  async function settle(
+    { number }: Delivery,
+    outcome: Settle["outcome"],
+    notice?: NewDelivery,
+  ): Promise<SettledDelivery | undefined> {
+    const settles = { delivery: number, outcome, ...(notice !== undefined && { notice }) };
     for (;;) {
       try {
-        const settled = await store.settle({ delivery: number, outcome, now: clock.now() });
+        const settled = await store.settle({ ...settles, now: clock.now() });
         // Its session or its person has been removed meanwhile: there is nothing to note any more.
         return isRefused(settled) ? undefined : settled;
       } catch (error) {
         log.error({ error, delivery: number }, "what became of a delivery could not be stored yet");
         if (closing.signal.aborted) return undefined;
-        await pause(FIRST_RETRY_MS, closing.signal);
+        await pause(ASK_AGAIN_MS, closing.signal);
       }
     }
   }
@@ -140,77 +173,17 @@ export function outbox(options: DeliverOptions): Outbox {
   /** The pieces of one answer keep the distance that the platform asks for; anything else need not wait. */
   async function keepPace(lane: Lane, { turn, target }: Delivery): Promise<void> {
     if (turn === undefined || turn !== lane.lastTurn) return;
-    await pause(lane.lastAt + (platform.draftEveryMs?.(target) ?? 0) - clock.now(), closing.signal);
-  }
-
-  async function attempt(delivery: Delivery): Promise<Settle["outcome"]> {
-    const { status } = delivery;
-    const attempts = "attempts" in status ? status.attempts : 1;
-    const shown = "shown" in status ? status.shown : "nothing";
-    const sent = await send(delivery, shown).catch(brokenPromise);
-    if (sent.state === "sent") return { state: "sent", platformMessageId: sent.messageId };
-    if (sent.state === "refused") return { state: "dead", error: sent.reason };
-    if (attempts >= MOST_ATTEMPTS) return { state: "dead", error: sent.reason };
-    const wait = ("retryAfterMs" in sent ? sent.retryAfterMs : undefined) ?? backOff(attempts, clock);
-    return {
-      state: "waiting",
-      nextAt: clock.now() + wait,
-      error: sent.reason,
-      ...(sent.state === "unknown" && typeof shown === "string" && { shown: "unknown" }),
-    };
-  }
-
-  async function send(delivery: Delivery, shown: Shown): Promise<Sent> {
-    const { signal } = cutting;
-    const out = outbound(delivery);
-    if (typeof shown === "object") return replace(out, shown.messageId);
-    if (shown === "nothing") return platform.send(out, signal);
-    const { outbound: trait } = platform.traits;
-    if (trait === "unknowable") return platform.send({ ...out, parts: marked(out.parts) }, signal);
-    let found: string | undefined;
-    try {
-      found = trait === "can_be_looked_up" ? await platform.lookUp?.(out, signal) : undefined;
-    } catch (error) {
-      // Nobody knows yet: it is looked up again with the next attempt, before anything is sent.
-      return { state: "not_sent", reason: `It could not be looked up: ${(error as Error).message}` };
-    }
-    const sent =
-      found === undefined ? await platform.send(out, signal) : ({ state: "sent", messageId: found } as const);
-    // What was there may be a draft.
-    return sent.state === "sent" ? replace(out, sent.messageId) : sent;
-  }
-
-  async function replace(out: Outbound, messageId: string): Promise<Sent> {
-    const edited = (await platform.edit?.(out, messageId, cutting.signal)) ?? { state: "sent", messageId };
-    return edited.state === "gone" ? platform.send(out, cutting.signal) : edited;
-  }
-
-  function outbound({ target, parts, nonce, replyTo, buttons, quiet }: Delivery): Outbound {
-    return {
-      target,
-      parts,
-      nonce,
-      blob: (hash) => store.blob({ asker: { everyone: true }, hash }),
-      ...(replyTo !== undefined && { replyTo }),
-      ...(buttons !== undefined && { buttons }),
-      ...(quiet && { quiet }),
-    };
+    const every = platform.draftEveryMs?.(target) ?? 0;
+    await pause(lane.lastAt + every - clock.monotonic(), closing.signal);
   }
 
   function tell({ number, turn, target }: Delivery, outcome: Settle["outcome"]): void {
     const fields = { delivery: number, turn, platform: target.platform, chat: target.chatId };
     if (outcome.state === "sent") log.debug(fields, "delivered");
-    else if (outcome.state === "waiting") log.warn({ ...fields, error: outcome.error }, "not delivered yet");
-    else log.error({ ...fields, error: outcome.error }, "could not be delivered");
-  }
-
-  /** Where the answer could not go, a short word perhaps can. It belongs to no session, so it is not told of in turn. */
-  async function tellPerson({ session, target }: Delivery, error: string): Promise<void> {
-    if (session === undefined) return;
-    await say(
-      target,
-      `An answer could not be delivered here: ${error} Nothing is lost: /history shows it.`,
-    ).catch((failure: unknown) => log.error({ error: failure }, "a notice could not be stored"));
+    else if (outcome.state === "dead")
+      log.error({ ...fields, error: outcome.error }, "could not be delivered");
+    else if (outcome.aside) log.warn({ ...fields, error: outcome.error }, "not delivered; retried aside");
+    else log.warn({ ...fields, error: outcome.error }, "not delivered yet");
   }
 
   function say(target: Source, words: string, more: Besides = {}): Promise<void> {
@@ -229,7 +202,7 @@ export function outbox(options: DeliverOptions): Outbox {
   }
 
   function hold(target: Source): Hold {
-    const name = laneOf(target);
+    const name = laneTo(target);
     const lane = laneNamed(name);
     const isFree = lane.queue.length === 0 && lane.held === 0;
     lane.held += 1;
@@ -256,18 +229,36 @@ export function outbox(options: DeliverOptions): Outbox {
   }
 
   function enter(lane: Lane, delivery: Delivery): void {
+    // What is being sent stays first; what another process has stored may be older than what was taken since.
+    insert(lane, delivery, lane.isWorking ? 1 : 0);
+  }
+
+  /** Puts it into its place in the order, behind the first few. */
+  function insert(lane: Lane, delivery: Delivery, from: number): void {
     if (known.has(delivery.number) || closing.signal.aborted) return;
     known.add(delivery.number);
-    // What is being sent stays first; what another process has stored may be older than what was taken since.
-    const from = lane.isWorking ? 1 : 0;
-    const at = lane.queue.findIndex(({ number }, place) => place >= from && number > delivery.number);
-    lane.queue.splice(at === -1 ? lane.queue.length : at, 0, delivery);
+    const at = lane.queue.findIndex(
+      (one, index) => index >= from && placeOf(one.delivery) > placeOf(delivery),
+    );
+    const queued = { delivery, due: dueOf(delivery, clock) };
+    lane.queue.splice(at === -1 ? lane.queue.length : at, 0, queued);
+  }
+
+  /** It has a lane of its own from now on. */
+  function queueAside(queued: Queued): void {
+    const { delivery } = queued;
+    if (known.has(delivery.number) || closing.signal.aborted) return;
+    known.add(delivery.number);
+    const name = laneOf(delivery);
+    const lane = laneNamed(name);
+    lane.queue.push(queued);
+    start(name, lane);
   }
 
   function take(deliveries: readonly Delivery[]): void {
     const named = new Set<string>();
     for (const delivery of deliveries) {
-      const name = laneOf(delivery.target);
+      const name = laneOf(delivery);
       enter(laneNamed(name), delivery);
       named.add(name);
     }
@@ -276,14 +267,17 @@ export function outbox(options: DeliverOptions): Outbox {
 
   async function look(back = seen): Promise<void> {
     const all = { dueAt: Number.MAX_SAFE_INTEGER, limit: PAGE, platform: platform.name };
+    const found: Delivery[] = [];
     let after = Math.min(back, seen);
-    while (!closing.signal.aborted) {
-      const found = await store.deliveries({ ...all, after });
-      take(found);
-      after = found.at(-1)?.number ?? after;
-      seen = Math.max(seen, after);
-      if (found.length < PAGE) return;
+    for (let isMore = true; isMore && !closing.signal.aborted; ) {
+      const page = await store.deliveries({ ...all, after });
+      found.push(...page);
+      after = page.at(-1)?.number ?? after;
+      isMore = page.length === PAGE;
     }
+    // All at once: a notice has the place of an older delivery, which may be pages before it.
+    seen = Math.max(seen, after);
+    take(found);
   }
 
   function start(name: string, lane: Lane): void {
@@ -309,7 +303,7 @@ export function outbox(options: DeliverOptions): Outbox {
       } catch (error) {
         if (closing.signal.aborted) return;
         log.error({ error, lane: name }, "a delivery could not be stored; trying again");
-        await pause(FIRST_RETRY_MS, closing.signal);
+        await pause(ASK_AGAIN_MS, closing.signal);
       }
     }
   }
@@ -318,7 +312,7 @@ export function outbox(options: DeliverOptions): Outbox {
     say,
     put,
     hold,
-    isFree: (target) => !lanes.has(laneOf(target)),
+    isFree: (target) => !lanes.has(laneTo(target)),
     take,
     look,
     async close() {
@@ -330,25 +324,28 @@ export function outbox(options: DeliverOptions): Outbox {
   };
 }
 
-/** A platform that throws does not say what it has done before: it is not asked again and again as if it had done nothing. */
-function brokenPromise(error: unknown): Sent {
-  return { state: "unknown", reason: `It could not be sent: ${(error as Error).message}` };
+/** What follows from one attempt. */
+interface After {
+  /** It stays first in its lane. */
+  readonly retry?: Queued;
+  /** It leaves its lane for one of its own. */
+  readonly aside?: Queued;
+  /** It takes the place of what has left the lane. */
+  readonly notice?: Delivery;
 }
 
-function laneOf({ chatId, threadId = "" }: Source): string {
-  return `${chatId}\n${threadId}`;
+function isAside({ status }: Delivery): boolean {
+  return "asideAt" in status && status.asideAt !== undefined;
 }
 
-/** The person may have seen it: they are told so, instead of wondering. */
-function marked(parts: readonly Part[]): readonly Part[] {
-  const at = parts.findIndex((part) => part.type === "text");
-  const first = parts[at];
-  if (first?.type !== "text") return [text(REPEATED_MARK), ...parts];
-  return parts.with(at, text(markedAsRepeated(first.text)));
+function placeOf({ number, inPlaceOf }: Delivery): number {
+  return inPlaceOf ?? number;
 }
 
-function backOff(attempts: number, clock: Clock): number {
-  const [chance = 0] = clock.random(1);
-  const step = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(20, attempts - 1));
-  return Math.round(step * (0.75 + chance / 512));
+function laneOf(delivery: Delivery): string {
+  return isAside(delivery) ? `aside\n${delivery.number}` : laneTo(delivery.target);
+}
+
+function laneTo({ chatId, threadId = "" }: Source): string {
+  return `to\n${chatId}\n${threadId}`;
 }

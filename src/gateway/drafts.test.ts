@@ -90,6 +90,7 @@ async function desk(): Promise<Desk> {
   };
 }
 
+const keep = (): Promise<void> => Promise.resolve();
 const deliveriesIn = ({ file }: Home): unknown[] =>
   look(file, (db) => db.prepare("select state from deliveries order by n").pluck().all());
 
@@ -100,13 +101,13 @@ describe("an answer that is being written", () => {
   it("is shown after a second, as a reply, then edited no faster than the messenger allows, and only when it has grown", async () => {
     const { draft: begin, shown, pass, home } = await desk();
     const own = begin();
-    own.grow("Once");
+    own.grow("Once", keep);
     await pass(900);
     expect(shown).toEqual([]);
-    own.grow("Once upon");
+    own.grow("Once upon", keep);
     await pass(200);
     expect(shown).toMatchObject([{ does: "send", words: "Once upon …", replyTo: "7" }]);
-    for (const more of [" a", " a time", " a time there"]) own.grow(`Once upon${more}`);
+    for (const more of [" a", " a time", " a time there"]) own.grow(`Once upon${more}`, keep);
     await pass(600);
     expect(shown.slice(1)).toMatchObject([{ does: "edit", words: "Once upon a time there …" }]);
     await pass(10_000);
@@ -119,12 +120,12 @@ describe("an answer that is being written", () => {
   it("is not shown at all when it is whole within a second, nor while there is nothing to read", async () => {
     const { draft: begin, shown, pass, home } = await desk();
     const own = begin();
-    own.grow(" \n");
+    own.grow(" \n", keep);
     await pass(5000);
-    own.grow(" \nhello");
+    own.grow(" \nhello", keep);
     await pass(500);
     expect(await own.end()).toBeUndefined();
-    own.grow("more");
+    own.grow("more", keep);
     await pass(5000);
     expect([shown, deliveriesIn(home)]).toEqual([[], []]);
   });
@@ -132,9 +133,9 @@ describe("an answer that is being written", () => {
   it("is shown as far as a message goes, with its code closed and no half characters", async () => {
     const { draft: begin, shown, pass } = await desk();
     const own = begin();
-    own.grow(`${"x".repeat(97)}😀 and so on`);
+    own.grow(`${"x".repeat(97)}😀 and so on`, keep);
     await pass(1100);
-    own.grow("```ts\nconst a = 1;");
+    own.grow("```ts\nconst a = 1;", keep);
     await pass(1100);
     expect(shown.map(({ words }) => words)).toEqual([
       expect.stringMatching(/^x{97}.? …$/u),
@@ -144,11 +145,29 @@ describe("an answer that is being written", () => {
     await own.end();
   });
 
+  it("is stored before each showing, and not shown where that fails", async () => {
+    const { draft: begin, shown, pass, home } = await desk();
+    const own = begin();
+    const steps: string[] = [];
+    const kept = (words: string) => async (): Promise<void> =>
+      void steps.push(`${words}, ${shown.length} shown before`);
+    own.grow("Once", kept("Once"));
+    await pass(1100);
+    own.grow("Once upon", kept("Once upon"));
+    await pass(600);
+    own.grow("Once upon a time", () => Promise.reject(new Error("no room")));
+    await pass(5000);
+    expect(steps).toEqual(["Once, 0 shown before", "Once upon, 1 shown before"]);
+    expect(shown.map(({ words }) => words)).toEqual(["Once …", "Once upon …"]);
+    expect(await own.end()).toBe(1);
+    expect(deliveriesIn(home)).toEqual(["draft"]);
+  });
+
   it("waits until nothing else is on its way to the chat", async () => {
     let free = false;
     const { draft: begin, shown, pass } = await desk();
     const own = begin({ isFree: () => free });
-    own.grow("Once");
+    own.grow("Once", keep);
     await pass(5000);
     expect(shown).toEqual([]);
     free = true;
@@ -160,7 +179,7 @@ describe("an answer that is being written", () => {
   it("goes on in the message that an earlier attempt has shown", async () => {
     const { draft: begin, turn, shown, pass } = await desk();
     const own = begin({ turn: { ...turn, draft: { delivery: 5, shown: { messageId: "m0" } } } });
-    own.grow("Again");
+    own.grow("Again", keep);
     await pass(1100);
     expect(shown).toMatchObject([{ does: "edit", words: "Again …" }]);
     expect(await own.end()).toBe(5);
@@ -172,7 +191,7 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "not_sent", reason: "Too fast.", retryAfterMs: 3000 });
     const own = begin();
-    own.grow("Once");
+    own.grow("Once", keep);
     await pass(3900);
     expect(shown).toHaveLength(1);
     expect(deliveriesIn(home)).toEqual([]);
@@ -185,9 +204,9 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "refused", reason: "No." });
     const own = begin();
-    own.grow("Once");
+    own.grow("Once", keep);
     await pass(2000);
-    own.grow("Once upon");
+    own.grow("Once upon", keep);
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBeUndefined();
@@ -198,9 +217,9 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "unknown", reason: "It broke." });
     const own = begin();
-    own.grow("Once");
+    own.grow("Once", keep);
     await pass(2000);
-    own.grow("Once upon");
+    own.grow("Once upon", keep);
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBe(1);

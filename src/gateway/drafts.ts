@@ -7,6 +7,7 @@ import type { Log } from "../ports/log.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { pause } from "./pause.ts";
+import type { KeepShown } from "./run-turn.ts";
 
 export interface DraftOptions {
   readonly store: Store;
@@ -24,8 +25,8 @@ export interface DraftOptions {
 
 /** Shows an answer while it is written: one message, edited. Its first showing is a delivery attempt like any other. */
 export interface Draft {
-  /** The answer so far. */
-  grow(said: string): void;
+  /** The answer so far. `keep` stores it before it is shown: what a person has seen stays after a crash. */
+  grow(said: string, keep: KeepShown): void;
   /** Shows nothing more. Gives the delivery that is to get the last text, if anything was shown or may have been. */
   end(): Promise<number | undefined>;
 }
@@ -43,12 +44,13 @@ export function draft(options: DraftOptions): Draft {
   const { store, platform, clock, log, turn, limit } = options;
   const ending = new AbortController();
   let said = "";
+  let keep: KeepShown = () => Promise.resolve();
   let seen = "";
   // A long answer goes on in further messages, which are sent at the end.
   const wanted = (): string => said.slice(0, limit);
   let delivery = turn.draft?.delivery;
   let messageId = typeof turn.draft?.shown === "object" ? turn.draft.shown.messageId : undefined;
-  /** The platform has asked to wait until then. */
+  /** The platform has asked to wait until then, by the monotonic clock. */
   let notBefore = 0;
   let wake = (): void => {};
   let showing: Promise<void> | undefined;
@@ -63,7 +65,7 @@ export function draft(options: DraftOptions): Draft {
         if (became === "shown") seen = now;
       }
       const every = platform.draftEveryMs?.(turn.target) ?? FIRST_AFTER_MS;
-      await pause(Math.max(every, notBefore - clock.now()), ending.signal);
+      await pause(Math.max(every, notBefore - clock.monotonic()), ending.signal);
       if (wanted() === seen && !ending.signal.aborted) await grown();
     }
   }
@@ -78,6 +80,7 @@ export function draft(options: DraftOptions): Draft {
   async function showOnce(said: string): Promise<Became> {
     const never = new AbortController().signal; // what is under way is waited for: it must be known what is in the chat
     if (messageId !== undefined) {
+      await keep();
       const edited = await platform.edit?.(out(said), messageId, never);
       if (edited === undefined || edited.state === "gone") return "never";
       // Whether an edit has arrived need not be known: it can be repeated.
@@ -86,6 +89,7 @@ export function draft(options: DraftOptions): Draft {
     // Whether an earlier attempt's draft is there is unknown: a second one would not help.
     if (delivery !== undefined) return "never";
     if (!options.isFree()) return "later";
+    await keep();
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
     const begun = await store.beginDraft({
@@ -112,7 +116,7 @@ export function draft(options: DraftOptions): Draft {
   }
 
   function becameOf(sent: Sent): Became {
-    if (sent.state === "not_sent") notBefore = clock.now() + (sent.retryAfterMs ?? 0);
+    if (sent.state === "not_sent") notBefore = clock.monotonic() + (sent.retryAfterMs ?? 0);
     if (sent.state === "sent") return "shown";
     return sent.state === "not_sent" ? "later" : "never";
   }
@@ -129,11 +133,12 @@ export function draft(options: DraftOptions): Draft {
   }
 
   return {
-    grow(longer) {
+    grow(longer, keepLonger) {
       // Looked into only as long as nothing is to be shown: reading the whole answer with every piece would take longer
       // and longer.
       if (ending.signal.aborted || (showing === undefined && longer.trim() === "")) return;
       said = longer;
+      keep = keepLonger;
       showing ??= show().catch((error: unknown) =>
         log.warn({ error, turn: turn.number }, "a draft was not shown"),
       );

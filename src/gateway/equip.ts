@@ -22,7 +22,7 @@ export interface Equipment {
    * has a folder of their own. It is there when asked for.
    */
   workspace(owner: MemoryOwner): string;
-  /** Postrider's own folder: no file tool looks into it, but for the workspaces. */
+  /** Postrider's own folder: no file tool looks into it. */
   readonly home: string;
   /** All that a program sees of the environment, with these variables besides the usual ones. */
   environment(names: readonly string[]): Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import { changedMemory, type MemoryChange } from "../core/memory.ts";
 import { text } from "../core/message.ts";
+import { plural } from "../core/plural.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
 
@@ -41,7 +42,7 @@ export function notesOn(entries: readonly string[]): Notes {
         if (isRefused(changed)) return failed(changed.reason);
         if (changed !== remembered) changes.push(change);
         remembered = changed;
-        return { parts: [text(`Saved. ${changed.length} entries are remembered.`)] };
+        return { parts: [text(`Saved. ${plural(changed.length, "entry is", "entries are")} remembered.`)] };
       },
     },
   };

@@ -336,7 +336,11 @@ describe("a question of the agent", () => {
   it("shows the whole of what would be done, however long, and the buttons below it", async () => {
     const { chat, first } = await busyChat({ busy: "queue" });
     const detail = Array.from({ length: 400 }, (_, n) => `echo ${n} \`\`\` && make step-${n}`).join("\n");
-    first.send({ type: "approval", request: { title: "run it all", detail }, answer: () => {} });
+    first.send({
+      type: "approval",
+      request: { title: "run it all", detail, pattern: "all" },
+      answer: () => {},
+    });
     const lastOf = (sent: readonly { buttons?: Buttons }[]) => sent.at(-1)?.buttons;
     let asked = await chat.sent(2);
     while (lastOf(asked) === undefined) asked = await chat.sent(asked.length + 1);

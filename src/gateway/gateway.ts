@@ -16,6 +16,7 @@ import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { flusher } from "./flush.ts";
 import { type Hook, hooks } from "./hooks.ts";
+import { activityLimit } from "./limit-activity.ts";
 import { messengerTurn } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
 import { type GatewaySettings, takeAt } from "./settings.ts";
@@ -120,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   taken.catch(() => {});
   const processes = watchProcesses(flow);
+  const limitActivity = activityLimit(flow);
   const timers = [
     every(HEARTBEAT_MS, async () => {
       await store.beat({ runner: options.runner, now: clock.now() });
@@ -134,6 +136,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
       memory.look();
       if ((await store.lease(mine)) === undefined) return;
+      await limitActivity();
       await expire(flow);
       await clearAway(flow);
     }),

@@ -11,7 +11,7 @@ import { type Choice, type Place, type Reply, shortened } from "./commands/comma
 import { CHAT_COMMANDS, chatCommand, runChatCommand } from "./commands/table.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { messengerPlace } from "./messenger-place.ts";
-import { textDeliveries } from "./outgoing.ts";
+import { sendingOn, textDeliveries } from "./outgoing.ts";
 import type { About } from "./tell-left.ts";
 
 /** A command that was accepted and is to be done now. */
@@ -109,7 +109,8 @@ async function send(
   buttons: Buttons | undefined,
 ): Promise<void> {
   const { source } = line;
-  const made = textDeliveries(source, reply.text, { traits: platform.traits, replyTo: line.replyTo });
+  const { replyTo } = line;
+  const made = textDeliveries(source, reply.text, { ...sendingOn(platform), replyTo });
   const blobs: Blob[] = [];
   if (reply.document !== undefined) {
     const blob = blobOf(new TextEncoder().encode(reply.document.text), "document");
@@ -117,7 +118,8 @@ async function send(
     const { name } = reply.document;
     const size = blob.bytes.byteLength;
     const file: Part = { type: "file", blob: blob.hash, mimeType: "text/plain", size, name };
-    made.push({ target: source, parts: [file] });
+    const isReply = replyTo !== undefined && (made.length === 0 || platform.replies === "all");
+    made.push({ target: source, parts: [file], ...(isReply && { replyTo }) });
   }
   const last = made.at(-1);
   const all: NewDelivery[] =

@@ -51,6 +51,7 @@ export async function messengerPlace(flow: Flow, source: Source, role: Role): Pr
     zone: settings.zone,
     busy: settings.busy,
     personalities: settings.personalities,
+    configured: settings,
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     talk: {

@@ -15,7 +15,7 @@ import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
 import { askedInMessenger, equip } from "./equip.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
-import { answerText, textDeliveries, textLimit } from "./outgoing.ts";
+import { answerText, sendingOn, textDeliveries, textLimit } from "./outgoing.ts";
 import { pause } from "./pause.ts";
 import { promptFor } from "./prompt.ts";
 import { proposeTitle } from "./propose-title.ts";
@@ -69,8 +69,8 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       inBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
       inBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
     },
-    event(event, said) {
-      if (event.type === "text") shown?.grow(said);
+    event(event, said, keep) {
+      if (event.type === "text") shown?.grow(said, keep);
       else if (event.type === "tool_call")
         inBackground(flow.log, "a hook", flow.hooks.emit("agent:step", { ...about, tool: event.call.name }));
     },
@@ -80,9 +80,9 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       over.abort(OVER);
       const draftShown = await shown?.end();
       const words = withHeader(turn, inputs, answerText(answer, draftShown !== undefined));
-      const { traits } = platform;
       held = outbox.hold(target);
-      return held.begin(textDeliveries(target, words, { traits, replyTo: replyTo(), draft: draftShown }));
+      const sending = { ...sendingOn(platform), replyTo: replyTo(), draft: draftShown };
+      return held.begin(textDeliveries(target, words, sending));
     },
     ended(end) {
       over.abort(OVER);

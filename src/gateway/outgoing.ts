@@ -4,11 +4,20 @@ import { type PlatformTraits, platformTraits } from "../core/platforms.ts";
 import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import { splitText } from "../core/split-text.ts";
+import type { Platform } from "../ports/platform.ts";
 import type { Answer } from "./answer.ts";
 
 /** How long a text may be so that there is still room for the mark of a repetition. */
 export function textLimit({ messageLimit }: Pick<PlatformTraits, "messageLimit">): number {
   return messageLimit - REPEATED_MARK.length - 1;
+}
+
+/** How a platform wants an answer in several messages. */
+export function sendingOn({ traits, replies }: Pick<Platform, "traits" | "replies">): {
+  readonly traits: PlatformTraits;
+  readonly replies?: "first" | "all";
+} {
+  return { traits, ...(replies !== undefined && { replies }) };
 }
 
 /** A text on its way to a target, in as many messages as it takes. */
@@ -18,14 +27,15 @@ export function textDeliveries(
   options: {
     readonly traits?: Pick<PlatformTraits, "messageLimit">;
     readonly replyTo?: string | undefined;
+    readonly replies?: Platform["replies"];
     readonly draft?: number | undefined;
   } = {},
 ): NewDelivery[] {
-  const { replyTo, draft, traits = platformTraits(target.platform) } = options;
+  const { replyTo, replies = "first", draft, traits = platformTraits(target.platform) } = options;
   return splitText(words.toWellFormed(), textLimit(traits)).map((piece, index) => ({
     target,
     parts: [text(piece)],
-    ...(index === 0 && replyTo !== undefined && { replyTo }),
+    ...((index === 0 || replies === "all") && replyTo !== undefined && { replyTo }),
     ...(index === 0 && draft !== undefined && { draft }),
   }));
 }

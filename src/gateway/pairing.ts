@@ -13,37 +13,51 @@ const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const LENGTH = 8;
 const MINUTE = 60_000;
 export const CODE_TTL_MS: number = 60 * MINUTE;
-const EVERY_MS = 10 * MINUTE;
-const MOST_PENDING = 3;
+/** One request per account in this time. */
+export const EVERY_MS: number = 10 * MINUTE;
+/** Requests that are kept per platform: the oldest makes room for one more. */
+const MOST_PENDING = 1000;
 const MOST_GUESSES = 5;
 const LOCK_MS = 60 * MINUTE;
 
 interface Pairs {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "now" | "random">;
 }
 
 export type LetIn =
   | { readonly state: "asked"; readonly code: string }
-  | { readonly state: "too_soon"; readonly until: number }
-  | { readonly state: "too_many" };
+  | { readonly state: "too_soon"; readonly until: number };
 
-/** A code for a stranger, who gives it to the owner. One per account in a while, and few at once. */
+/** A code for a stranger, who gives it to the owner. One per account in a while, whatever others ask for. */
 export async function askToBeLetIn({ store, clock, source }: Pairs & { source: Source }): Promise<LetIn> {
   const { platform } = source;
   const now = clock.now();
   // The store decides, in one commit. It is looked at first because a hash is costly and strangers may write often.
-  const open = (await store.pairings({ platform, now })).filter(isAsked);
-  const own = open.find(({ asker }) => isSame(asker, source));
-  if (own !== undefined && own.askedAt + EVERY_MS > now)
-    return { state: "too_soon", until: own.askedAt + EVERY_MS };
-  if (own === undefined && open.length >= MOST_PENDING) return { state: "too_many" };
-  const { code, ...kept } = await newCode(clock);
+  const open = (await store.pairings({ now })).filter(isAsked);
+  const until = waitOf(open, source, now);
+  if (until !== undefined) return { state: "too_soon", until };
+  const { code, ...kept } = await newCode(clock, open[0]?.salt);
   const asked = await store.askPairing({ platform, asker: source, ...kept, ...LIMITS, now });
   return asked.state === "asked" ? { state: "asked", code } : asked;
 }
 
-/** What a stranger reads. Only a code is worth an answer: whoever gets none has one, or is one of too many. */
+/** Until when the account gets no further code; undefined when it may ask now. */
+export async function askedUntil({
+  store,
+  clock,
+  source,
+}: Pairs & { source: Source }): Promise<number | undefined> {
+  const now = clock.now();
+  return waitOf((await store.pairings({ platform: source.platform, now })).filter(isAsked), source, now);
+}
+
+function waitOf(open: readonly AskedPairing[], source: Source, now: number): number | undefined {
+  const own = open.find(({ asker }) => isSame(asker, source));
+  return own !== undefined && own.askedAt + EVERY_MS > now ? own.askedAt + EVERY_MS : undefined;
+}
+
+/** The text that a stranger gets. Nothing without a new code: then they have one already. */
 export function strangerText(letIn: LetIn): string | undefined {
   if (letIn.state !== "asked") return undefined;
   return `I do not know you yet. Give this code to whoever runs me, within an hour: \`${letIn.code}\`\n\nThey let you in with \`postrider pair approve ${letIn.code}\`, or by saying \`/pair approve ${letIn.code}\` to me.`;
@@ -115,10 +129,13 @@ export function readCode(typed: string): string | undefined {
 
 const LIMITS = { everyMs: EVERY_MS, mostPending: MOST_PENDING };
 
-/** A code as it is shown, and what is stored of it. */
-async function newCode(clock: Clock) {
+/**
+ * A code as it is shown, and what is stored of it. Codes of strangers share a salt while one of them is open, so that the
+ * owner's answer is hashed once, however many ask. A code that links has a salt of its own: it opens a door by itself.
+ */
+async function newCode(clock: Pairs["clock"], shared?: string) {
   const letters = [...clock.random(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
-  const salt = Buffer.from(clock.random(16)).toString("hex");
+  const salt = shared ?? Buffer.from(clock.random(16)).toString("hex");
   return {
     code: `${letters.slice(0, 4)}-${letters.slice(4)}`,
     salt,
@@ -150,13 +167,15 @@ async function guess<Open extends Pairing>(
       until: counted.until,
     });
   }
-  const found = await Promise.all(
-    (await open()).map(async (pairing) => {
-      const [given, kept] = [await hashed(code, pairing.salt), Buffer.from(pairing.hash, "hex")];
-      return given.length === kept.length && timingSafeEqual(given, kept) ? [pairing] : [];
-    }),
+  const pairings = await open();
+  const salts = [...new Set(pairings.map(({ salt }) => salt))];
+  const hashes = new Map(
+    await Promise.all(salts.map(async (salt) => [salt, await hashed(code, salt)] as const)),
   );
-  const [right] = found.flat();
+  const [right] = pairings.filter(({ salt, hash }) => {
+    const [given, kept] = [hashes.get(salt), Buffer.from(hash, "hex")];
+    return given !== undefined && given.length === kept.length && timingSafeEqual(given, kept);
+  });
   if (right === undefined)
     return refuse("not_found", "There is no such code, or it is too old: codes are good for an hour.");
   await store.clearGuesses({ name });
@@ -175,7 +194,9 @@ function hashed(code: string, salt: string): Promise<Buffer> {
   });
 }
 
-function isAsked(pairing: Pairing): pairing is Pairing & { readonly asker: Source } {
+type AskedPairing = Pairing & { readonly asker: Source };
+
+function isAsked(pairing: Pairing): pairing is AskedPairing {
   return pairing.asker !== undefined && pairing.person === undefined;
 }
 
@@ -192,5 +213,6 @@ export function askerAccount({ platform, chatId, userId, userIdAlt, userName }: 
 
 function isSame(one: Source, other: Source): boolean {
   const [a, b] = [askerAccount(one), askerAccount(other)];
+  if (a.platform !== b.platform) return false;
   return (a.altId !== undefined && a.altId === b.altId) || (a.userId !== undefined && a.userId === b.userId);
 }

@@ -1,3 +1,8 @@
+import type { Clock } from "../ports/clock.ts";
+
+/** Nobody waits longer than this without looking at the clocks again. */
+export const LOOK_AGAIN_MS = 60_000;
+
 /** Waits, or until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve();
@@ -10,4 +15,38 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
       resolve();
     }
   });
+}
+
+/** An instant to wait for, as each clock tells it. */
+export interface Due {
+  readonly monotonic: number;
+  readonly system: number;
+}
+
+/** So much later than now. */
+export function dueIn(clock: Clock, ms: number): Due {
+  return { monotonic: clock.monotonic() + ms, system: clock.now() + ms };
+}
+
+/** An instant that was stored, perhaps under a clock that was wrong: it is due within `mostMs` in any case. */
+export function dueAt(clock: Clock, storedAt: number, mostMs: number): Due {
+  const ms = Math.min(Math.max(0, storedAt - clock.now()), mostMs);
+  return { monotonic: clock.monotonic() + ms, system: storedAt };
+}
+
+/** Whether one of the clocks says so. */
+export function isDue(due: Due, clock: Clock): boolean {
+  return clock.monotonic() >= due.monotonic || clock.now() >= due.system;
+}
+
+/**
+ * Waits until one of the clocks says so. The monotonic one decides when the system clock was set back; the system
+ * clock decides after a sleep of the machine, for which the monotonic one stands still.
+ */
+export async function pauseUntil(due: Due, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const left = Math.min(due.monotonic - clock.monotonic(), due.system - clock.now());
+    if (left <= 0) return;
+    await pause(Math.min(left, LOOK_AGAIN_MS), signal);
+  }
 }

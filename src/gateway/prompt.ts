@@ -1,5 +1,6 @@
 import { contextPrompt } from "../core/context-prompt.ts";
 import type { ConversationSettings } from "../core/conversation.ts";
+import { homeChannelsOf } from "../core/home-channel.ts";
 import { buildSessionContext } from "../core/session-context.ts";
 import type { Source } from "../core/source.ts";
 import type { Store } from "../ports/store.ts";
@@ -8,7 +9,7 @@ import type { GatewaySettings } from "./settings.ts";
 /** The part of the settings that the model is told about. */
 export type PromptSettings = Pick<
   GatewaySettings,
-  "instructions" | "personalities" | "privacy" | "scope" | "homes"
+  "instructions" | "personalities" | "privacy" | "scope" | "homes" | "platforms"
 >;
 
 /** What the model is told before everything else: who it is, where it speaks and with whom. */
@@ -17,14 +18,12 @@ export async function promptFor(
   chosen: ConversationSettings,
   { store, settings, platforms }: { store: Store; settings: PromptSettings; platforms: readonly string[] },
 ): Promise<string> {
-  const named = platforms.length === 0 ? [] : await store.homes();
-  const home = (platform: string) =>
-    [...settings.homes, ...named].find((channel) => channel.platform === platform);
+  const homes = platforms.length === 0 ? [] : homeChannelsOf(settings.homes, await store.homes());
   const context = buildSessionContext(source, {
     ...settings.privacy,
     scope: settings.scope,
     platforms: platforms.map((platform) => {
-      const homeChannel = home(platform);
+      const homeChannel = homes.find((home) => home.platform === platform);
       return { platform, connected: true, ...(homeChannel !== undefined && { homeChannel }) };
     }),
   });

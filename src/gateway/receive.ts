@@ -1,21 +1,38 @@
 import type { Role } from "../core/access.ts";
 import { accountOf, roleOf } from "../core/access.ts";
-import { findCommand, parseCommand, spokenText } from "../core/command-grammar.ts";
+import { findCommand, parseCommand } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type NewMessage, text, textOf } from "../core/message.ts";
+import { text } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Cursor } from "../core/turn.ts";
 import type { Inbound, Receiver } from "../ports/platform.ts";
-import { readyMessages } from "../sessions/message-input.ts";
-import { routingOf } from "../sessions/routing.ts";
+import { messageAcceptor, refuseMessage, tellTooMany } from "./accept-messages.ts";
+import { chatQueues, type QueueStep } from "./chat-queues.ts";
 import { CHAT_COMMANDS } from "./commands/table.ts";
+import { droppedCursors } from "./dropped-cursors.ts";
 import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import { type Line, runLine } from "./lines.ts";
-import { meetStranger } from "./strangers.ts";
-import { takeBehind } from "./take-behind.ts";
+import { type Reading, readAs, readable } from "./read-inbound.ts";
+import { strangers } from "./strangers.ts";
 
 /** An edit of a message that never arrived, when it is as young as this, is the message. */
 const YOUNG_MS = 2 * 60_000;
+/** How many messages of a chat may wait to be stored. */
+const MOST_QUEUED = 1000;
+/** Messages of a chat that one commit stores. The message of another chat waits for no more than these. */
+const MOST_TOGETHER = 32;
+
+type Edited = Inbound & { readonly saidAt: number };
+
+type Arrival =
+  | { readonly kind: "message"; readonly inbound: Inbound }
+  | { readonly kind: "edited"; readonly inbound: Edited }
+  /** Taken by itself: a press of a button, a deletion. */
+  | {
+      readonly kind: "single";
+      readonly inbound: Pick<Inbound, "source">;
+      readonly take: () => Promise<Stored>;
+    };
 
 /**
  * Takes in what a platform brings. Everything is stored before it is acknowledged, once; commands are recognised before
@@ -23,23 +40,38 @@ const YOUNG_MS = 2 * 60_000;
  */
 export function receiver(flow: Flow, connected: Connected, isUp: () => void): Receiver {
   const { store, clock } = flow;
-  const chats = new Map<string, Promise<unknown>>();
-  const takeWaiting = takeBehind(flow);
+  const acceptor = messageAcceptor(flow, connected);
+  const dropped = droppedCursors(flow);
+  const unknown = strangers(flow, connected, dropped);
 
   /** In the order of arrival within a chat: what is said after `/new` belongs to the new session. */
-  function inChat({ chatId, threadId = "" }: Source, work: () => Promise<Stored>): Promise<void> {
-    const name = `${chatId}\n${threadId}`;
-    const stored = (chats.get(name) ?? Promise.resolve()).then(work);
-    const done = stored
-      .then(({ after }) => after)
-      .catch((error: unknown) =>
-        flow.log.error({ error, chat: chatId }, "what arrived could not be taken in"),
-      )
-      .finally(() => {
-        if (chats.get(name) === done) chats.delete(name);
-      });
-    chats.set(name, done);
-    return stored.then(() => {});
+  const queues = chatQueues<Arrival>({
+    most: MOST_QUEUED,
+    together: MOST_TOGETHER,
+    take,
+    overflow,
+    failed: (error) => flow.log.error({ error }, "what arrived could not be taken in"),
+  });
+  /** Chats that were told that their queue is full. */
+  const toldFull = new Set<string>();
+
+  function queue(arrival: Arrival): Promise<void> {
+    return queues.add(queueName(arrival.inbound.source), arrival);
+  }
+
+  async function overflow({ inbound: { source } }: Arrival): Promise<void> {
+    const name = queueName(source);
+    if (toldFull.has(name)) return;
+    toldFull.add(name);
+    if ((await roleAt(source)) !== undefined) await tellTooMany(connected, source, MOST_QUEUED);
+  }
+
+  async function take(arrivals: readonly [Arrival, ...Arrival[]]): Promise<QueueStep> {
+    const [first] = arrivals;
+    if (arrivals.length < MOST_TOGETHER) toldFull.delete(queueName(first.inbound.source));
+    if (first.kind === "single") return { taken: 1, ...(await first.take()) };
+    if (first.kind === "edited") return takeEdits(leading(arrivals, isEdit).map(({ inbound }) => inbound));
+    return takeMessages(leading(arrivals, isMessage).map(({ inbound }) => inbound));
   }
 
   async function roleAt(source: Source): Promise<Role | undefined> {
@@ -47,18 +79,83 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     return roleOf(flow.settings().access, source, known);
   }
 
-  async function take(inbound: Inbound): Promise<Stored> {
-    const role = await roleAt(inbound.source);
-    if (role === undefined) return meetStranger(flow, connected, inbound);
-    const words = textOf(inbound.message);
-    const hasOnlyWords = inbound.message.parts.every(({ type }) => type === "text");
-    const command = hasOnlyWords ? parseCommand(words) : undefined;
-    // In a group, a command that nobody here knows is meant for somebody else.
-    const isOurs =
-      command !== undefined &&
-      (inbound.source.chatType === "dm" || findCommand(CHAT_COMMANDS, command.name) !== undefined);
-    const replyTo = inbound.source.chatType === "dm" ? {} : { replyTo: inbound.messageId };
-    return isOurs ? takeLine({ ...inbound, ...replyTo }, words, role) : say(inbound, false);
+  /** Each sender's role is read once, however many messages they sent. */
+  async function readAll(inbounds: readonly Inbound[]): Promise<readonly Reading[]> {
+    const roles = new Map<string, Promise<Role | undefined>>();
+    for (const { source } of inbounds)
+      if (!roles.has(senderName(source))) roles.set(senderName(source), roleAt(source));
+    return Promise.all(
+      inbounds.map(async (inbound) => readAs(inbound, await roles.get(senderName(inbound.source)))),
+    );
+  }
+
+  /** Messages that follow each other are stored together; a command waits until those before it are stored. */
+  async function takeMessages(inbounds: readonly Inbound[]): Promise<QueueStep> {
+    const readings = await readAll(inbounds);
+    const [first] = readings;
+    const [inbound] = inbounds;
+    if (first === undefined || inbound === undefined) return { taken: inbounds.length };
+    switch (first.as) {
+      case "command": {
+        const replyTo = inbound.source.chatType === "dm" ? {} : { replyTo: inbound.messageId };
+        return { taken: 1, ...(await takeLine({ ...inbound, ...replyTo }, first.words, first.role)) };
+      }
+      case "unreadable":
+        return { taken: 1, ...(await refuseMessage(flow, connected, inbound, first.reason)) };
+      case "stranger":
+        return takeStrangers(inbounds.slice(0, leading(readings, isStranger).length));
+      default: {
+        const ready = leading(readings, isReady);
+        // Files travel alone, so that one commit does not copy many of them.
+        const alone = ready.findIndex((one) => one.inbound.blobs !== undefined);
+        const together = alone === -1 ? ready : ready.slice(0, Math.max(1, alone));
+        return { taken: await acceptor.accept([first, ...together.slice(1)]) };
+      }
+    }
+  }
+
+  async function takeStrangers(inbounds: readonly Inbound[]): Promise<QueueStep> {
+    let taken = 0;
+    for (const inbound of inbounds) {
+      const { after } = await unknown.meet(inbound);
+      taken += 1;
+      if (after !== undefined) return { taken, after };
+    }
+    return { taken };
+  }
+
+  /** Of several edits of one message only the last is stored. */
+  async function takeEdits(inbounds: readonly Edited[]): Promise<QueueStep> {
+    const last = [...new Map(inbounds.map((inbound) => [inbound.messageId, inbound])).values()];
+    const readings = await readAll(last);
+    const stored = await Promise.all(last.map((inbound, at) => takeEdit(inbound, readings[at])));
+    for (const [at, inbound] of last.entries()) {
+      // Its first form may still be on its way; it will be a duplicate.
+      const isYoung = clock.now() - inbound.saidAt < YOUNG_MS;
+      if (stored[at] === "unknown" && isYoung) stored[at] = await takeMessages([inbound]);
+    }
+    const after = stored.flatMap((one) => (typeof one === "object" ? (one.after ?? []) : []));
+    return { taken: inbounds.length, after: Promise.all(after).then(() => {}) };
+  }
+
+  async function takeEdit(inbound: Edited, reading: Reading | undefined): Promise<Stored | "unknown"> {
+    if (reading === undefined || reading.as === "stranger") {
+      dropped.note(inbound.cursor);
+      return {};
+    }
+    const message = readable(inbound);
+    if (message instanceof PostriderError) return refuseMessage(flow, connected, inbound, message);
+    const { source, messageId, blobs, cursor } = inbound;
+    const outcome = await store.reconsider({
+      profile: flow.settings().profile,
+      source,
+      messageId,
+      message,
+      now: clock.now(),
+      ...(blobs !== undefined && { blobs }),
+      ...(cursor !== undefined && { cursor }),
+    });
+    return outcome === "unknown" ? outcome : {};
   }
 
   async function takeLine(
@@ -99,127 +196,56 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
       messageId: `${messageId}:said`,
       message: { role: "user", parts: [text(words)], origin: { platformMessageId: messageId } },
     } as const;
-    await say(inbound, patiently);
-  }
-
-  async function say(inbound: Inbound, patiently: boolean): Promise<Stored> {
-    const { source, messageId, cursor, blobs } = inbound;
-    const settings = flow.settings();
     const message = readable(inbound);
-    if (message instanceof PostriderError) return refuse(inbound, message.message);
-    const accepted = await store.accept({
-      ...routingOf(source, { ...settings, clock }),
-      messageId,
-      message,
-      mostWaiting: settings.mostWaiting,
-      claim: { runner: flow.runner, take: "one" },
-      ...(blobs !== undefined && { blobs }),
-      ...(cursor !== undefined && { cursor }),
-    });
-    if (accepted.duplicate) return {};
-    if (accepted.tooMany !== undefined) {
-      if (accepted.isFirst) await tellTooMany(source, accepted.tooMany);
-      return {};
-    }
-    const { turn, running, session, conversation } = accepted;
-    if (turn !== undefined) inBackground(flow.log, "a turn", flow.turns.run(turn));
-    else if (running === undefined || !flow.turns.isRunning(session.id))
-      inBackground(flow.log, "a turn", takeWaiting(session.id, conversation));
-    else {
-      const mode = conversation.settings.busy ?? settings.busy;
-      // A picture alone adds to what was asked, and interrupts nothing.
-      if (mode === "interrupt" && !patiently && textOf(message).trim() !== "")
-        inBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
-    }
-    return {};
-  }
-
-  /** What cannot be stored would come again for ever: it is answered with the reason instead. */
-  async function refuse({ source, messageId, cursor }: Inbound, words: string): Promise<Stored> {
-    const { profile } = flow.settings();
-    const { runner } = flow;
-    const line = {
-      profile,
-      source,
-      messageId,
-      line: "",
-      runner,
-      now: clock.now(),
-      ...(cursor && { cursor }),
-    };
-    const { duplicate, inbox } = await store.acceptLine(line);
-    return duplicate ? {} : { after: connected.outbox.say(source, words, { line: inbox }) };
-  }
-
-  function tellTooMany(source: Source, waiting: number): Promise<void> {
-    const words = `${waiting} messages wait here already, so this one was not taken, and none will be until some are answered. /status shows them, /stop all drops them.`;
-    return connected.outbox.say(source, words);
+    if (message instanceof PostriderError) await refuseMessage(flow, connected, inbound, message);
+    else await acceptor.accept([{ inbound, message }], patiently);
   }
 
   return {
-    message: (inbound) => inChat(inbound.source, () => take(inbound)),
-    edited: (inbound) =>
-      inChat(inbound.source, async () => {
-        if ((await roleAt(inbound.source)) === undefined) return {};
-        const { source, messageId, blobs, cursor } = inbound;
-        const message = readable(inbound);
-        if (message instanceof PostriderError) return refuse(inbound, message.message);
-        const outcome = await store.reconsider({
-          profile: flow.settings().profile,
-          source,
-          messageId,
-          message,
-          now: clock.now(),
-          ...(blobs !== undefined && { blobs }),
-          ...(cursor !== undefined && { cursor }),
-        });
-        // Its first form may still be on its way; it will be a duplicate.
-        const isYoung = clock.now() - inbound.saidAt < YOUNG_MS;
-        return outcome === "unknown" && isYoung ? take(inbound) : {};
-      }),
-    deleted: ({ source, messageId, cursor }) =>
-      inChat(source, async () => {
+    canSpeak: async (source) => (await roleAt(source)) !== undefined,
+    message: (inbound) => queue({ kind: "message", inbound }),
+    edited: (inbound) => queue({ kind: "edited", inbound }),
+    deleted(inbound) {
+      const { source, messageId, cursor } = inbound;
+      const take = async (): Promise<Stored> => {
         const { profile } = flow.settings();
         await store.reconsider({ profile, source, messageId, now: clock.now(), ...(cursor && { cursor }) });
         return {};
-      }),
-    pressed: (press) =>
-      inChat(press.source, async () => {
+      };
+      return queue({ kind: "single", inbound, take });
+    },
+    pressed(press) {
+      const take = async (): Promise<Stored> => {
         const role = await roleAt(press.source);
-        return role === undefined ? {} : takeLine(press, press.line, role);
-      }),
+        if (role !== undefined) return takeLine(press, press.line, role);
+        dropped.note(press.cursor);
+        return {};
+      };
+      return queue({ kind: "single", inbound: press, take });
+    },
     connected: isUp,
     cursor: (name) => store.cursor({ name }),
   };
 }
 
-/** The message as it can be stored, or why it cannot. */
-function readable(inbound: Inbound): NewMessage | PostriderError {
-  try {
-    const [message] = readyMessages(messageFrom(inbound)).messages;
-    const isEmpty = message?.parts.every((part) => part.type === "text" && part.text.trim() === "") ?? true;
-    return message === undefined || isEmpty
-      ? new PostriderError("invalid_input", "That message is empty.")
-      : message;
-  } catch (error) {
-    if (error instanceof PostriderError) return error;
-    throw error;
-  }
+function queueName({ chatId, threadId = "" }: Source): string {
+  return `${chatId}\n${threadId}`;
 }
 
-/** With who said it and where, and without the slash that keeps a text from being a command. */
-function messageFrom({ source, messageId, message }: Inbound): NewMessage {
-  const [first, ...more] = message.parts;
-  const parts = first?.type === "text" ? [text(spokenText(first.text)), ...more] : message.parts;
-  return {
-    ...message,
-    parts,
-    origin: {
-      platform: source.platform,
-      platformMessageId: messageId,
-      ...(source.userId !== undefined && { userId: source.userId }),
-      ...(source.userName !== undefined && { userName: source.userName }),
-      ...message.origin,
-    },
-  };
+function senderName({ userId, userIdAlt, chatId, chatType }: Source): string {
+  return JSON.stringify([userId, userIdAlt, chatId, chatType]);
 }
+
+/** The items before the first of another kind. */
+function leading<Item, Kind extends Item>(
+  items: readonly Item[],
+  isKind: (item: Item) => item is Kind,
+): readonly Kind[] {
+  const end = items.findIndex((item) => !isKind(item));
+  return items.slice(0, end === -1 ? items.length : end).filter(isKind);
+}
+
+const isMessage = (arrival: Arrival): arrival is Arrival & { kind: "message" } => arrival.kind === "message";
+const isEdit = (arrival: Arrival): arrival is Arrival & { kind: "edited" } => arrival.kind === "edited";
+const isStranger = (reading: Reading): reading is Reading & { as: "stranger" } => reading.as === "stranger";
+const isReady = (reading: Reading): reading is Reading & { as: "message" } => reading.as === "message";

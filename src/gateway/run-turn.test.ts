@@ -5,7 +5,7 @@ import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
-import { type Message, text, textOf } from "../core/message.ts";
+import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
@@ -320,6 +320,131 @@ describe("a turn", () => {
       });
     }
     expect((await shown(home, session.id)).map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  describe("whose process crashed after a part of the answer was shown", () => {
+    /** The turn as the next runner claims it, with what the crashed one had stored and shown. */
+    async function crashed(home: Home, attempt: 2 | 3 = 2, toolCalls?: readonly ToolCall[]): Promise<Turn> {
+      const { store, clock } = home;
+      const { session, turn: begun } = await accept(home, "tell me", deadRunner());
+      if (begun === undefined) throw new Error("the session was not free");
+      const { number, fence } = begun;
+      const asked = { asker: { everyone: true }, session: session.id, fence, now: clock.now() } as const;
+      if (toolCalls !== undefined) {
+        const messages = [{ role: "assistant", parts: [text("First I look.")], toolCalls } as const];
+        unrefused(await store.append({ ...asked, messages }));
+      }
+      unrefused(await store.keepSaid({ turn: number, fence, said: { text: "Once upon", thought: "" } }));
+      for (let last = 1; ; ) {
+        const runner = last + 1 === attempt ? localRunner() : deadRunner();
+        await store.beat({ runner, now: clock.now() });
+        const by = { session: session.id, runner: runner.id, take: "one", now: clock.now() } as const;
+        const turn = await store.claim(by);
+        if (turn === undefined) throw new Error("nothing was left");
+        last = turn.attempt;
+        if (last === attempt) return turn;
+      }
+    }
+
+    const stored = async (home: Home, { session }: Turn) =>
+      (await shown(home, session)).slice(1).map(({ origin, ...message }) => ({
+        said: textOf(message),
+        isInterrupted: origin?.interrupted === true,
+      }));
+
+    it("keeps that part when the second attempt is stopped before it says anything", async () => {
+      const home = await openHome();
+      const turn = await crashed(home);
+      const agent = heldAgent();
+      const stop = new AbortController();
+      const ending = run(home, turn, agent, { signal: stop.signal });
+      await agent.asked();
+      stop.abort();
+      expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once upon" });
+      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+    });
+
+    it("keeps that part when the second attempt fails, with the reason and what it used", async () => {
+      const home = await openHome();
+      const turn = await crashed(home);
+      const agent = heldAgent();
+      const ending = run(home, turn, agent);
+      const held = await agent.asked();
+      held.send({ type: "usage", usage: { inputTokens: 7 } }, { type: "failed", reason: "No credit." });
+      held.end();
+      expect(await ending).toMatchObject({ outcome: "failed", text: "Once upon", reason: "No credit." });
+      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+      const session = await home.sessions.get(me, turn.session);
+      expect(session?.usage.inputTokens).toBe(7);
+    });
+
+    it("replaces that part with the whole answer, or with what the second attempt has shown since", async () => {
+      const home = await openHome();
+      const whole = await crashed(home);
+      expect(await run(home, whole, echo)).toMatchObject({ outcome: "done", text: "You said: tell me" });
+      expect(await stored(home, whole)).toEqual([{ said: "You said: tell me", isInterrupted: false }]);
+
+      const again = await openHome();
+      const turn = await crashed(again);
+      const agent = heldAgent();
+      const stop = new AbortController();
+      let keeping: Promise<void> | undefined;
+      const ending = run(again, turn, agent, {
+        signal: stop.signal,
+        event: (event, _said, keep) => {
+          if (event.type === "text") keeping = keep();
+        },
+      });
+      await (await agent.asked()).say("Long ago");
+      await keeping;
+      stop.abort();
+      expect(await ending).toMatchObject({ outcome: "interrupted", text: "Long ago" });
+      expect(await stored(again, turn)).toEqual([{ said: "Long ago", isInterrupted: true }]);
+    });
+
+    it("keeps that part when it is not tried again, and says why", async () => {
+      const home = await openHome();
+      const turn = await crashed(home, 3);
+      expect(await run(home, turn, echo)).toMatchObject({
+        outcome: "failed",
+        text: "Once upon",
+        reason: expect.stringContaining("Postrider ended 2 times"),
+      });
+      expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
+    });
+
+    it("keeps all of it when a tool may have acted, also what was said before the tool", async () => {
+      const home = await openHome();
+      const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
+      const turn = await crashed(home, 2, [call]);
+      expect(await run(home, turn, echo)).toMatchObject({
+        outcome: "failed",
+        text: "First I look.\n\nOnce upon",
+        reason: expect.stringContaining("terminal may have acted"),
+      });
+      expect(await stored(home, turn)).toMatchObject([
+        { said: "First I look." },
+        { said: "Once upon", isInterrupted: true },
+      ]);
+    });
+
+    it("keeps nothing twice when a message is stored while its text is being kept", async () => {
+      const home = await openHome();
+      const turn = await begin(home, "do it");
+      const agent = heldAgent();
+      const kept: Promise<void>[] = [];
+      const ending = run(home, turn, agent, { event: (_event, _said, keep) => void kept.push(keep()) });
+      const held = await agent.asked();
+      await held.say("First I look.");
+      const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
+      held.send({ type: "tool_call", call }, { type: "text", text: "Then I say." });
+      await held.say(" More.");
+      await Promise.all(kept);
+      const row = look(home.file, (db) => db.prepare("select said from turns").pluck().get());
+      expect(JSON.parse(String(row))).toMatchObject({ text: "Then I say. More." });
+      held.end();
+      await ending;
+    });
   });
 
   it("whose process fell over commands is not done again, and the person is told what became of each", async () => {

@@ -2,12 +2,10 @@ import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
-import { type Message, type ToolCall, text } from "../core/message.ts";
+import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
 import { EDITOR } from "../core/platforms.ts";
-import type { Process } from "../core/process.ts";
-import { exitWords, inCode } from "../core/process-news.ts";
 import { providerHistory } from "../core/projection.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
+import { unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -16,6 +14,7 @@ import { type Answer, startsMessage, takeDown } from "./answer.ts";
 import { compressIfNeeded } from "./compress.ts";
 import { deadline } from "./deadline.ts";
 import { eventsUntil } from "./events-until.ts";
+import { messagesOf, reasonToHalt } from "./halt-turn.ts";
 import { pause } from "./pause.ts";
 import { type StoredFirst, storedFirst } from "./stored-first.ts";
 
@@ -47,7 +46,8 @@ export interface TurnRun {
   isLeft?(): boolean;
   /** Called before the first event, with what is to be answered. */
   begun?(inputs: readonly Message[]): void;
-  event?(event: AgentEvent, said: string): void;
+  /** With everything said so far. A place that shows it in a chat, where it stays, calls `keep` first. */
+  event?(event: AgentEvent, said: string, keep: KeepShown): void;
   /** So much of a message that is not whole yet has been stored. */
   kept?(said: SaidSoFar): void;
   /** Messages of the answer have been stored, with these seqs. */
@@ -62,6 +62,9 @@ export interface TurnRun {
   /** What leaves for a platform, stored in the commit that ends the turn. */
   deliveries?(answer: Answer): Promise<readonly NewDelivery[]>;
 }
+
+/** Stores what was said so far, so that a crash does not take back what is shown next. */
+export type KeepShown = () => Promise<void>;
 
 export interface Compressing {
   /** The share of the model's window. */
@@ -83,9 +86,6 @@ export interface TurnEnd extends Finished {
   /** What to tell the person when it failed. */
   readonly reason?: string;
 }
-
-/** A turn that brought its process down twice would bring down the next one, too. */
-const MOST_ATTEMPTS = 2;
 
 /**
  * Runs the agent for a claimed turn and stores how it ended. Every turn leaves an answer behind: one that was stopped
@@ -135,7 +135,7 @@ interface Asking extends TurnRun {
 async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Promise<Answer> {
   if (isLeftByEditor(turn, run)) return takeDown(turn.said).end(true);
   const halted = turn.attempt === 1 ? undefined : await reasonToHalt(turn, shown, run);
-  const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, run);
+  const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, turn, shown, run);
   if (answer.outcome === "interrupted" && run.isLeft?.())
     throw new PostriderError("closed", "This turn was left to another runner.");
   return answer;
@@ -152,7 +152,7 @@ function firstStored(turn: Turn, run: TurnRun): StoredFirst {
     store,
     turn,
     signal,
-    show: (event, said) => run.event?.(event, said),
+    show: (event, said) => run.event?.(event, said, keptAlready),
     kept: (said) => run.kept?.(said),
     eventually: (step) => eventually(step, run),
   });
@@ -214,9 +214,21 @@ async function ask(
       throw error;
     });
   };
+  let storing: Promise<unknown> = Promise.resolve();
   const storeMessages = async (): Promise<void> => {
     first?.storing();
-    await stored(append(turn, answer.written(), run));
+    isReplaced = true;
+    storing = append(turn, answer.written(), run);
+    await stored(storing);
+  };
+  /** Whether the turn's row no longer holds what an earlier attempt had shown. */
+  let isReplaced = false;
+  const keep: KeepShown = async () => {
+    // Kept after the messages that hold it, it would be said twice.
+    await storing;
+    const said = answer.unwritten();
+    isReplaced = true;
+    unrefused(await store.keepSaid({ turn: turn.number, fence: turn.fence, said }));
   };
   try {
     for await (const event of eventsUntil(signal, agent.run(input, signal))) {
@@ -237,7 +249,7 @@ async function ask(
       if (isWhole(event, true)) first?.stored();
       else await first?.settle();
       if (event.type === "approval") answerApproval(event, turn, run, signal);
-      run.event?.(event, answer.text());
+      run.event?.(event, answer.text(), keep);
     }
   } catch (error) {
     // The store's own failures are not the agent's: the turn stays open, to be taken up again.
@@ -246,7 +258,7 @@ async function ask(
     if (!signal.aborted) {
       const failed = { type: "failed", reason: `The agent failed: ${messageIn(error)}` } as const;
       answer.take(failed);
-      run.event?.(failed, answer.text());
+      run.event?.(failed, answer.text(), keep);
     }
   } finally {
     late.forget();
@@ -255,9 +267,18 @@ async function ask(
     const minutes = Math.max(1, Math.round((run.longestMs ?? 0) / 60_000));
     const reason = `The answer took longer than ${minutes} min and was given up.`;
     answer.take({ type: "failed", reason });
-    run.event?.({ type: "failed", reason }, answer.text());
+    run.event?.({ type: "failed", reason }, answer.text(), keep);
   }
-  return answer.end(signal.aborted);
+  const end = answer.end(signal.aborted);
+  return end.outcome === "done" || isReplaced || turn.said === undefined ? end : endWith(turn.said, end);
+}
+
+/** The person still sees what an earlier attempt had said: that stays the answer, and ends as this attempt did. */
+function endWith(said: SaidSoFar, { outcome, usage, reason, tooLong }: Answer): Answer {
+  const answer = takeDown(said);
+  if (usage !== undefined) answer.take({ type: "usage", usage });
+  if (reason !== undefined) answer.take({ type: "failed", reason });
+  return { ...answer.end(outcome === "interrupted"), ...(tooLong && { tooLong }) };
 }
 
 /** Whether a message is whole with it that is to be stored now: what acts, always; anything, where it is shown after. */
@@ -337,54 +358,16 @@ async function eventually<Result>(
   }
 }
 
-/** Why a turn whose runner has fallen is not simply run again. */
-async function reasonToHalt(
-  turn: Turn,
-  shown: readonly Message[],
-  run: TurnRun,
-): Promise<string | undefined> {
-  const last = Math.max(0, ...turn.inputs);
-  const after = shown.filter(({ session, seq }) => session === turn.session && seq > last);
-  const calls = after.flatMap(({ toolCalls = [] }) => toolCalls);
-  const acted = calls.filter(({ effect }) => effect === "external");
-  if (acted.length > 0) {
-    const names = [...new Set(acted.map(({ name }) => name))].join(", ");
-    const became = await whatBecame(turn.session, after[0]?.at ?? 0, run);
-    return `Postrider was interrupted while this was being done, and ${names} may have acted already. So nothing was done again: look at what has happened, and tell me how to go on.${became}`;
-  }
-  if (turn.attempt <= MOST_ATTEMPTS) return undefined;
-  return `Postrider ended ${turn.attempt - 1} times while this was being answered, so it was not tried again.`;
-}
-
-/** The commands of a turn outlive whoever waited for them: what came of those that have been begun since can be said. */
-async function whatBecame(session: string, since: number, run: TurnRun): Promise<string> {
-  const asked = { asker: { everyone: true }, session, endedSince: since, foreground: true } as const;
-  const begun = (await run.store.processes(asked)).filter(({ begunAt }) => begunAt >= since).toReversed();
-  const words: string[] = [];
-  for (const process of begun)
-    words.push(`\n\n${inCode(process.command)} ${await howItStands(process, run)}.`);
-  return words.join("");
-}
-
-/** Whoever was to have it run is gone: what does not run yet never will, and must not wait for that. */
-async function howItStands({ id, status }: Process, run: TurnRun): Promise<string> {
-  const { store, clock } = run;
-  if (status.state === "ended") return exitWords(status.exit);
-  if (status.state === "running") return `still runs (${id})`;
-  const now = clock.now();
-  const ended = await store.endProcess({ id, exit: { unknown: true }, onlyIfStarting: true, now });
-  if (!isRefused(ended)) return howItStands(ended, run);
-  // In that very moment it was.
-  const later = await store.process({ asker: { everyone: true }, id });
-  return later === undefined ? "is gone with its row" : howItStands(later, run);
-}
-
-function refused(reason: string, run: TurnRun): Answer {
-  const answer = takeDown();
+/** Ends with what an earlier attempt had said and shown: it stays, and the reason follows it. */
+function refused(reason: string, turn: Turn, shown: readonly Message[], run: TurnRun): Answer {
+  const earlier = messagesOf(turn, shown).filter(({ role }) => role === "assistant");
+  const answer = takeDown(turn.said, earlier.map(textOf).filter(Boolean).join("\n\n"));
   answer.take({ type: "failed", reason });
-  run.event?.({ type: "failed", reason }, "");
+  run.event?.({ type: "failed", reason }, answer.text(), keptAlready);
   return answer.end(false);
 }
+
+const keptAlready: KeepShown = () => Promise.resolve();
 
 function messageIn(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -30,8 +30,16 @@ export interface GatewaySettings {
   readonly compressAt?: number;
   readonly tools: ToolSettings;
   readonly memory: MemorySettings;
-  /** Home channels that configuration names; `/sethome` may name others. */
+  /** Home channels that the configuration names. `homeChannelsOf` tells which count. */
   readonly homes: readonly HomeChannel[];
+  /** Platforms that the configuration names. */
+  readonly platforms?: readonly ConfiguredPlatform[];
+}
+
+export interface ConfiguredPlatform {
+  readonly platform: string;
+  /** `unsupported`: this version has no driver for it. */
+  readonly state: "enabled" | "disabled" | "unsupported";
 }
 
 export interface MemorySettings {

@@ -26,7 +26,7 @@ export function shownMessage({
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): ShownMessage {
-  /** By process: until then it is not asked again. */
+  /** By process: until then it is not asked again, by the monotonic clock. */
   const notBefore = new Map<string, number>();
 
   async function messageOf({ told }: Process): Promise<string | "later" | undefined> {
@@ -41,7 +41,7 @@ export function shownMessage({
   return {
     async show({ platform }, process, words) {
       const { id, target } = process;
-      if (clock.now() < (notBefore.get(id) ?? 0)) return "later";
+      if (clock.monotonic() < (notBefore.get(id) ?? 0)) return "later";
       notBefore.delete(id);
       if (platform.edit === undefined) return "nowhere";
       const messageId = await messageOf(process);
@@ -59,7 +59,7 @@ export function shownMessage({
       // They will not have it edited: as it stands is as well as it gets.
       if (edited.state === "sent" || edited.state === "refused") return "shown";
       const wait = edited.state === "not_sent" ? edited.retryAfterMs : undefined;
-      notBefore.set(id, clock.now() + (wait ?? ASK_AGAIN_MS));
+      notBefore.set(id, clock.monotonic() + (wait ?? ASK_AGAIN_MS));
       return "later";
     },
   };

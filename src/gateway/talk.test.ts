@@ -7,8 +7,9 @@ import { script } from "../agents/script.ts";
 import { text, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { unrefused } from "../core/refusal.ts";
-import { NO_RESET } from "../core/reset-policy.ts";
+import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
 import { localSource, type Source } from "../core/source.ts";
+import type { Tool } from "../ports/tool.ts";
 import { routingOf } from "../sessions/routing.ts";
 import { DAY, type Home, openHome } from "../sessions/test-home.ts";
 
@@ -17,10 +18,15 @@ async function said({ sessions }: Home, session: string): Promise<string[]> {
 }
 
 /** A message that a process which is gone had accepted; its turn had begun, unless something was running. */
-async function fallen(home: Home, words: string, source: Source = localSource()) {
+async function fallen(
+  home: Home,
+  words: string,
+  source: Source = localSource(),
+  policy: ResetPolicy = NO_RESET,
+) {
   const runner = deadRunner();
   await home.store.beat({ runner, now: home.clock.now() });
-  const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
+  const reset = { default: policy, byType: {}, byPlatform: {} };
   const accepted = await home.store.accept({
     ...routingOf(source, { zone: "UTC", profile: "main", reset, scope: {}, clock: home.clock }),
     messageId: words,
@@ -307,8 +313,70 @@ describe("after a crash", () => {
       "You said: waiting (before that: begun)",
     ]);
     expect(await said(home, session.id)).toHaveLength(4);
+    const steps = events.flatMap(({ type }) => (type === "text" ? [] : [type]));
+    expect(steps).toEqual(["begun", "ended", "begun", "ended"]);
     expect(await talk.recover()).toEqual([]);
-    expect(events).toEqual([]);
+  });
+
+  it("a turn that a crashed process left runs with the same prompt, tools and compression as any other", async () => {
+    const home = await openHome();
+    await fallen(home, "begun");
+    await fallen(home, "waiting");
+    const agent = heldAgent();
+    const tool: Tool = {
+      name: "look",
+      description: "Looks.",
+      input: {},
+      effect: "none",
+      run: async () => ({ parts: [] }),
+    };
+    const noticed: number[] = [];
+    const { talk } = await talkIn(home, agent, {
+      around: (turn) => ({
+        prepare: async () => ({ prompt: `Turn ${turn.number}.`, cwd: "/srv", tools: [tool] }),
+        approve: async () => "once",
+        compression: { at: 0.5, tell: async () => {} },
+        ended: () => void noticed.push(turn.number),
+      }),
+    });
+    const recovered = talk.recover();
+    for (const number of [1, 2]) {
+      const held = await agent.asked();
+      expect(held.turn).toMatchObject({ prompt: `Turn ${number}.`, cwd: "/srv", tools: [tool] });
+      expect(talk.isAnswering()).toBe(true);
+      held.end();
+    }
+    expect(await recovered).toHaveLength(2);
+    expect(noticed).toEqual([1, 2]);
+  });
+
+  it("a fresh start is told to the model with the turn that was left, and to the person with their next message", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const { talk, ask } = await talkIn(home, agent);
+    const before = ask("before");
+    (await agent.asked()).end();
+    await before;
+    home.clock.pass(2 * DAY);
+    await fallen(home, "begun", localSource(), DEFAULT_RESET_POLICY);
+    const recovered = talk.recover();
+    const held = await agent.asked();
+    expect(held.turn.note).toContain("no activity");
+    held.end();
+    await recovered;
+    expect((await talk.say("next")).fresh).toMatchObject({ noteDue: false, noticeDue: true });
+  });
+
+  it("an answer to what a crashed process left can be stopped like any other", async () => {
+    const home = await openHome();
+    const { session } = await fallen(home, "begun");
+    const agent = heldAgent();
+    const { talk } = await talkIn(home, agent);
+    const recovered = talk.recover();
+    await (await agent.asked()).say("Once");
+    expect(await talk.stop()).toBe(true);
+    expect((await recovered).map(({ outcome }) => outcome)).toEqual(["interrupted"]);
+    expect(await said(home, session.id)).toEqual(["begun", "Once"]);
   });
 
   it("what came from another platform is left to whoever can deliver there", async () => {

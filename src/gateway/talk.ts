@@ -63,8 +63,8 @@ export interface Talk {
   /** Under an id of its own, unless one is given. */
   say(text: string | readonly (Part | DataPart)[], messageId?: string): Promise<Said>;
   /**
-   * Takes up what a process that is gone had accepted from a place like this one, in any session or in one. Resolves with
-   * how each turn ended.
+   * Runs the turns that a crashed process left in a place like this one, in any session or in one. They run like any other
+   * turn. Resolves with how each ended.
    */
   recover(session?: string): Promise<readonly TurnEnd[]>;
   /**
@@ -208,8 +208,15 @@ export function openTalk(options: TalkOptions): Talk {
         if (only !== undefined && only !== session) continue;
         // Other platforms' messages are answered by whoever can deliver there.
         if (platform !== source.platform) continue;
-        const turn = await store.claim({ session, runner, take: "one", now: clock.now() });
-        if (turn !== undefined) ends.push(...(await turns.runUnheard(turn)));
+        const claim = () => store.claim({ session, runner, take: "one", now: clock.now() });
+        if (takes === "own") {
+          // Only the editor process that accepted it could answer it.
+          const turn = await claim();
+          if (turn !== undefined) ends.push(await turns.endLeft(turn));
+          continue;
+        }
+        for (let turn = await claim(); turn !== undefined; turn = closing.aborted ? undefined : await claim())
+          ends.push(...(await turns.runLeft(turn)));
       }
       return ends;
     },

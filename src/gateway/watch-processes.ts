@@ -95,7 +95,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     if (told.progress !== undefined) {
       // Before the end is marked as told: whoever falls in between does it again, and nothing is to be seen of that.
       const became = await message.show(connected, process, endedLine(process));
-      const isYoung = status.state === "ended" && clock.now() - status.at < LAST_EDIT_MS;
+      const isYoung = status.state === "ended" && Math.abs(clock.now() - status.at) < LAST_EDIT_MS;
       if (became === "later" && isYoung) return;
     }
     const tells = tellingOf(process, output.total);

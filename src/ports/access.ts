@@ -55,8 +55,8 @@ export interface AccessSteps {
     } & Now,
   ): Promise<Approval | Refused>;
   /**
-   * Answered once, in time, by the one who may. `session`, `always` and `never` are kept for the request's pattern; of
-   * always and never, what was said last counts. Refused: to
+   * Answered once, in time, by the one who may. `session` and `always` are kept for the request's pattern in the request's
+   * folder, `never` for the pattern in every folder; of always and never, what was said last counts. Refused: to
    * anyone else and the second time, then with the first `answer` in the details, `not_allowed`; too late, `expired`.
    */
   answerApproval(
@@ -66,9 +66,19 @@ export interface AccessSteps {
       readonly answer: ApprovalAnswer | "expired";
     } & Now,
   ): Promise<Approval | Refused>;
-  /** What the person said of this pattern counts no more: in this session, or everywhere. False if nothing was said. */
+  /** An open question can be answered until then: the system clock was set, and its old deadline is wrong by that. */
+  moveApprovalDeadline(input: { readonly approval: number; readonly deadline: number }): Promise<void>;
+  /**
+   * What the person said of this pattern counts no more: in this session, or everywhere; in this folder, or for what has
+   * none. False if nothing was said.
+   */
   forgetStanding(
-    input: { readonly person: PersonId; readonly pattern: string; readonly session?: string } & Now,
+    input: {
+      readonly person: PersonId;
+      readonly pattern: string;
+      readonly folder?: string;
+      readonly session?: string;
+    } & Now,
   ): Promise<boolean>;
 }
 
@@ -83,11 +93,15 @@ export interface AccessReads {
     readonly conversation?: number;
   }): Promise<readonly Approval[]>;
   approval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
-  /** What the person has said of this before, for the session or always; a never counts before any yes. */
+  /**
+   * What the person has said of this before, for the session or always, in this very folder, or for what has none. A never
+   * of any folder counts before any yes.
+   */
   standing(input: {
     readonly person: PersonId;
     readonly session: string;
     readonly pattern: string;
+    readonly folder?: string;
   }): Promise<"allowed" | "never" | undefined>;
   /** Everything that the person has allowed or refused for good, oldest first. */
   standings(input: { readonly person: PersonId }): Promise<readonly Standing[]>;

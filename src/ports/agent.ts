@@ -40,7 +40,7 @@ export interface AgentTurn {
   readonly reasoning?: Reasoning;
   /** The folder that the session works in. */
   readonly cwd?: string;
-  /** What it may call, besides what it can do by itself. */
+  /** What it may call, besides what it can do by itself. The list may change between two rounds: it is read in each. */
   readonly tools?: readonly Tool[];
   /** Where commands run; on this machine, unless the place has somewhere better. */
   readonly terminal?: Terminal;

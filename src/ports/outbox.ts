@@ -1,4 +1,4 @@
-import type { Delivery, Enqueue, Settle } from "../core/delivery.ts";
+import type { Delivery, Enqueue, Settle, SettledDelivery } from "../core/delivery.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { BeginDraft, LeftLine, NoteDraft } from "../core/turn.ts";
 
@@ -11,7 +11,7 @@ export interface OutboxSteps {
     readonly now: number;
   }): Promise<Delivery | undefined>;
   /** The attempt's outcome is known; a sent delivery is never sent again. */
-  settle(input: Settle): Promise<Delivery | Refused>;
+  settle(input: Settle): Promise<SettledDelivery | Refused>;
   /** Deliveries that no turn has made; what they answer is done in the same commit. */
   enqueue(input: Enqueue): Promise<{ readonly deliveries: readonly Delivery[] }>;
   /** A draft of a running turn's answer is about to be shown: one a turn. */
@@ -29,6 +29,8 @@ export interface OutboxReads {
     readonly platform?: string;
     readonly after?: number;
   }): Promise<readonly Delivery[]>;
+  /** Those that have stepped aside and are not settled yet, in order. */
+  deliveriesAside(input: { readonly limit: number }): Promise<readonly Delivery[]>;
   /** What a runner that is gone had begun to send, in order. Drafts are their turns' matter. */
   leftDeliveries(input: { readonly platform: string; readonly now: number }): Promise<readonly Delivery[]>;
   /** Lines that a runner which is gone has accepted and not answered, in order. */

@@ -11,10 +11,13 @@ export interface Platform {
   /** Who we are there, such as a bot's id. One process at a time may be connected as this. */
   readonly account: string;
   readonly traits: PlatformTraits;
+  /** Which messages of an answer in several name the message that they answer. Default `first`. */
+  readonly replies?: "first" | "all";
   /**
    * Receives until the signal aborts. What arrives is handed to the receiver, in order within a chat, and acknowledged
    * to the platform only after the receiver's promise has resolved; if that rejects, so does this, and the platform
-   * brings the message again. Rejects with `platform_refused` when asking again would not help (a wrong token), else
+   * brings the message again. A chat that sends much does not keep others from being handed over. Rejects with
+   * `platform_refused` when asking again would not help (a wrong token), else
    * with `platform_down`.
    */
   run(receiver: Receiver, signal: AbortSignal): Promise<void>;
@@ -32,8 +35,13 @@ export interface Platform {
   draftEveryMs?(target: Source): number;
 }
 
-/** What a platform tells, each resolved when it is stored, or was stored before. */
+/**
+ * What a platform tells, each resolved when it is stored, was stored before, or is dropped. A platform need not wait for
+ * one before it tells the next of the same chat: after one that is not stored, those behind it in its chat are rejected too.
+ */
 export interface Receiver {
+  /** Whether the sender may speak here. Files of those who may not need not be fetched. */
+  canSpeak(source: Source): Promise<boolean>;
   message(inbound: Inbound): Promise<void>;
   /** A person changed what they had said. `saidAt` is when they first said it. */
   edited(inbound: Inbound & { readonly saidAt: number }): Promise<void>;
@@ -68,10 +76,21 @@ export type Sent =
   | { readonly state: "sent"; readonly messageId: string }
   /** They said no; asking again would not help. */
   | { readonly state: "refused"; readonly reason: string }
-  /** It did not arrive: they could not be asked, or asked us to wait. */
-  | { readonly state: "not_sent"; readonly reason: string; readonly retryAfterMs?: number }
-  /** The connection broke after it had gone out: it may have arrived. */
-  | { readonly state: "unknown"; readonly reason: string };
+  /** It did not arrive, and trying again may help. */
+  | {
+      readonly state: "not_sent";
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      readonly cause?: FailureCause;
+    }
+  /** It may have arrived, whole or in part: the connection broke after it had gone out. */
+  | { readonly state: "unknown"; readonly reason: string; readonly cause?: FailureCause };
+
+/**
+ * `message`: the platform was asked and answered this very message with an error, while others may go. Absent when it
+ * could not be asked, is down as a whole, or asked us to wait.
+ */
+export type FailureCause = "message";
 
 export interface MenuEntry {
   readonly name: string;

@@ -40,10 +40,21 @@ export interface ProcessSteps {
     } & Now,
   ): Maybe<Process>;
   /**
-   * What keepers that are gone have left, running or starting, is this keeper's from now on, and detached. Returns all that
-   * is this keeper's then.
+   * What keepers that are gone have left, running or starting, is this keeper's from now on, and detached unless the keeper
+   * can go on with its output. Returns all that is this keeper's then.
    */
-  adoptProcesses(input: { readonly keeper: string } & Now): Promise<readonly Process[]>;
+  adoptProcesses(
+    input: {
+      readonly keeper: string;
+      /** The ids of those whose output and exit this keeper can go on to read. */
+      readonly attachable?: readonly string[];
+    } & Now,
+  ): Promise<readonly Process[]>;
+  /**
+   * The line that was written to a process and is not finished. Without `unfinished` it is not known, as while a write is
+   * on its way: after a crash nobody can tell whether it arrived.
+   */
+  recordProcessInput(input: { readonly id: string; readonly unfinished?: string }): Promise<void>;
   /** The person was told so much of a process, elsewhere than by a delivery. False, and nothing, if that has been told. */
   tellProcess(input: TellProcess & Now): Promise<boolean>;
   /**
@@ -98,6 +109,8 @@ export interface KeepOutput {
   /** The place of the first character in all that was printed; what is missing before it was never stored. */
   readonly from: number;
   readonly text: string;
+  /** How far what was printed is stored with this, in the keeper's own words. */
+  readonly readTo?: string;
   /** Lines that a pattern was found in. */
   readonly matched?: readonly string[];
 }

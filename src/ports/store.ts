@@ -11,6 +11,8 @@ import type {
 import type { ScopeRules } from "../core/identity.ts";
 import type { Insights } from "../core/insights.ts";
 import type {
+  ConversationQuery,
+  CurrentConversation,
   Hit,
   Listed,
   ListQuery,
@@ -40,8 +42,10 @@ import type {
   AfterthoughtOutcome,
   Blob,
   Claim,
+  Cursor,
   Finish,
   Finished,
+  Growing,
   KeepSaid,
   Shown,
   Turn,
@@ -70,6 +74,10 @@ export interface Steps {
   open(input: Open): Promise<Opened>;
   /** The message is an inbox row, once, and the cursor has moved; the turn has begun if the session was free. */
   accept(input: Accept): Promise<Accepted>;
+  /** The same for messages that came one after the other: all of them are stored in their order, or none is. */
+  acceptMany(input: { readonly messages: readonly Accept[] }): Promise<readonly Accepted[]>;
+  /** The platform's stream was read up to here, and nothing before it is left to store. */
+  moveCursor(input: { readonly cursor: Cursor } & Now): Promise<void>;
   /**
    * One runner per session. `undefined` while another lives and holds it, or when nothing waits. What came from an editor
    * (platform `acp`) is left to the runner that accepted it, for as long as that one lives: it alone can reach the editor.
@@ -91,6 +99,8 @@ export interface Steps {
   markShown(input: { readonly conversation: number; readonly shown: Shown }): Promise<void>;
   /** The policy's word on a conversation in which nobody speaks. Work that runs or waits there keeps it. */
   expire(input: Expire): Promise<Expired>;
+  /** Activity that was stored under a clock that was ahead counts as of now. */
+  limitActivity(input: Now): Promise<void>;
   /**
    * Settled deliveries, done inbox rows, ended turns, used codes, answered questions and done flushes from before `before`
    * are gone; so are processes that ended longer than `OUTPUT_KEPT_MS` ago, with their output.
@@ -132,6 +142,8 @@ export interface Shapes {
   ): Maybe<Conversation>;
   /** Where on a platform goes what has no other place to go. */
   setHome(input: { readonly home: HomeChannel } & Now): Promise<void>;
+  /** The platform has no such place any more. False if it had none. */
+  forgetHome(input: { readonly platform: string }): Promise<boolean>;
   recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
   /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
   remove(input: Ask & Now): Maybe<boolean>;
@@ -182,6 +194,8 @@ export interface Reads {
     readonly source?: Source;
     readonly session?: string;
   }): Promise<readonly Conversation[]>;
+  /** Every conversation that the asker may know of, with its current session, in order of number. */
+  listConversations(input: ConversationQuery): Promise<Page<CurrentConversation>>;
   /** What the session shows, in order. */
   history(input: Shows): Promise<readonly Message[] | undefined>;
   /** Everything ever said in it. */
@@ -191,6 +205,8 @@ export interface Reads {
   versions(input: Ask): Promise<readonly Versions[]>;
   /** What was accepted for the session and waits for its turn, in order. */
   waiting(input: Ask): Promise<readonly NewMessage[]>;
+  /** What `keepSaid` has kept of the message that is being written in the session; nothing between two messages. */
+  growing(input: Ask): Promise<Growing | undefined>;
   decisions(input: {
     readonly asker: Asker;
     readonly conversation: number;
@@ -206,6 +222,8 @@ export interface Reads {
   arrivals(input: ArrivalAsked): Promise<readonly Arrival[]>;
   list(input: ListQuery): Promise<Page<Listed>>;
   search(input: SearchRequest): Promise<readonly Hit[]>;
+  /** How many messages such a search leaves out because they still wait for the index; the oldest are left out first. */
+  unsearched(input: SearchRequest): Promise<number>;
   /** Bytes of a part of a message that the asker may see. */
   blob(input: { readonly asker: Asker; readonly hash: string }): Promise<Uint8Array | undefined>;
   hasOther(input: Ask): Promise<boolean>;
@@ -224,8 +242,11 @@ export interface Reads {
     readonly platform?: string;
   }): Promise<Insights>;
   homes(): Promise<readonly HomeChannel[]>;
-  /** What may exist once and is held now, by a runner that lives. */
-  leases(input: Now): Promise<readonly HeldLease[]>;
+  /**
+   * What may exist once and is held now, by a runner that lives. With `silent`, also what has run out although the process
+   * of its holder exists on this machine, marked with `silentSince`.
+   */
+  leases(input: Now & { readonly silent?: boolean }): Promise<readonly HeldLease[]>;
   cursor(input: { readonly name: string }): Promise<string | undefined>;
   /** Everything of a person but their own sessions; and how much there is in all. */
   personData(input: PersonName): Promise<PersonData | undefined>;

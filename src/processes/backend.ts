@@ -1,44 +1,74 @@
 import type { Exit } from "../core/process.ts";
 import type { Place } from "./born.ts";
+import type { PartPlace } from "./output-parts.ts";
 import type { TerminalSize } from "./processes.ts";
 
 /** Where programs run: on this machine, or behind this seam elsewhere. */
 export interface Backend {
   /** Resolves when the program is there, and waits for `begin`. */
   start(spec: ProgramSpec, seen: ProgramEvents): Promise<Running>;
+  /** The processes that a keeper before this one has started, and that `attach` may find. */
+  left(): readonly string[];
+  /** Goes on with one of them from this place in its output; `undefined` when nothing of it is there any more. */
+  attach(spec: AttachSpec, seen: ProgramEvents): Running | undefined;
+  /** Removes the files of a process that nobody attends. */
+  forget(id: string): void;
   isAlive(place: Place): boolean;
   /**
    * It and all that it has started are asked to end, and after the grace made to. Resolves when the kernel says that nobody
    * of them is left; throws when somebody is. A process that has the pid by now and is another is left alone.
    */
-  end(place: Place, graceMs: number): Promise<void>;
+  end(program: Program, graceMs: number): Promise<void>;
+  /** Those that it has started and that still run after its end. */
+  survivors(program: Program): readonly number[];
+}
+
+/** Which process of a session is meant, and which of the machine. */
+export interface Program extends Place {
+  readonly id: string;
 }
 
 export interface ProgramSpec {
+  readonly id: string;
   /** As a shell takes it. */
   readonly command: string;
   readonly cwd: string;
   readonly pty: boolean;
   readonly environment: Readonly<Record<string, string>>;
+  /** Kept for the keeper after this one, in memory only. */
+  readonly secrets: readonly string[];
+}
+
+export interface AttachSpec extends Program {
+  readonly pty: boolean;
+  /** Up to here its output is stored. */
+  readonly from: PartPlace;
 }
 
 export interface ProgramEvents {
-  printed(text: string): void;
-  /** Once, after its last output. */
-  ended(exit: Exit): void;
+  /** More output, and how many bytes of it there were so far, counted from where the reading began. */
+  printed(text: string, upTo: number): void;
+  /** Once, after its last output. `at` is when it ended, where that is known to be earlier than now. */
+  ended(exit: Exit, at?: number): void;
 }
 
-/** A program that has been started by us. */
-export interface Running extends Place {
+/** A program that has been started by us, or by a keeper before us. */
+export interface Running extends Program {
   /** Whether it has a terminal; false where one was asked for and there is none to be had. */
   readonly pty: boolean;
+  /** What is to be taken out of its output; `undefined` when that is not known any more. */
+  readonly secrets: readonly string[] | undefined;
   /** Lets it run. If we are gone before this is called, it ends without having done anything. */
   begin(): void;
-  /** Throws with `busy` when too much waits that it does not read. */
+  /** Throws with `busy` when too much waits that it does not read, `closed` when its input was ended. */
   write(text: string): void;
   endInput(): void;
   /** Throws with `invalid_input` when it has no terminal. */
-  resize(size: TerminalSize): void;
-  /** Resolves when nobody holds its output open any more, which what it left behind may do after its end. */
-  readonly released: Promise<void>;
+  resize(size: TerminalSize): Promise<void>;
+  /** The place of a byte of its output, to go on from. */
+  placeOf(byte: number): PartPlace;
+  /** All before this place is stored. */
+  release(place: PartPlace): void;
+  /** Its row says how it ended: nothing of it is needed any more. */
+  close(): void;
 }

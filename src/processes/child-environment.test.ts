@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { childEnvironment } from "./child-environment.ts";
+import { agentEnvironment, childEnvironment } from "./child-environment.ts";
 
 describe("what a program sees of our environment", () => {
   const ours = {
@@ -16,6 +16,12 @@ describe("what a program sees of our environment", () => {
 
   it("is what is on the list, and nothing that may be a secret", () => {
     expect(childEnvironment(ours)).toEqual({ PATH: "/bin", HOME: "/h", LC_ALL: "C", PYTHONUNBUFFERED: "1" });
+  });
+
+  it("is marked in what an agent's tool starts, whatever is configured", () => {
+    const from = { ...ours, POSTRIDER_RUN_BY_AGENT: "" };
+    expect(agentEnvironment(from, ["POSTRIDER_RUN_BY_AGENT"])).toMatchObject({ POSTRIDER_RUN_BY_AGENT: "1" });
+    expect(childEnvironment(from)).not.toHaveProperty("POSTRIDER_RUN_BY_AGENT");
   });
 
   it("is also what is configured by its exact name", () => {

@@ -1,3 +1,5 @@
+import { AGENT_MARK } from "./agent-mark.ts";
+
 /** What a program needs to be found, to run and to speak a person's language. */
 const PASSED = new Set(
   `PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP XDG_RUNTIME_DIR SystemRoot
@@ -20,4 +22,12 @@ export function childEnvironment(
   });
   // What is printed is read as it comes, not when a program has enough of it.
   return { PYTHONUNBUFFERED: "1", ...Object.fromEntries(passed) };
+}
+
+/** The same for what an agent's tool starts, marked as such: see `isRunByAgent`. */
+export function agentEnvironment(
+  from: Readonly<Record<string, string | undefined>>,
+  names: readonly string[] = [],
+): Record<string, string> {
+  return { ...childEnvironment(from, names), [AGENT_MARK]: "1" };
 }

@@ -130,7 +130,7 @@ export function connectProcesses(options: ConnectOptions): Processes {
       checkRequest(request);
       const folder = await stat(input.cwd).catch(() => undefined);
       if (folder?.isDirectory() !== true) throw noFolder(input.cwd);
-      const { environment, secrets, timeoutMs, session, conversation, target, ...process } = input;
+      const { environment, secrets, session, conversation, target, ...process } = input;
       unrefused(await store.beginProcess({ process, session, conversation, target, most, now: clock.now() }));
       try {
         await told(request);

@@ -21,7 +21,7 @@ async function insideRoom(options: { readonly idleMs?: number; wrap?(store: Stor
     const end = runKeeper({
       store: wrap(room.store),
       runner: localRunner(),
-      backend: localBackend(),
+      backend: localBackend({ folder: join(room.home.folder, "processes") }),
       clock: systemClock,
       socket: room.socket,
       log: SILENT,
@@ -104,7 +104,9 @@ describe("the keeper", () => {
 
   it("runs with pipes what was to have a terminal where there are none, and says so in the row", async () => {
     const { room, keeper } = await insideRoom();
-    void keeper(room, { backend: localBackend(async () => undefined) });
+    void keeper(room, {
+      backend: localBackend({ folder: join(room.home.folder, "processes"), load: async () => undefined }),
+    });
     const { id, pty } = await room.start("test -t 1; exit $?", { pty: true });
     expect(pty).toBe(false);
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 1 } });

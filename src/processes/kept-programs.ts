@@ -1,16 +1,18 @@
 import { statSync } from "node:fs";
 import { PostriderError } from "../core/errors.ts";
+import type { Process } from "../core/process.ts";
 import { isRefused, unrefused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { type AttendedProgram, attendProgram } from "./attended-program.ts";
 import type { Backend, Running } from "./backend.ts";
+import { parseBookmark } from "./bookmark.ts";
 import type { Place } from "./born.ts";
-import { outputWriter } from "./output-writer.ts";
 import type { Request, StartRequest } from "./protocol.ts";
 
-/** The longest that a timer can wait. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** Of the last line that was stored, so much is looked at again for patterns. */
+const LONGEST_LINE = 4096;
 
 export interface KeptProgramsOptions {
   readonly store: Store;
@@ -28,8 +30,8 @@ export interface KeptPrograms {
   count(): number;
   handle(request: Request): Promise<void>;
   /**
-   * Takes over what another has left: it lives on, seen only from outside, or it has ended and nobody knows how. What is
-   * ours and has no row any more, because its person was erased or whoever asked for it gave up, is ended.
+   * Takes over the processes of keepers that are gone: reads on where they stopped, or, where the files of a process are
+   * gone too, only sees from outside whether it runs. Ends processes that have no row any more.
    */
   adopt(): Promise<void>;
   /** Whether those that are seen only from outside are still there. */
@@ -37,18 +39,10 @@ export interface KeptPrograms {
   endAll(): Promise<void>;
 }
 
-/** One that we have started. */
-interface Attended {
-  readonly running: Running;
-  /** Its row says how it ended. */
-  readonly ended: Promise<void>;
-  hasEnded(): boolean;
-}
-
 export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
   const { store, backend, clock, log, keeper, graceMs, changed } = options;
   const starting = new Map<string, Promise<void>>();
-  const attended = new Map<string, Attended>();
+  const attended = new Map<string, AttendedProgram>();
   const detached = new Map<string, Place>();
 
   /** One after the other: to make a process stops the loop for some milliseconds, and sixty of them at once for long. */
@@ -78,34 +72,10 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
     if (row === undefined) throw notFound(id);
     if (row.status.state !== "starting") return;
     checkFolder(request.cwd);
-    const ended = Promise.withResolvers<void>();
-    const writer = outputWriter({
-      ...options,
-      id,
-      secrets: request.secrets,
-      patterns: request.patterns,
-      refused(why) {
-        log.warn({ process: id, why: why.reason }, "a process has no row any more, so it is ended");
-        endSoon(id);
-      },
-    });
-    let timeout: NodeJS.Timeout | undefined;
-    let isOver = false;
-    const running = await inTurn(() =>
-      backend.start(request, {
-        printed: writer.printed,
-        ended(exit) {
-          clearTimeout(timeout);
-          isOver = true;
-          void writer.end(exit).then(() => ended.resolve());
-        },
-      }),
-    );
-    attended.set(id, { running, ended: ended.promise, hasEnded: () => isOver });
-    void Promise.all([ended.promise, running.released]).then(() => {
-      attended.delete(id);
-      changed();
-    });
+    const program = attendProgram({ ...options, row, endSoon });
+    const running = await inTurn(() => backend.start({ ...request, id }, program.events));
+    const writer = program.attach(running);
+    keep(id, program);
     try {
       const { pid, born, pty } = running;
       unrefused(await store.processRuns({ id, keeper, pid, born, pty, now: clock.now() }));
@@ -115,21 +85,39 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
     }
     writer.begin();
     running.begin();
-    if (request.timeoutMs === undefined || isOver) return;
-    timeout = setTimeout(
-      () => {
-        log.info({ process: id }, "a process has had its time and is ended");
-        endSoon(id);
-      },
-      Math.min(request.timeoutMs, LONGEST_TIMER),
-    );
+    program.limit(request.timeoutMs);
+  }
+
+  function keep(id: string, program: AttendedProgram): void {
+    attended.set(id, program);
+    void program.ended.then(() => {
+      attended.delete(id);
+      changed();
+    });
+  }
+
+  /** Goes on with one that a keeper before us has started; false when nothing of it is there to go on with. */
+  async function attach(row: Process): Promise<boolean> {
+    const { id, status } = row;
+    if (status.state !== "running" || status.detached) return false;
+    const { place, shown } = parseBookmark(row.readTo);
+    const last = await store.processOutput({ asker: { everyone: true }, id, limit: LONGEST_LINE });
+    const line = last?.text.slice(last.text.lastIndexOf("\n") + 1) ?? "";
+    const program = attendProgram({ ...options, row, endSoon });
+    const { pid, born } = status;
+    const running = backend.attach({ id, pid, born, pty: row.pty, from: place }, program.events);
+    if (running === undefined) return false;
+    program.attach(running, { total: row.total, shown, line }).begin();
+    keep(id, program);
+    program.limit(timeLeft(row, clock.now()));
+    return true;
   }
 
   async function end(id: string): Promise<void> {
     await starting.get(id)?.catch(() => {});
     const program = attended.get(id);
     if (program !== undefined) {
-      await backend.end(program.running, graceMs);
+      await backend.end(program.running(), graceMs);
       return program.ended;
     }
     const place = detached.get(id);
@@ -137,7 +125,7 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
       if ((await store.process({ asker: { everyone: true }, id })) === undefined) throw notFound(id);
       return;
     }
-    if (backend.isAlive(place)) await backend.end(place, graceMs);
+    if (backend.isAlive(place)) await backend.end({ id, ...place }, graceMs);
     await endUnseen(id);
   }
 
@@ -154,10 +142,8 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
 
   function attendedNow(id: string): Running {
     const program = attended.get(id);
-    if (program !== undefined && !program.hasEnded()) return program.running;
-    const why = detached.has(id)
-      ? "is detached: whoever started it is gone, and its input with them"
-      : "has ended";
+    if (program !== undefined && !program.hasEnded()) return program.running();
+    const why = detached.has(id) ? "is detached: its input was lost with its keeper" : "has ended";
     throw new PostriderError("closed", `Process ${id} ${why}; nothing can be written to it.`);
   }
 
@@ -171,16 +157,20 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
       const running = attendedNow(id);
       if (request.do === "write") running.write(request.text);
       else if (request.do === "endInput") running.endInput();
-      else running.resize(request.size);
+      else await running.resize(request.size);
     },
     async adopt() {
       const ours = [...attended].filter(([id, { hasEnded }]) => !hasEnded() && !starting.has(id));
-      const open = await store.adoptProcesses({ keeper, now: clock.now() });
-      for (const { id, status } of open) {
+      const attachable = backend.left();
+      const open = await store.adoptProcesses({ keeper, attachable, now: clock.now() });
+      for (const row of open) {
+        const { id, status } = row;
         if (status.state !== "running" || attended.has(id) || starting.has(id) || detached.has(id)) continue;
-        detached.set(id, { pid: status.pid, born: status.born });
-        log.info({ process: id, pid: status.pid }, "a process of a keeper that is gone was found");
+        const isAttached = await attach(row);
+        if (!isAttached) detached.set(id, { pid: status.pid, born: status.born });
+        log.info({ process: id, pid: status.pid, isAttached }, "found a process of a keeper that is gone");
       }
+      await forgetEnded(attachable);
       const known = new Set(open.map(({ id }) => id));
       for (const [id, { hasEnded }] of ours) if (!known.has(id) && !hasEnded()) endSoon(id);
       changed();
@@ -195,9 +185,23 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
     },
   };
 
+  /** Files of processes that have ended, or have no row: their keeper was killed before it could remove them. */
+  async function forgetEnded(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      if (attended.has(id) || starting.has(id)) continue;
+      const row = await store.process({ asker: { everyone: true }, id });
+      if (row === undefined || row.status.state === "ended") backend.forget(id);
+    }
+  }
+
   async function look(): Promise<void> {
     for (const [id, place] of [...detached]) if (!backend.isAlive(place)) await endUnseen(id);
   }
+}
+
+/** Of its time-out. A clock that was set back gives it no more than the whole. */
+function timeLeft({ begunAt, timeoutMs }: Process, now: number): number | undefined {
+  return timeoutMs === undefined ? undefined : Math.min(timeoutMs, Math.max(0, begunAt + timeoutMs - now));
 }
 
 function checkFolder(cwd: string): void {

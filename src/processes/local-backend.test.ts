@@ -1,24 +1,32 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
-import type { Exit } from "../core/process.ts";
+import { type Exit, processIdFrom } from "../core/process.ts";
+import { systemClock } from "../sessions/system-clock.ts";
 import type { Running } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
 import { procStat } from "./proc-stat.ts";
 
-const backend = localBackend();
+const folder = temporaryFolder();
+const backend = localBackend({ folder: join(folder.path, "processes") });
+afterAll(() => folder.remove());
 
 /** Runs it without a keeper. */
 async function run(command: string, pty: boolean) {
   const ended = Promise.withResolvers<Exit>();
   const printed: string[] = [];
+  const id = processIdFrom(systemClock.random(6));
+  const environment = { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" };
   const running: Running = await backend.start(
-    { command, cwd: tmpdir(), pty, environment: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" } },
+    { id, command, cwd: tmpdir(), pty, environment, secrets: [] },
     { printed: (text) => void printed.push(text), ended: ended.resolve },
   );
-  onTestFinished(() => backend.end(running, 0));
+  onTestFinished(async () => {
+    await backend.end(running, 0);
+    running.close();
+  });
   return { running, ended: ended.promise, printed: () => printed.join("").replaceAll("\r\n", "\n") };
 }
 
@@ -33,7 +41,8 @@ describe.each([
     expect(procStat(pid)).toMatchObject({ pid, group: pid, session: pid });
     expect(backend.isAlive(running)).toBe(true);
     expect(backend.isAlive({ ...running, born: `${running.born}0` })).toBe(false);
-    await backend.end({ ...running, born: `${running.born}0` }, 0); // not ours: left alone
+    const another = { pid, born: `${running.born}0`, id: "proc_000000000000" };
+    await backend.end(another, 0); // it has the pid of one that is gone: left alone
     expect(backend.isAlive(running)).toBe(true);
   });
 
@@ -78,9 +87,9 @@ describe.each([
 
 describe("a program with pipes", () => {
   it("does nothing before it is told to, and nothing at all when whoever started it is gone", async () => {
-    const { running, ended, printed } = await run("echo ran", false);
-    running.endInput(); // what the kernel does when we are killed
-    expect(await ended).toEqual({ code: 125 });
+    const { running, printed } = await run("echo ran", false);
+    running.close(); // what the kernel does when we are killed
+    while (backend.isAlive(running)) await new Promise(setImmediate);
     expect(printed()).toBe("");
   });
 

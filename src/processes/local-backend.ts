@@ -1,17 +1,35 @@
+import { attachProgram } from "./attach-program.ts";
 import type { Backend } from "./backend.ts";
 import { isAlive } from "./born.ts";
-import { endAll } from "./kill.ts";
+import { endProgram } from "./kill.ts";
+import { findMembers } from "./members.ts";
+import { listProgramFolders, programFolder } from "./program-folder.ts";
 import { startWithPipes } from "./start-with-pipes.ts";
 import { loadTerminals, startWithTerminal } from "./start-with-terminal.ts";
 
+export interface LocalBackendOptions {
+  /** Where the files of each process are while it runs; private, and not shared with another keeper. */
+  readonly folder: string;
+  readonly load?: typeof loadTerminals;
+}
+
 /** Programs as processes of this machine, each in a session of its own. */
-export function localBackend(load: typeof loadTerminals = loadTerminals): Backend {
+export function localBackend({ folder, load = loadTerminals }: LocalBackendOptions): Backend {
   return {
     async start(spec, seen) {
       const terminals = spec.pty ? await load() : undefined;
-      return terminals === undefined ? startWithPipes(spec, seen) : startWithTerminal(terminals, spec, seen);
+      return terminals === undefined
+        ? startWithPipes(folder, spec, seen)
+        : startWithTerminal(terminals, folder, spec, seen);
     },
+    left: () => listProgramFolders(folder),
+    attach: (spec, seen) => attachProgram(folder, spec, seen),
+    forget: (id) => programFolder(folder, id).remove(),
     isAlive,
-    end: endAll,
+    end: endProgram,
+    survivors: (program) =>
+      findMembers(program)
+        .map(({ pid }) => pid)
+        .filter((pid) => pid !== program.pid),
   };
 }

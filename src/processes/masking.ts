@@ -21,15 +21,24 @@ export interface StreamMask {
   idle(): string;
   /** The rest. */
   end(): string;
+  /** What is held back, and how many characters of it have been shown already. */
+  held(): { readonly text: string; readonly shown: number };
 }
 
-export function streamMask(secrets: readonly string[]): StreamMask {
+/** `shown` characters of what comes first have been shown already, by another mask that held them back. */
+export function streamMask(secrets: readonly string[], alreadyShown = 0): StreamMask {
   const forms = formsOf(secrets);
-  if (forms.length === 0) return { take: (text) => text, idle: () => "", end: () => "" };
+  if (forms.length === 0)
+    return {
+      take: (text) => text,
+      idle: () => "",
+      end: () => "",
+      held: () => ({ text: "", shown: 0 }),
+    };
   const pattern = patternOf(forms);
   let held = "";
   /** How many characters of `held` have been shown already. */
-  let shown = 0;
+  let shown = alreadyShown;
 
   function take(given: string, isLast: boolean): string {
     const text = held + given;
@@ -59,6 +68,7 @@ export function streamMask(secrets: readonly string[]): StreamMask {
       return more;
     },
     end: () => take("", true),
+    held: () => ({ text: held, shown }),
   };
 }
 

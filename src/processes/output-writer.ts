@@ -1,9 +1,11 @@
-import type { Exit, Process } from "../core/process.ts";
+import { type Exit, KEPT_OUTPUT, type Process } from "../core/process.ts";
 import { isRefused, type Refused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ProcessSteps } from "../ports/processes.ts";
+import { type Bookmark, formatBookmark } from "./bookmark.ts";
 import { streamMask } from "./masking.ts";
+import type { PartPlace } from "./output-parts.ts";
 import { rolling } from "./rolling.ts";
 import { lineWatch } from "./watch-lines.ts";
 
@@ -20,26 +22,48 @@ export interface OutputWriterOptions {
   readonly log: Log;
   readonly id: string;
   readonly keeper: string;
-  readonly secrets: readonly string[];
+  /** `undefined` when they are not known any more: then no output is stored, since it may hold them. */
+  readonly secrets: readonly string[] | undefined;
   readonly patterns: readonly string[];
+  /** What a keeper before this one has stored. */
+  readonly before?: StoredBefore;
+  /** The place of a byte of the output, and what is to happen when all before a place is stored. */
+  placeOf(byte: number): PartPlace;
+  release(place: PartPlace): void;
   /** Its row does not take any more: whoever it belonged to was erased, or another looks after it. */
   refused(why: Refused): void;
 }
 
+export interface StoredBefore {
+  readonly total: number;
+  /** Characters after the bookmark that are stored already. */
+  readonly shown: number;
+  /** The last line, when it had no end yet. */
+  readonly line: string;
+}
+
+/** Stands in the place of output that cannot be stored. */
+const NOT_KNOWN =
+  "(What it printed after the keeper of processes was killed is not kept: the secrets to take out of it are not known any more.)\n";
+
 /** Writes what one program prints, and how it ends, into its row. */
 export interface OutputWriter {
-  printed(text: string): void;
+  printed(text: string, upTo: number): void;
   /** The row says that it runs: from now on, output is taken there. */
   begin(): void;
   /** The last output and the exit, in one commit. Resolves when that has happened, or can never happen. */
-  end(exit: Exit): Promise<Process | undefined>;
+  end(exit: Exit, at?: number): Promise<Process | undefined>;
 }
 
 export function outputWriter(options: OutputWriterOptions): OutputWriter {
   const { store, clock, log, id, keeper } = options;
-  const output = rolling();
-  const mask = streamMask(options.secrets);
+  const { before = { total: 0, shown: 0, line: "" }, placeOf, release } = options;
+  const output = rolling(KEPT_OUTPUT, before.total);
+  const mask = streamMask(options.secrets ?? [], before.shown);
   const lines = lineWatch(options.patterns);
+  lines.take(before.line, clock.now());
+  /** Bytes of the output that were given here. */
+  let read = 0;
   let matched: string[] = [];
   let [hasBegun, isOver, isFresh] = [false, false, false];
   let timer: NodeJS.Timeout | undefined;
@@ -47,7 +71,7 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
 
   function add(text: string): void {
     output.add(text);
-    note(lines.take(text, clock.now()));
+    note(lines.take(text, clock.monotonic()));
   }
 
   function note(found: readonly string[]): void {
@@ -67,7 +91,7 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
     isFresh = false;
     if (!wasFresh) {
       output.add(mask.idle());
-      note(lines.idle(clock.now()));
+      note(lines.idle(clock.monotonic()));
     }
     const isStored = await stored();
     // Once more, also if nothing comes: what is held back may be shown then.
@@ -79,12 +103,14 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
     const { from, text } = output.peek();
     const found = matched;
     if (text === "" && found.length === 0) return true;
+    const bookmark = bookmarkNow();
     try {
       const kept = await store.keepOutput({
         id,
         keeper,
         from,
         text,
+        readTo: formatBookmark(bookmark),
         ...(found.length > 0 && { matched: found }),
       });
       if (isRefused(kept)) {
@@ -96,14 +122,25 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
       return false;
     }
     output.drop(from + text.length);
+    release(bookmark.place);
     matched = matched.filter((line) => !found.includes(line));
     return true;
   }
 
+  /** All before this is in the text that is stored now; what the mask holds back is read again. */
+  function bookmarkNow(): Bookmark {
+    const { text, shown } = mask.held();
+    return { place: placeOf(read - Buffer.byteLength(text)), shown };
+  }
+
+  let isSaid = false;
   return {
-    printed(text) {
+    printed(given, upTo) {
       if (isOver) return;
+      const text = options.secrets !== undefined ? given : isSaid ? "" : NOT_KNOWN;
+      isSaid = true;
       add(mask.take(text));
+      read = upTo;
       isFresh = true;
       schedule(FLUSH_MS);
     },
@@ -111,12 +148,12 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
       hasBegun = true;
       schedule(FLUSH_MS);
     },
-    async end(exit) {
+    async end(exit, at) {
       isOver = true;
       clearTimeout(timer);
       await writing;
       add(mask.end());
-      note(lines.idle(clock.now()));
+      note(lines.idle(clock.monotonic()));
       for (;;) {
         const { from, text } = output.peek();
         try {
@@ -124,7 +161,7 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
             id,
             exit,
             output: { from, text, ...(matched.length > 0 && { matched }) },
-            now: clock.now(),
+            now: at ?? clock.now(),
           });
           return isRefused(ended) ? undefined : ended;
         } catch (error) {

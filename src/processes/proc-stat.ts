@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 export interface ProcStat {
   readonly pid: number;
   readonly isZombie: boolean;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   /** In the kernel's ticks since the machine started. */
@@ -19,10 +20,11 @@ export function procStat(pid: number): ProcStat | undefined {
   }
   // The name, in brackets, may hold spaces and brackets itself.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  const [state = "", , group, session] = fields;
+  const [state = "", parent, group, session] = fields;
   return {
     pid,
     isZombie: state === "Z" || state === "X",
+    parent: Number(parent),
     group: Number(group),
     session: Number(session),
     started: fields[19] ?? "",

@@ -32,8 +32,6 @@ export interface StartProcess extends NewProcess {
   readonly environment: Readonly<Record<string, string>>;
   /** Taken out of what it prints before that is stored. */
   readonly secrets: readonly string[];
-  /** It is killed after so long, also when nobody waits for it any more. */
-  readonly timeoutMs?: number;
 }
 
 export interface TerminalSize {

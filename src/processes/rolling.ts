@@ -12,9 +12,10 @@ export interface Rolling {
 /** Small ones are put together: a program that prints letter by letter must not make a list of letters. */
 const PIECE = 8192;
 
-export function rolling(most: number = KEPT_OUTPUT): Rolling {
+/** `start` is the place of the first character that is added. */
+export function rolling(most: number = KEPT_OUTPUT, start = 0): Rolling {
   let pieces: string[] = [];
-  let from = 0;
+  let from = start;
   let length = 0;
 
   function dropFirst(): void {

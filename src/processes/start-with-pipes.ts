@@ -1,93 +1,94 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Socket } from "node:net";
-import { PostriderError } from "../core/errors.ts";
+import { closeSync, constants, openSync, rmSync } from "node:fs";
+import type { Duplex } from "node:stream";
 import type { Exit } from "../core/process.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
 import { bornOf } from "./born.ts";
-import { openFifos } from "./fifos.ts";
+import { holdProgram } from "./held-program.ts";
+import { RECORD_PIPES, RUN_WITH_PIPES } from "./holder-scripts.ts";
+import { processMark } from "./members.ts";
+import { FIRST_PLACE } from "./output-parts.ts";
+import { makeProgramFolder, type ProgramFolder } from "./program-folder.ts";
+import { type Recorder, startRecorder } from "./recorder.ts";
 import { shell } from "./shell.ts";
 
-/** After its end: a program may have left another behind that holds its output open. */
-const QUIET_MS = 100;
-const LAST_OUTPUT_MS = 2000;
-/** What waits to be read by it. */
-const MOST_WAITING = 1024 * 1024;
-/** It does nothing before it has read a line; if we are gone before that, it reads none. */
-const GATE = 'read -r go || exit 125; exec "$0" -c "$1"';
-
-/** A program with a pipe to read from and one to print to. */
-export async function startWithPipes(spec: ProgramSpec, seen: ProgramEvents): Promise<Running> {
-  const { ends, input, output, letGo } = await openFifos();
-  input.on("error", () => {}); // it need not read
-  output.on("error", () => {}); // closed with it
-  output.setEncoding("utf8");
-  let child: ChildProcess;
+/**
+ * A program with a pipe to read from and one to print to. They are pipes of the kernel: what Node gives a child by itself
+ * are sockets, which no program can open again as /dev/stdin or /dev/stderr, as many scripts do.
+ */
+export async function startWithPipes(root: string, spec: ProgramSpec, seen: ProgramEvents): Promise<Running> {
+  const folder = await makeProgramFolder(root, spec.id, "in", "end", "out", "secrets");
+  const ends = openEnds(folder);
+  let child: ChildProcess | undefined;
+  let recorder: Recorder;
   try {
-    child = spawn("/bin/sh", ["-c", GATE, shell(), spec.command], {
+    const recording = startRecorder(RECORD_PIPES, folder, spec.secrets, { output: ends.record });
+    recording.catch(() => {}); // awaited below
+    await new Promise(setImmediate); // each start of a process stops the loop for some milliseconds
+    child = spawn("/bin/sh", ["-c", RUN_WITH_PIPES, shell(), spec.command, folder.path], {
       cwd: spec.cwd,
-      env: { ...spec.environment, TERM: "dumb" },
-      stdio: [ends[0], ends[1], ends[1]],
+      env: { ...spec.environment, ...processMark(spec.id), TERM: "dumb" },
+      stdio: [ends.read, ends.print, ends.print, "ignore", "pipe"],
       detached: true, // a session of its own, so that what it starts ends with it
     });
+    child.on("error", () => {}); // once() tells
     await once(child, "spawn");
+    recorder = await recording;
   } catch (error) {
-    input.destroy();
-    output.destroy();
+    child?.kill("SIGKILL");
+    folder.remove();
     throw error;
   } finally {
-    letGo();
+    ends.close();
   }
-  const exited = new Promise<Exit>((resolve) => {
+  const { pid = 0 } = child;
+  const gate = child.stdio[4] as unknown as Duplex & { unref(): void };
+  gate.on("error", () => {}); // it has ended before it was let
+  gate.unref();
+  child.unref();
+  const wrapper = new Promise<Exit>((resolve) => {
     child.on("exit", (code, signal) => resolve(code === null ? { signal: signal ?? "SIGKILL" } : { code }));
   });
-  child.on("error", () => {}); // it runs; only its end counts
-  const pid = child.pid ?? 0;
-  const released = new Promise<void>((resolve) => void output.once("close", resolve));
-  let hasEnded = false;
-  output.on("data", (text: string) => {
-    if (!hasEnded) seen.printed(text); // else read on for nobody, so that what it left behind is not stopped by it
-  });
-  void exited.then(async (exit) => {
-    await lastOutput(output);
-    hasEnded = true;
-    input.destroy();
-    seen.ended(exit);
-  });
-  return {
-    pid,
-    born: bornOf(pid) ?? "gone",
+  const { drained, letGo } = recorder;
+  return holdProgram({
+    program: { id: spec.id, pid, born: bornOf(pid) ?? "gone" },
+    folder,
     pty: false,
-    begin: () => void input.write("\n"),
-    write(text) {
-      if (input.writableLength + text.length > MOST_WAITING)
-        throw new PostriderError("busy", "The process does not read its input; nothing more was written.");
-      input.write(text);
+    from: FIRST_PLACE,
+    secrets: spec.secrets,
+    seen,
+    wrapper,
+    drained,
+    letGo() {
+      gate.destroy();
+      letGo();
     },
-    endInput: () => void input.end(),
-    resize() {
-      throw new PostriderError("invalid_input", "The process has no terminal, so it has no size.");
-    },
-    released,
-  };
+    begin: () => void gate.end("\n"),
+  });
 }
 
-/** Until it is closed, or silent for a moment, or has been waited for long enough. */
-function lastOutput(output: Socket): Promise<void> {
-  if (output.closed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(quiet);
-      clearTimeout(last);
-      output.off("data", more).off("close", done);
-      resolve();
-    };
-    let quiet = setTimeout(done, QUIET_MS);
-    const last = setTimeout(done, LAST_OUTPUT_MS);
-    const more = (): void => {
-      clearTimeout(quiet);
-      quiet = setTimeout(done, QUIET_MS);
-    };
-    output.on("data", more).on("close", done);
-  });
+/** What the command reads from and prints to, and what the recorder reads. In this order nobody waits for another. */
+function openEnds(folder: ProgramFolder) {
+  const opened: number[] = [];
+  const open = (name: "in" | "out", flags: number): number => {
+    const handle = openSync(folder.at(name), flags);
+    opened.push(handle);
+    return handle;
+  };
+  const close = (): void => {
+    for (const handle of opened.splice(0)) closeSync(handle);
+  };
+  try {
+    open("in", constants.O_RDWR | constants.O_NONBLOCK);
+    open("out", constants.O_RDWR | constants.O_NONBLOCK);
+    const read = open("in", constants.O_RDONLY);
+    const print = open("out", constants.O_WRONLY);
+    const record = open("out", constants.O_RDONLY);
+    rmSync(folder.at("out"));
+    return { read, print, record, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

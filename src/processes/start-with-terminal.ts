@@ -1,15 +1,17 @@
-import { constants } from "node:os";
 import type { Exit } from "../core/process.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
 import { bornOf } from "./born.ts";
-import { closedGate, THROUGH_GATE } from "./gate.ts";
+import { holdProgram } from "./held-program.ts";
+import { RECORD_TERMINAL, RUN_IN_TERMINAL } from "./holder-scripts.ts";
+import { processMark } from "./members.ts";
+import { FIRST_PLACE } from "./output-parts.ts";
 import { TERMINAL_SIZE } from "./processes.ts";
+import { makeProgramFolder } from "./program-folder.ts";
+import { type Recorder, startRecorder } from "./recorder.ts";
 import { shell } from "./shell.ts";
+import { signalName } from "./signal-name.ts";
 
 type Terminals = Pick<typeof import("@lydell/node-pty"), "spawn">;
-
-/** Control and D: what a person types where input ends. */
-const END_OF_INPUT = "\x04";
 
 /** `undefined` where there is no build of the library for this machine: pipes must do then. */
 export async function loadTerminals(): Promise<Terminals | undefined> {
@@ -20,49 +22,68 @@ export async function loadTerminals(): Promise<Terminals | undefined> {
   }
 }
 
-/** A program in a terminal of its own. If we are gone, so is its terminal, and the kernel hangs up on it. */
+/** A program in a terminal of its own. The recorder reads its other end, and keeps it open when we are gone. */
 export async function startWithTerminal(
   terminals: Terminals,
+  root: string,
   spec: ProgramSpec,
   seen: ProgramEvents,
 ): Promise<Running> {
   const { rows, columns: cols } = TERMINAL_SIZE;
-  const gate = await closedGate();
-  const terminal = terminals.spawn("/bin/sh", ["-c", THROUGH_GATE, shell(), spec.command, gate.path], {
+  const folder = await makeProgramFolder(root, spec.id, "in", "gate", "secrets");
+  const terminal = terminals.spawn("/bin/sh", ["-c", RUN_IN_TERMINAL, shell(), spec.command, folder.path], {
     name: "xterm-256color",
     rows,
     cols,
     cwd: spec.cwd,
-    env: { ...spec.environment },
+    env: { ...spec.environment, ...processMark(spec.id) },
   });
   // Else the library throws what goes wrong with it where nobody can catch it. Its end is told all the same.
-  (terminal as unknown as { on(event: "error", listener: () => void): void }).on("error", () => {});
-  const released = Promise.withResolvers<void>();
-  let hasEnded = false;
-  terminal.onData((text) => {
-    if (!hasEnded) seen.printed(text);
+  internals(terminal).on("error", () => {});
+  const recording = startRecorder(RECORD_TERMINAL, folder, spec.secrets, {
+    output: internals(terminal).fd,
+    isTerminal: true,
   });
-  // Told after the last output: the library waits for the terminal to close, but not for those who keep it open.
-  terminal.onExit(({ exitCode, signal }) => {
-    hasEnded = true;
-    gate.close();
-    seen.ended(exitOf(exitCode, signal));
-    released.resolve();
+  recording.catch(() => {}); // awaited below
+  // In the same tick, before it has read a byte: from now on only the recorder holds the other end.
+  internals(terminal)._socket.destroy();
+  const wrapper = new Promise<Exit>((resolve) => {
+    terminal.onExit(({ exitCode, signal }) => resolve(exitOf(exitCode, signal)));
   });
-  return {
-    pid: terminal.pid,
-    born: bornOf(terminal.pid) ?? "gone",
+  let recorder: Recorder;
+  try {
+    recorder = await recording;
+  } catch (error) {
+    terminal.kill("SIGKILL");
+    folder.remove();
+    throw error;
+  }
+  const { begin, drained, letGo } = recorder;
+  return holdProgram({
+    program: { id: spec.id, pid: terminal.pid, born: bornOf(terminal.pid) ?? "gone" },
+    folder,
     pty: true,
-    begin: gate.open,
-    write: (text) => terminal.write(text),
-    endInput: () => terminal.write(END_OF_INPUT),
-    resize: (size) => terminal.resize(size.columns, size.rows),
-    released: released.promise,
-  };
+    from: FIRST_PLACE,
+    secrets: spec.secrets,
+    seen,
+    wrapper,
+    drained,
+    begin,
+    letGo,
+  });
+}
+
+/** What the library has on this system and does not declare. */
+interface Internals {
+  readonly fd: number;
+  readonly _socket: { destroy(): void };
+  on(event: "error", listener: () => void): void;
+}
+
+function internals(terminal: unknown): Internals {
+  return terminal as Internals;
 }
 
 function exitOf(code: number, signal: number | undefined): Exit {
-  if (signal === undefined || signal === 0) return { code };
-  const name = Object.entries(constants.signals).find(([, number]) => number === signal)?.[0];
-  return { signal: name ?? `SIG${signal}` };
+  return signal === undefined || signal === 0 ? { code } : { signal: signalName(signal) };
 }

@@ -1,4 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
+import { plural } from "../core/plural.ts";
+import { stripTerminalCodes } from "../core/terminal-codes.ts";
 
 /** So many lines are told of in a while; more are only counted. */
 const MOST_IN_A_WINDOW = 8;
@@ -28,7 +29,7 @@ export function lineWatch(patterns: readonly string[]): LineWatch {
 
   function look(text: string, now: number, told: string[]): void {
     if (isFound || isOff) return;
-    const line = stripVTControlCharacters(text).replaceAll("\r", "");
+    const line = stripTerminalCodes(text).replaceAll("\r", "");
     const at = wanted.map((pattern) => line.indexOf(pattern)).find((index) => index >= 0);
     if (at === undefined) return;
     isFound = true;
@@ -44,7 +45,7 @@ export function lineWatch(patterns: readonly string[]): LineWatch {
   function nextWindow(now: number, told: string[]): void {
     if (now - window.began < WINDOW_MS) return;
     const more = window.count - MOST_IN_A_WINDOW;
-    if (more > 0) told.push(`(and ${more} more ${more === 1 ? "line" : "lines"} with one of the patterns)`);
+    if (more > 0) told.push(`(and ${plural(more, "more line", "more lines")} with one of the patterns)`);
     // One quiet window, and it is no overload.
     if (more <= 0 || now - window.began >= 2 * WINDOW_MS) overloadedSince = undefined;
     window = { began: now, count: 0 };

@@ -34,6 +34,7 @@ async function* failing(error: unknown): AsyncGenerator<never> {
 
 const text = kindOf("a text", (value) => typeof value === "string");
 const flag = kindOf("true or false", (value) => typeof value === "boolean");
+const flagOrText = kindOf("true, false or a reason", (value) => /^(?:boolean|string)$/.test(typeof value));
 const count = kindOf(
   "a whole number, zero or more",
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
@@ -97,6 +98,7 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
         kinds: listOf(kind),
         archived: oneOf(true, false, "both"),
         titled: flag,
+        used: flag,
         cwd: text,
         limit: count,
         cursor: text,
@@ -127,7 +129,7 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
       baseUrl: orNull(text),
       config: orNull(json),
       archived: flag,
-      ended: flag,
+      ended: flagOrText,
     }),
   },
   archive: { ...one, archived: maybe(flag) },
@@ -144,6 +146,10 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
   stats: { who: asker },
   blob: { who: asker, hash: text },
   conversations: { who: asker, of: later },
+  listConversations: {
+    who: asker,
+    query: maybe(all({ platform: text, limit: count, cursor: text })),
+  },
   decisions: { who: asker, conversation: count },
   export: one,
   import: { json: later, options: maybe(all({ owner: name })) },

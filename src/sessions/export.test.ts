@@ -209,7 +209,7 @@ describe("what is not an export, or was altered", () => {
       [session({ origin: { platform: "telegram" } }), "chat_id"],
       [session({ created_at: "2026" }), "created_at"],
       [session({ ended_at: -1 }), "ended_at"],
-      [session({ end_reason: "bored" }), "end_reason"],
+      [session({ end_reason: "x".repeat(101) }), "end_reason"],
       [session({ input_tokens: "many" }), "input_tokens"],
       [session({ estimated_cost_usd: -1 }), "cost_usd"],
       [session({ model: 4 }), "model"],

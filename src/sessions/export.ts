@@ -11,10 +11,16 @@ import {
   textFromJson,
   usageFromJson,
 } from "../core/json.ts";
-import { checkMessage, type Message, type NewMessage } from "../core/message.ts";
+import { checkMessage, isHuman, type Message, type NewMessage, toolCallCount } from "../core/message.ts";
 import { type Asker, OWNER } from "../core/owner.ts";
 import { unrefused } from "../core/refusal.ts";
-import { type EndReason, type NewSession, SESSION_KINDS, type Session } from "../core/session.ts";
+import {
+  checkEndReason,
+  type EndReason,
+  type NewSession,
+  SESSION_KINDS,
+  type Session,
+} from "../core/session.ts";
 import { sourceFromJson } from "../core/source.ts";
 import { cleanTitle } from "../core/titles.ts";
 import type { Blob } from "../core/turn.ts";
@@ -56,11 +62,20 @@ export async function exportSession(
   return {
     format: "postrider.session",
     version: 1,
-    session: sessionToJson({ ...session, messageCount: own.length }),
+    session: sessionToJson({ ...session, ...countersOf(all) }),
     messages: all.map(messageToJson),
     shows: runs(wanted.flatMap((name) => places.get(name) ?? [])),
     hidden: shape.hidden,
     blobs: await blobsOf(store, asker, all),
+  };
+}
+
+/** Of all that is exported, so that whoever imports it counts the same. */
+function countersOf(all: readonly Message[]): Pick<Session, "messageCount" | "humanCount" | "toolCallCount"> {
+  return {
+    messageCount: all.length,
+    humanCount: all.filter(isHuman).length,
+    toolCallCount: all.reduce((sum, message) => sum + toolCallCount(message), 0),
   };
 }
 
@@ -146,14 +161,17 @@ export async function importSession(
     ...optional("audience", textFromJson(session, "audience")),
     ...optional("displayName", textFromJson(session, "display_name")),
     ...optional("endedAt", instantFromJson(session, "ended_at")),
-    ...optional("endReason", oneOf(END_REASONS, session, "end_reason")),
+    ...optional("endReason", endReasonOf(session)),
     ...optional("archivedAt", instantFromJson(session, "archived_at")),
     ...optional("parent", textFromJson(session, "parent_session_id")),
   });
   return unrefused(imported);
 }
 
-const END_REASONS: readonly EndReason[] = ["idle", "daily", "new", "switch", "merged", "closed"];
+function endReasonOf(session: Json): EndReason | undefined {
+  const reason = textFromJson(session, "end_reason");
+  return reason === undefined ? undefined : checkEndReason(reason, "end_reason");
+}
 
 function sessionOf(json: Json): NewSession {
   const title = textFromJson(json, "title");

@@ -11,7 +11,7 @@ import type { MessageInput } from "./message-input.ts";
 import { DEFAULT_RESET, routingOf } from "./routing.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSessions } from "./sessions.ts";
-import { DAY, HOUR, MINUTE, openHome, START } from "./test-home.ts";
+import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "./test-home.ts";
 
 const who = { person: OWNER };
 const bob = { person: "p_bob" };
@@ -73,7 +73,7 @@ describe("creating a session", () => {
     const chances = [7, 7, 8, 8, 7, 9];
     const random = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(chances.shift() ?? 10);
     const { store } = await openHome();
-    const sessions = createSessions({ store, zone: "UTC", clock: { now: () => 0, random } });
+    const sessions = createSessions({ store, zone: "UTC", clock: { ...fakeClock(0), random } });
     const first = await sessions.create(who);
     const second = await sessions.create(who);
     const third = await sessions.fork(who, first.id);
@@ -1040,7 +1040,30 @@ describe("changing, removing and pruning", () => {
       endReason: "closed",
     });
     expect((await sessions.change(who, id, { ended: false })).endedAt).toBeUndefined();
+    expect(await sessions.change(who, id, { ended: " the job is\ndone " })).toMatchObject({
+      endedAt: clock.time,
+      endReason: "the job is done",
+    });
+    expect((await sessions.change(who, id, { ended: "later" })).endReason).toBe("the job is done");
+    for (const ended of ["", " ", "x".repeat(101)])
+      await expect(sessions.change(who, id, { ended })).rejects.toMatchObject(code("invalid_input"));
+    const copy = (await openHome()).sessions;
+    expect((await copy.import(await sessions.export(who, id))).endReason).toBe("the job is done");
     await expect(sessions.change(who, unknown, {})).rejects.toMatchObject(code("not_found"));
+  });
+
+  it("lists conversations with the session that is current in each", async () => {
+    const { sessions } = await openHome();
+    const { session, conversation } = await sessions.open({ platform: "telegram", chatId: "1", userId: "1" });
+    const { session: next } = await sessions.reset(everyone, conversation.number);
+    const { items } = await sessions.listConversations(everyone);
+    expect(items).toMatchObject([
+      { conversation: { number: conversation.number }, session: { id: next.id } },
+    ]);
+    expect(next.id).not.toBe(session.id);
+    await expect(sessions.listConversations(everyone, { limit: -1 })).rejects.toMatchObject(
+      code("invalid_input"),
+    );
   });
 
   it("removes a session with all that was said in it, once", async () => {

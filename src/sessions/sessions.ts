@@ -2,13 +2,29 @@ import type { Conversation, Opened, PolicyDecision } from "../core/conversation.
 import { PostriderError } from "../core/errors.ts";
 import type { ScopeSettings } from "../core/identity.ts";
 import { assertSessionId } from "../core/ids.ts";
-import type { Hit, Listed, ListQuery, Page, SearchRequest, Stats, Versions } from "../core/listing.ts";
+import type {
+  ConversationQuery,
+  CurrentConversation,
+  Hit,
+  Listed,
+  ListQuery,
+  Page,
+  SearchRequest,
+  Stats,
+  Versions,
+} from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
 import { isRefused, type Refused, refuse, unrefused } from "../core/refusal.ts";
 import type { ResetSettings } from "../core/reset-policy.ts";
 import type { Reshape, Reshaped } from "../core/reshape.ts";
-import type { NewSession, Session, SessionChange, SessionKind } from "../core/session.ts";
+import {
+  checkEndReason,
+  type NewSession,
+  type Session,
+  type SessionChange,
+  type SessionKind,
+} from "../core/session.ts";
 import { type SourceInput, source } from "../core/source.ts";
 import { cleanTitle, autoTitle as proposedTitle } from "../core/titles.ts";
 import type { Shown } from "../core/turn.ts";
@@ -151,6 +167,8 @@ export interface Sessions {
   blob(who: Asker, hash: string): Promise<Uint8Array | undefined>;
   /** The conversations that point at a session, or those of a chat. Looking touches nothing and resets nothing. */
   conversations(who: Asker, of: string | SourceInput): Promise<readonly Conversation[]>;
+  /** All your conversations, in pages, each with the session that is current there. The same holds: it only reads. */
+  listConversations(who: Asker, query?: Omit<ConversationQuery, "asker">): Promise<Page<CurrentConversation>>;
   /** Why a conversation started afresh, or did not; newest first. */
   decisions(who: Asker, conversation: number): Promise<readonly PolicyDecision[]>;
 
@@ -307,7 +325,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     list: (who, query = {}) => store.list({ ...query, asker: who }),
     search: (who, text, query = {}) => store.search({ ...query, asker: who, text }),
-    async change(who, id, change) {
+    async change(who, id, { ended: why, ...rest }) {
+      const ended = typeof why === "string" ? checkEndReason(why, "change.ended") : why;
+      const change = { ...rest, ...(ended !== undefined && { ended }) };
       return unrefused(
         await store.change({ asker: who, session: assertSessionId(id), change, now: clock.now() }),
       );
@@ -336,6 +356,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         ...(typeof of === "string" ? { session: of } : { source: source(of) }),
       });
     },
+    listConversations: (who, query = {}) => store.listConversations({ ...query, asker: who }),
     decisions: (who, conversation) => store.decisions({ asker: who, conversation }),
 
     export: (who, id) => exportSession(store, who, id),

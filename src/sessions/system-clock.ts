@@ -7,6 +7,7 @@ let used: number = pool.length;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   random(bytes) {
     if (bytes > pool.length) return randomFillSync(new Uint8Array(bytes));
     if (used + bytes > pool.length) {

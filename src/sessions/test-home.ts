@@ -13,7 +13,9 @@ export const DAY: number = 24 * HOUR;
 
 /** Time that moves only when a test says so, and chance that is a counter. */
 export interface FakeClock extends Clock {
+  /** The system clock. Setting it is a step: no time passes. */
   time: number;
+  /** Time passes, for both clocks. */
   pass(ms: number): void;
 }
 
@@ -22,12 +24,15 @@ export const START: number = Date.UTC(2026, 2, 15, 10);
 
 export function fakeClock(time: number = START): FakeClock {
   let chance = 0;
+  let passed = 0;
   const clock: FakeClock = {
     time,
     pass: (ms) => {
       clock.time += ms;
+      passed += ms;
     },
     now: () => clock.time,
+    monotonic: () => passed,
     random: (bytes) => {
       chance += 1;
       const values = new Uint8Array(bytes);

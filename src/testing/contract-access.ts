@@ -106,22 +106,28 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(both.state, "too_soon");
     });
 
-    rule("is refused to more than some at once, and those that link do not count", async (scene) => {
-      const { store } = scene;
-      await store.create({
-        session: { id: "s", kind: "chat", owner: "p_ann" },
-        profile: "main",
-        now: T0,
-      });
-      for (const name of ["a", "b", "c"]) assert.equal((await ask(scene, name)).state, "asked");
-      assert.deepEqual(await ask(scene, "d"), { state: "too_many" });
-      assert.equal((await ask(scene, "d", { platform: "signal" })).state, "asked");
-      for (let n = 0; n < 5; n += 1) assert.equal((await linkCode(scene, "p_ann")).state, "asked");
-      // One of those that wait may ask again, and what has expired makes room.
-      assert.equal((await ask(scene, "a", { now: T0 + EVERY })).state, "asked");
-      assert.deepEqual(await ask(scene, "d", { now: T0 + EVERY }), { state: "too_many" });
-      assert.equal((await ask(scene, "d", { now: T0 + HOUR })).state, "asked");
-    });
+    rule(
+      "is refused to nobody because of others: beyond some, the oldest request is dropped",
+      async (scene) => {
+        const { store } = scene;
+        await store.create({
+          session: { id: "s", kind: "chat", owner: "p_ann" },
+          profile: "main",
+          now: T0,
+        });
+        const askers = async (now: number) =>
+          (await store.pairings({ platform: "telegram", now })).map(({ asker }) => asker?.userId ?? "a link");
+        for (let n = 0; n < 5; n += 1) assert.equal((await linkCode(scene, "p_ann")).state, "asked");
+        for (const name of ["a", "b", "c", "d"]) assert.equal((await ask(scene, name)).state, "asked");
+        assert.equal((await ask(scene, "e", { platform: "signal" })).state, "asked");
+        // Codes that link are the person's own: they neither count nor make room.
+        const links = Array.from({ length: 5 }, () => "a link");
+        assert.deepEqual(await askers(T0), [...links, "b", "c", "d"]);
+        // Whoever asks again replaces their own request.
+        assert.equal((await ask(scene, "b", { now: T0 + EVERY })).state, "asked");
+        assert.deepEqual(await askers(T0 + EVERY), [...links, "c", "d", "b"]);
+      },
+    );
 
     rule("lets whoever asked in, once", async (scene) => {
       const { store } = scene;
@@ -178,6 +184,15 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
     });
   });
 
+  describe("a code that was asked for under a clock that was ahead", () => {
+    rule("counts no longer, and keeps nobody from asking for another", async ({ store }) => {
+      await store.askPairing(request("ann", { now: T0 + 48 * HOUR }));
+      assert.deepEqual(await store.pairings({ now: T0 }), []);
+      assert.equal((await store.askPairing(request("ann"))).state, "asked");
+      assert.equal((await store.pairings({ now: T0 })).length, 1);
+    });
+  });
+
   describe("guesses", () => {
     rule("are counted, and too many lock out for a while", async ({ store }) => {
       const guess = (now: number, name = "telegram:ann") =>
@@ -190,6 +205,14 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
       // Then they begin anew.
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(until + at), { allowed: true });
       assert.deepEqual(await guess(until + 3), { allowed: false, until: until + 2 + HOUR });
+    });
+
+    rule("lock nobody out for longer than that, whatever the clock said when it began", async ({ store }) => {
+      const guess = (now: number) => store.countGuess({ name: "x", most: 2, lockMs: HOUR, now });
+      for (const at of [0, 1]) await guess(T0 + 48 * HOUR + at);
+      assert.deepEqual(await guess(T0), { allowed: true });
+      assert.deepEqual(await guess(T0), { allowed: true });
+      assert.deepEqual(await guess(T0), { allowed: false, until: T0 + HOUR });
     });
 
     rule("are forgiven to whoever guessed right", async ({ store }) => {

@@ -52,6 +52,21 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await store.approval({ asker: { person }, approval: asked.number }), answered);
     });
 
+    rule(
+      "can be answered until another instant when its deadline is moved, while it is open",
+      async (scene) => {
+        const turn = await scene.begin(ANN, "tidy up");
+        const { number: approval, person } = unrefused(await ask(scene, turn));
+        const deadline = DEADLINE + 60 * MINUTE;
+        await scene.store.moveApprovalDeadline({ approval, deadline });
+        await scene.reopen();
+        unrefused(await answer(scene, person, approval, "once", deadline));
+        await scene.store.moveApprovalDeadline({ approval, deadline: T0 });
+        const asker = { person };
+        assert.equal(present(await scene.store.approval({ asker, approval })).deadline, deadline);
+      },
+    );
+
     rule("cannot be asked by a turn that was taken over or is finished", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
       assertRefused(await ask(scene, { ...turn, fence: turn.fence - 1 }), "stale_fence");
@@ -236,6 +251,91 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
         const { owner: person, id: session } = await scene.get(turn.session);
         assert.equal(await scene.store.standing({ person, session, pattern }), "never");
       }
+    });
+
+    rule("in a folder is allowed in that folder only", async (scene) => {
+      const { store } = scene;
+      const turn = await scene.begin(ANN, "tidy up");
+      const pattern = present(REQUEST.pattern);
+      for (const given of ["session", "always"] as const) {
+        const folder = `/home/ann/${given}`;
+        const { person, number, session } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
+        const elsewhere = { person, session, pattern, folder: "/home/ann/other" };
+        unrefused(await answer(scene, person, number, given));
+        assert.equal(await store.standing({ person, session, pattern, folder }), "allowed");
+        assert.equal(await store.standing(elsewhere), undefined);
+        assert.equal(await store.standing({ person, session, pattern }), undefined);
+        const always = given === "always" ? "allowed" : undefined;
+        assert.equal(await store.standing({ person, session: "any", pattern, folder }), always);
+      }
+      const { owner: person } = await scene.get(turn.session);
+      const { allowed } = present(await store.personData({ person }));
+      assert.deepEqual(allowed.map(({ folder }) => folder).toSorted(), [
+        "/home/ann/always",
+        "/home/ann/session",
+      ]);
+    });
+
+    rule("without a folder is not allowed in one", async (scene) => {
+      const { person, number, session } = await question(scene);
+      const pattern = present(REQUEST.pattern);
+      unrefused(await answer(scene, person, number, "always"));
+      assert.equal(await scene.store.standing({ person, session, pattern }), "allowed");
+      assert.equal(await scene.store.standing({ person, session, pattern, folder: "/tmp" }), undefined);
+    });
+
+    rule("never is a no in every folder, until it is allowed again in one", async (scene) => {
+      const { store } = scene;
+      const turn = await scene.begin(ANN, "tidy up");
+      const pattern = present(REQUEST.pattern);
+      const [shop, tmp] = ["/home/ann/shop", "/tmp"];
+      const { owner: person, id: session } = await scene.get(turn.session);
+      const say = async (folder: string, given: ApprovalAnswer): Promise<void> => {
+        const { number } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
+        unrefused(await answer(scene, person, number, given));
+      };
+      const standings = (): Promise<unknown[]> =>
+        Promise.all(
+          [shop, tmp, undefined].map((folder) =>
+            store.standing({ person, session, pattern, ...(folder !== undefined && { folder }) }),
+          ),
+        );
+      await say(shop, "always");
+      await say(tmp, "never");
+      assert.deepEqual(await standings(), ["never", "never", "never"]);
+      assert.equal((await store.standings({ person })).length, 1);
+      await say(shop, "always");
+      assert.deepEqual(await standings(), ["allowed", undefined, undefined]);
+    });
+
+    rule("only once is kept for nothing, but never is", async (scene) => {
+      const turn = await scene.begin(ANN, "tidy up");
+      const pattern = present(REQUEST.pattern);
+      for (const given of ["session", "always", "never"] as const) {
+        const { person, number, session } = unrefused(await ask(scene, turn, { ...REQUEST, onlyOnce: true }));
+        unrefused(await answer(scene, person, number, given));
+        const expected = given === "never" ? "never" : undefined;
+        assert.equal(await scene.store.standing({ person, session, pattern }), expected);
+      }
+    });
+
+    rule("is listed with its folder, and forgotten there only", async (scene) => {
+      const { store } = scene;
+      const turn = await scene.begin(ANN, "tidy up");
+      const pattern = present(REQUEST.pattern);
+      const { owner: person, id: session } = await scene.get(turn.session);
+      for (const [at, folder] of ["/a", "/b"].entries()) {
+        const { number } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
+        unrefused(await answer(scene, person, number, "always", T0 + at));
+      }
+      assert.deepEqual(await store.standings({ person }), [
+        { pattern, folder: "/a", kind: "allowed", at: T0 },
+        { pattern, folder: "/b", kind: "allowed", at: T0 + 1 },
+      ]);
+      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), false);
+      assert.equal(await store.forgetStanding({ person, pattern, folder: "/a", now: T0 }), true);
+      assert.equal(await store.standing({ person, session, pattern, folder: "/a" }), undefined);
+      assert.equal(await store.standing({ person, session, pattern, folder: "/b" }), "allowed");
     });
 
     rule("is listed, and forgotten where that is wanted", async (scene) => {

@@ -159,6 +159,62 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(begun.nonce, first.nonce, "the nonce is the same for every attempt");
     });
 
+    rule(
+      "count what the platform has answered with an error, and keep when they stepped aside",
+      async (scene) => {
+        const { number: delivery } = await sent(scene, { ...toAnn, begun: true });
+        const waiting = { state: "waiting" as const, nextAt: T0, error: "500" };
+        const settle = async (more: object, now = T0) =>
+          unrefused(await scene.store.settle({ delivery, outcome: { ...waiting, ...more }, now })).status;
+        const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
+        assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
+        assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
+        assert.deepEqual(await scene.store.deliveriesAside({ limit: 10 }), []);
+        const aside = { ...status, failures: 2, asideAt: T0 + 5 };
+        assert.deepEqual(await settle({ failed: true, aside: true }, T0 + 5), aside);
+        await scene.reopen();
+        assert.deepEqual(await settle({ aside: true }, T0 + 9), aside, "the first time counts");
+        const begun = present(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 }));
+        assert.deepEqual(begun.status, {
+          state: "sending",
+          attempts: 2,
+          shown: "nothing",
+          runner: "r1",
+          failures: 2,
+          asideAt: T0 + 5,
+        });
+        const listed = async () =>
+          (await scene.store.deliveriesAside({ limit: 10 })).map(({ number }) => number);
+        assert.deepEqual(await listed(), [delivery]);
+        unrefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }));
+        assert.deepEqual(await listed(), []);
+      },
+    );
+
+    rule(
+      "that step aside or are given up are told of once, in their place, in the same commit",
+      async (scene) => {
+        const { store } = scene;
+        const notice: NewDelivery = { target: ANN, parts: [{ type: "text", text: "it waits" }] };
+        const first = await sent(scene, { ...toAnn, begun: true });
+        const waiting = { state: "waiting" as const, nextAt: T0 + HOUR, error: "500", failed: true };
+        const settle = async (outcome: Parameters<typeof store.settle>[0]["outcome"]) =>
+          unrefused(await store.settle({ delivery: first.number, outcome, notice, now: T0 })).notice;
+        assert.equal(await settle(waiting), undefined, "it is only tried again");
+        const told = present(await settle({ ...waiting, aside: true }));
+        assert.deepEqual([told.inPlaceOf, told.parts], [first.number, notice.parts]);
+        assert.equal(await settle({ ...waiting, aside: true }), undefined);
+        assert.equal(await settle({ state: "dead", error: "500" }), undefined);
+        await scene.reopen();
+        assert.deepEqual(await scene.store.deliveries({ dueAt: T0, limit: 10 }), [told]);
+        const other = await sent(scene, { ...toAnn, begun: true });
+        const dead = { delivery: other.number, outcome: { state: "dead" as const, error: "blocked" } };
+        const refused = unrefused(await scene.store.settle({ ...dead, notice, now: T0 }));
+        assert.equal(refused.notice?.inPlaceOf, other.number);
+        assert.equal(unrefused(await scene.store.settle({ ...dead, notice, now: T0 })).notice, undefined);
+      },
+    );
+
     rule("have each a nonce of its own", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
       const { deliveries } = await scene.finish(turn, "hi", { deliveries: [toAnn, toAnn, toSignal] });

@@ -45,6 +45,15 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await expire(scene, { now: LATER + 1 }), { expired: false });
     });
 
+    rule("does so by when it was active, but never later than now", async (scene) => {
+      await scene.talk(ANN, "hello", "hi");
+      await scene.store.limitActivity({ now: T0 + HOUR });
+      assert.equal((await there(scene)).activeAt, T0, "what lies behind stays");
+      await scene.store.limitActivity({ now: T0 - DAY });
+      await scene.reopen();
+      assert.equal((await there(scene)).activeAt, T0 - DAY);
+    });
+
     rule("starts afresh with the next message, as by policy", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
       await expire(scene, { reset: { dailyBefore: T0 + 1 } });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Asker } from "../core/owner.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { Session } from "../core/session.ts";
 import {
@@ -9,6 +10,7 @@ import {
   BOB,
   DAY,
   EVERYONE,
+  GROUP,
   HOUR,
   inGroup,
   MINUTE,
@@ -16,6 +18,7 @@ import {
   type Rule,
   T0,
   type TestApi,
+  TOGETHER,
   user,
 } from "./scene.ts";
 
@@ -204,6 +207,8 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await ids({ owner: "p_bob" }), [titled.id]);
       assert.deepEqual(await ids({ cwd: "/srv" }), [job.id]);
       assert.deepEqual(await ids({ titled: true }), [titled.id]);
+      assert.deepEqual(await ids({ used: true }), [chat.id, signal.id, titled.id].toSorted());
+      assert.deepEqual(await ids({ used: false }), [job.id]);
       assert.deepEqual(await ids({ archived: true }), [archived.id]);
       assert.equal((await ids({ archived: false })).length, 4);
       assert.equal((await ids({ archived: "both" })).length, 5);
@@ -265,6 +270,61 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const { items } = await store.list({ asker: ann });
       const line = (session: string) => items.find((item) => item.id === session)?.preview;
       assert.deepEqual([line(id), line(copy.id)], ["new words", "old words"]);
+    });
+
+    rule("count a fork's messages with those it shows of its origin", async (scene) => {
+      const { create, fork, say, store, reshape } = scene;
+      const origin = await create("p_ann", ["q1", "a1", "q2"]);
+      const copy = await fork(origin.id, { keep: 2 });
+      await say(copy.id, user("q3"));
+      const counts = async () => {
+        const { items } = await store.list({ asker: ann });
+        return Object.fromEntries(items.map(({ id, totalCount }) => [id, totalCount]));
+      };
+      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
+      await reshape(copy.id, { kind: "undo" });
+      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 }, "what was undone was said");
+      await reshape(origin.id, { kind: "undo" });
+      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
+    });
+
+    rule("name every conversation with its current session, in pages", async ({ open, store }) => {
+      const all: string[] = [];
+      for (let chat = 1; chat <= 5; chat += 1) {
+        const { session } = await open({ ...ANN, chatId: `chat ${chat}` }, { person: "p_ann" });
+        all.push(session.id);
+      }
+      await open(BOB, { person: "p_bob" });
+      const seen: string[] = [];
+      for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
+        const page = await store.listConversations({ asker: ann, limit: 2, ...(cursor && { cursor }) });
+        assert.ok(page.items.length <= 2 && pages < 4);
+        for (const { conversation, session } of page.items) {
+          assert.equal(conversation.session, session.id);
+          assert.equal(conversation.handle, session.handle);
+          seen.push(session.id);
+        }
+        cursor = page.cursor;
+      }
+      assert.deepEqual(seen, all);
+      const everyone = await store.listConversations({ asker: EVERYONE });
+      assert.equal(everyone.items.length, 6);
+      const elsewhere = await store.listConversations({ asker: EVERYONE, platform: "nowhere" });
+      assert.deepEqual(elsewhere, { items: [] });
+      await assertRejects(store.listConversations({ asker: ann, cursor: "x" }), "invalid_input");
+    });
+
+    rule("name no conversation to those who do not speak there", async ({ open, store }) => {
+      await open(ANN, { person: "p_ann" });
+      const group = await open(inGroup("ann"), { person: "p_ann" });
+      const shared = await open({ ...inGroup("ann"), threadId: "9" }, { scope: TOGETHER });
+      const named = async (asker: Asker) =>
+        (await store.listConversations({ asker })).items.map(({ conversation }) => conversation.number);
+      assert.equal((await named(ann)).length, 2);
+      assert.deepEqual(await named(bob), []);
+      const there = [group, shared].map(({ conversation }) => conversation.number);
+      assert.deepEqual(await named({ person: "p_ann", chat: GROUP }), there);
+      assert.deepEqual(await named({ person: "p_bob", chat: GROUP }), there.slice(1));
     });
 
     rule("count what there is, for whoever asks", async ({ create, talk, store }) => {

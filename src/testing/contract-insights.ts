@@ -86,6 +86,9 @@ export function insightRules({ describe }: TestApi, rule: Rule): void {
       await scene.store.setHome({ home, now: T0 });
       await scene.reopen();
       assert.deepEqual(await scene.store.homes(), [there, home]);
+      assert.equal(await scene.store.forgetHome({ platform: home.platform }), true);
+      assert.equal(await scene.store.forgetHome({ platform: home.platform }), false);
+      assert.deepEqual(await scene.store.homes(), [there]);
     });
   });
 }

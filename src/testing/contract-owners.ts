@@ -343,8 +343,8 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
     rule("say who it belongs to in every answer", async ({ talk, store, get }) => {
       const session = await talk(BOB, "hello", "hi", { person: "p_bob" });
       const [listed] = (await store.list({ asker: bob })).items;
-      const { preview, ...facts } = present(listed);
-      assert.equal(preview, "hello");
+      const { preview, totalCount, ...facts } = present(listed);
+      assert.deepEqual([preview, totalCount], ["hello", 2]);
       assert.deepEqual(facts, session);
       assert.deepEqual(await get(session.handle), session);
       assert.equal(session.owner, "p_bob");

@@ -30,6 +30,7 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
         conversation: at.conversation,
         target: ANN,
         begunAt: T0,
+        unfinishedInput: "",
         status: { state: "starting" },
         total: 0,
         matches: { count: 0, lines: [] },
@@ -48,6 +49,20 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       await scene.reopen();
       assert.deepEqual(await scene.store.process({ asker: EVERYONE, id: begun.id }), ended);
     });
+
+    rule(
+      "keeps the line that was written to it and is not finished, or that nobody knows it",
+      async (scene) => {
+        const { id } = unrefused(await begin(scene, await place(scene)));
+        const unfinished = async () => (await scene.store.process({ asker: EVERYONE, id }))?.unfinishedInput;
+        await scene.store.recordProcessInput({ id, unfinished: "rm -r" });
+        await scene.reopen();
+        assert.equal(await unfinished(), "rm -r");
+        await scene.store.recordProcessInput({ id });
+        await scene.reopen();
+        assert.equal(await unfinished(), undefined);
+      },
+    );
 
     rule("is not begun for a session that is gone, nor under a name that another has", async (scene) => {
       const at = await place(scene);
@@ -228,6 +243,23 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       const other = present(await store.process({ asker: EVERYONE, id: idOf(1) }));
       assert.equal(other.status.state === "running" && other.status.keeper, "k1", "it lives");
     });
+
+    rule(
+      "leaves what runs to one that can go on with its output, from where that is stored",
+      async (scene) => {
+        const { store } = scene;
+        await scene.beat("k2");
+        const at = await place(scene);
+        const { id } = unrefused(await begin(scene, at, { timeoutMs: 5000 }));
+        await runs(scene, id, { keeper: "gone" });
+        unrefused(await store.keepOutput({ id, keeper: "gone", from: 0, text: "one", readTo: "0:3:0" }));
+        unrefused(await store.keepOutput({ id, keeper: "gone", from: 3, text: "", matched: ["one"] }));
+        const [mine] = await store.adoptProcesses({ keeper: "k2", attachable: [id], now: T0 });
+        const { status, readTo, timeoutMs, total } = present(mine);
+        assert.equal(status.state === "running" && status.detached, false);
+        assert.deepEqual({ readTo, timeoutMs, total }, { readTo: "0:3:0", timeoutMs: 5000, total: 3 });
+      },
+    );
 
     rule("leaves what it had not started yet: that has ended without having run", async (scene) => {
       const { store } = scene;

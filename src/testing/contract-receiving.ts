@@ -230,6 +230,7 @@ export function receivingRules({ describe }: TestApi, rule: PlatformRule): void 
       const platform = there.platform();
       const unasked = (): never => assert.fail("it receives although it was told to end");
       const receiver = {
+        canSpeak: unasked,
         message: unasked,
         edited: unasked,
         deleted: unasked,

@@ -1,5 +1,16 @@
 import assert from "node:assert/strict";
-import { ANN, DAY, HOUR, MINUTE, present, type Rule, runner, T0, type TestApi } from "./scene.ts";
+import {
+  ANN,
+  assertRefused,
+  DAY,
+  HOUR,
+  MINUTE,
+  present,
+  type Rule,
+  runner,
+  T0,
+  type TestApi,
+} from "./scene.ts";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
@@ -55,6 +66,45 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
         if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: gone.id, take: "one" } });
         assert.equal(present(await claim(present(turn).session, "r2")).attempt, 2);
+      },
+    );
+
+    rule(
+      "loses its work after half a minute of silence although its process exists, and its late writes are refused",
+      async ({ store, take, claim, beat, silentRunner }) => {
+        const silent = silentRunner ?? runner("r1");
+        await store.beat({ runner: silent, now: T0 });
+        const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
+        const { session, number, fence } = present(turn);
+        assert.equal(await claim(session, "r2", T0 + 30_000), undefined);
+        assert.deepEqual(await store.work({ now: T0 + 30_000 }), []);
+        assert.deepEqual(await store.work({ now: T0 + 30_001 }), [{ session, platform: "telegram" }]);
+        assert.equal(present(await claim(session, "r2", T0 + 30_001)).attempt, 2);
+        await store.beat({ runner: silent, now: T0 + MINUTE });
+        await beat("r2", T0 + MINUTE);
+        const late = { turn: number, fence, outcome: "done", messages: [], now: T0 + MINUTE } as const;
+        assertRefused(await store.finish(late), "stale_fence");
+        assert.equal(await claim(session, silent.id, T0 + MINUTE), undefined, "it does not take it back");
+      },
+    );
+
+    rule(
+      "is not judged by one that was silent itself until a heartbeat ago, as after the machine slept",
+      async ({ store, take, claim, silentRunner, ownRunner }) => {
+        if (silentRunner === undefined || ownRunner === undefined) return;
+        for (const one of [silentRunner, ownRunner]) await store.beat({ runner: one, now: T0 });
+        const { turn } = await take(ANN, "hello", { claim: { runner: silentRunner.id, take: "one" } });
+        const { session } = present(turn);
+        const woken = T0 + HOUR;
+        assert.equal(await claim(session, ownRunner.id, woken), undefined, "before its own heartbeat");
+        await store.beat({ runner: ownRunner, now: woken });
+        assert.equal(await claim(session, ownRunner.id, woken + 9000), undefined);
+        assert.deepEqual(await store.work({ now: woken + 9000 }), []);
+        await store.beat({ runner: silentRunner, now: woken + 9500 });
+        assert.equal(await claim(session, ownRunner.id, woken + 20_000), undefined, "it has woken, too");
+        await store.beat({ runner: ownRunner, now: woken + 10_000 });
+        await store.beat({ runner: ownRunner, now: woken + 30_000 });
+        assert.equal(present(await claim(session, ownRunner.id, woken + 40_000)).attempt, 2);
       },
     );
 
@@ -140,6 +190,22 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await store.leases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
       await beat("r2", T0 + HOUR);
       assert.deepEqual(await store.leases({ now: T0 + HOUR }), [], "its time has run out");
+    });
+
+    rule("is listed on request when its holder is silent but its process exists", async (scene) => {
+      const { store, silentRunner } = scene;
+      const holder = silentRunner ?? runner("r1");
+      await store.beat({ runner: holder, now: T0 });
+      await store.lease({ name: "gateway", runner: holder.id, ttlMs: 30_000, now: T0 });
+      const now = T0 + MINUTE;
+      assert.deepEqual(await store.leases({ now }), []);
+      const held = { name: "gateway", runner: holder, until: T0 + 30_000, silentSince: T0 };
+      assert.deepEqual(await store.leases({ now, silent: true }), silentRunner === undefined ? [] : [held]);
+      await store.beat({ runner: holder, now });
+      const renewed = { name: "gateway", runner: holder.id, ttlMs: 30_000, now };
+      await store.lease(renewed);
+      const { silentSince: _, ...fresh } = { ...held, until: now + 30_000 };
+      assert.deepEqual(await store.leases({ now, silent: true }), [fresh]);
     });
 
     rule("goes to one of many who want it at once", async ({ store, beat }) => {

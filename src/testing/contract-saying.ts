@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Asker } from "../core/owner.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { SaidSoFar, Turn } from "../core/turn.ts";
 import {
@@ -40,6 +41,22 @@ export function sayingRules({ describe }: TestApi, rule: Rule): void {
       await keep(scene, third, { text: "Go home", thought: "" });
       const fourth = await takenUp(scene, third, "r4");
       assert.deepEqual(fourth.said, { text: "Go home", thought: "" });
+    });
+
+    rule("can be read, with the seq of the message that it will be, while the turn runs", async (scene) => {
+      const turn = await scene.begin(ANN, "where?");
+      const growing = (asker: Asker = EVERYONE) => scene.store.growing({ asker, session: turn.session });
+      assert.equal(await growing(), undefined);
+      await keep(scene, turn, SAID);
+      assert.deepEqual(await growing(), { seq: 2, said: SAID });
+      assert.equal(await growing({ person: "p_stranger" }), undefined);
+      const holder = { asker: EVERYONE, session: turn.session, fence: turn.fence, now: T0 };
+      unrefused(await scene.store.append({ ...holder, messages: [assistant("Go north.")] }));
+      assert.equal(await growing(), undefined);
+      await keep(scene, turn, SAID);
+      assert.equal((await growing())?.seq, 3);
+      await scene.finish(turn, "Done.");
+      assert.equal(await growing(), undefined);
     });
 
     rule("is not there where nothing was said", async (scene) => {

@@ -128,6 +128,7 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       const sent = await platform.send(outbound(place, "again"), always());
       assertState(sent, ["not_sent"], there);
       assert.ok(sent.state === "not_sent" && (sent.retryAfterMs ?? 0) >= 7000, JSON.stringify(sent));
+      assert.ok(!("cause" in sent), JSON.stringify(sent));
       assert.deepEqual(await there.shown(place), []);
       idOf(await platform.send(outbound(place, "again"), always()));
     });
@@ -138,11 +139,23 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       assertState(sent, ["not_sent", "unknown"], there);
     });
 
-    sending("says that it has not arrived when nobody could be asked", async (there) => {
+    troubled("error", "says that the error was about this message", async (there, platform) => {
       const [place] = twoChats(there);
-      const sent = await there.unreachable().send(outbound(place, "hello?"), always());
+      const sent = await platform.send(outbound(place, "hello?"), always());
       assertState(sent, ["not_sent"], there);
+      assert.equal("cause" in sent && sent.cause, "message");
+      assert.deepEqual(await there.shown(place), []);
     });
+
+    sending(
+      "says that it has not arrived when nobody could be asked, and does not blame the message",
+      async (there) => {
+        const [place] = twoChats(there);
+        const sent = await there.unreachable().send(outbound(place, "hello?"), always());
+        assertState(sent, ["not_sent"], there);
+        assert.ok(!("cause" in sent), JSON.stringify(sent));
+      },
+    );
 
     sending("says that it was not sent when it was called off before", async (there, platform) => {
       const [place] = twoChats(there);

@@ -4,6 +4,7 @@ import type { Turn } from "../core/turn.ts";
 import {
   ANN,
   assertRefused,
+  assertRejects,
   assistant,
   BOB,
   EVERYONE,
@@ -85,6 +86,45 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       await scene.reopen();
       assert.equal(await scene.store.cursor({ name: "telegram" }), "101");
       assert.equal(await scene.store.cursor({ name: "discord" }), undefined);
+    });
+
+    rule("takes several messages in their order in one step; the first begins the turn", async (scene) => {
+      await scene.beat("r1");
+      const many = (words: readonly string[], claim = ONE) =>
+        scene.store.acceptMany({
+          messages: words.map((each) => ({
+            ...scene.routing(ANN),
+            messageId: each,
+            message: user(each),
+            mostWaiting: 2,
+            claim,
+            cursor: { name: "telegram", value: each },
+          })),
+        });
+      const [first, again, second, third, fourth] = await many(["1", "1", "2", "3", "4"]);
+      assert.ok(first !== undefined && "turn" in first);
+      assert.equal(present(first.turn).inputs.length, 1);
+      assert.deepEqual(again, { duplicate: true, inbox: first.inbox });
+      for (const taken of [second, third]) assert.equal(present(taken).duplicate, false);
+      assert.ok(fourth !== undefined && "isFirst" in fourth);
+      assert.deepEqual([fourth.tooMany, fourth.isFirst], [2, true]);
+      assert.equal(await scene.store.cursor({ name: "telegram" }), "4");
+      const next = present((await scene.finish(present(first.turn), "hi", { next: ALL })).next);
+      assert.deepEqual(await scene.shows(next.session), ["1", "hi", "2", "3"]);
+    });
+
+    rule("takes none of several messages when one of them cannot be stored", async (scene) => {
+      const message = (messageId: string) => ({ ...scene.routing(ANN), messageId, message: user("hello") });
+      const broken = { messages: [message("1"), message(""), message("2")] };
+      await assertRejects(scene.store.acceptMany(broken), "invalid_input");
+      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source: ANN }), []);
+      assert.equal((await scene.accept(ANN, "hello", { messageId: "1" })).duplicate, false);
+    });
+
+    rule("moves a cursor where nothing is to be stored", async (scene) => {
+      await scene.store.moveCursor({ cursor: { name: "telegram", value: "7" }, now: T0 });
+      await scene.reopen();
+      assert.equal(await scene.store.cursor({ name: "telegram" }), "7");
     });
 
     rule("begins the turn at once when the session is free", async ({ beat, take, shows, get }) => {

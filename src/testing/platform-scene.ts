@@ -59,6 +59,8 @@ export type Trouble =
   | { readonly kind: "wait"; readonly ms: number }
   /** It has a problem of its own and takes nothing. */
   | { readonly kind: "fail" }
+  /** It answers this one message with an error that may pass; others would go. */
+  | { readonly kind: "error" }
   /** It takes the message, and the connection breaks before it has said so. */
   | { readonly kind: "cut" }
   /** It takes the message, and says nothing for as long as the connection lasts. */
@@ -111,6 +113,7 @@ export function listen(
     if (one.cursor !== undefined) cursors.set(one.cursor.name, one.cursor.value);
   }
   const receiver: Receiver = {
+    canSpeak: async () => true,
     message: (inbound) => take({ kind: "message", ...inbound }),
     edited: (inbound) => take({ kind: "edited", ...inbound }),
     deleted: (withdrawn) => take({ kind: "deleted", ...withdrawn }),

@@ -30,6 +30,10 @@ export interface StoreHarness {
   quiet?(store: Store): Promise<void>;
   /** A runner of this very machine whose process is gone, where the store can tell. */
   deadRunner?(): Runner;
+  /** A runner of this machine whose process exists and is not the one that runs the suite, where the store can tell. */
+  silentRunner?(): Runner;
+  /** The process that runs the suite as a runner, where the store can tell. */
+  ownRunner?(): Runner;
 }
 
 /** One promise of the port and the proof of it, on a store of its own. */
@@ -121,11 +125,15 @@ type Taken = Extract<Accepted, { readonly tooMany?: undefined; readonly session:
 export interface Scene {
   readonly store: Store;
   readonly deadRunner: Runner | undefined;
+  readonly silentRunner: Runner | undefined;
+  readonly ownRunner: Runner | undefined;
   /** The same data, closed and opened again. */
   reopen(): Promise<void>;
   /** Until the store has done what it does in quiet moments. */
   quiet(): Promise<void>;
   newId(): string;
+  /** What every message of this source is accepted with. */
+  routing(source: Source): Omit<Open, "fresh">;
   open(source: Source, more?: Partial<Open>): Promise<Opened>;
   accept(source: Source, words: string, more?: Partial<Accept>): Promise<Accepted>;
   /** An accepted message that was not a duplicate. */
@@ -177,11 +185,14 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
       return store;
     },
     deadRunner: harness.deadRunner?.(),
+    silentRunner: harness.silentRunner?.(),
+    ownRunner: harness.ownRunner?.(),
     quiet: async () => harness.quiet?.(store),
     async reopen() {
       store = await harness.reopen(store);
     },
     newId,
+    routing,
     open: (source, more = {}) => store.open({ ...routing(source), ...more }),
     accept: (source, words, more = {}) =>
       store.accept({ ...routing(source), messageId: `m${next()}`, message: user(words), ...more }),

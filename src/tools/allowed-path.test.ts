@@ -26,7 +26,6 @@ describe("a path that a model names", () => {
     ] as const)
       expect(await allowedPath(given, reaching(inside))).toEqual({
         real: join(inside, real),
-        isPrivate: false,
       });
   });
 
@@ -99,7 +98,7 @@ describe("a path that a model names", () => {
     );
   });
 
-  it("never reaches Postrider's own folder, but its workspace, however it is called", async () => {
+  it("never reaches Postrider's own folder, however it is called and whatever is allowed in it", async () => {
     const { root, inside } = twoFolders();
     const home = join(inside, ".postrider");
     mkdirSync(join(home, "workspace"), { recursive: true });
@@ -115,17 +114,14 @@ describe("a path that a model names", () => {
       ".postrider/postrider.db",
       ".postrider/workspace/../.env",
       ".postrider/workspace/notes",
+      ".postrider/workspace/plan.md",
       "innocent/keys",
       "innocent/workspace/../config.yaml",
     ])
       await expect(allowedPath(join("inside", given), reach), given).rejects.toThrow(
         refusal("not_allowed", /not in a folder/),
       );
-    expect(await allowedPath("inside/innocent/workspace/plan.md", reach)).toEqual({
-      real: join(home, "workspace", "plan.md"),
-      isPrivate: true,
-    });
-    expect(await allowedPath("inside/plan.md", reach)).toMatchObject({ isPrivate: false });
+    expect(await allowedPath("inside/plan.md", reach)).toEqual({ real: join(inside, "plan.md") });
     // To name the folder itself among the allowed ones does not open it.
     await expect(allowedPath(join(home, "keys"), { ...reach, folders: [home] })).rejects.toThrow(
       refusal("not_allowed", /not in a folder/),

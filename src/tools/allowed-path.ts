@@ -9,8 +9,6 @@ export type Reach = Pick<Hands, "cwd" | "folders" | "forbidden">;
 export interface AllowedPath {
   /** Free of links when it was looked at. What is there, or what is to be there. */
   readonly real: string;
-  /** Whether it lies inside of a forbidden folder, in one that is allowed nevertheless: what is made there is private. */
-  readonly isPrivate: boolean;
 }
 
 /** They hold the machine and the secrets of processes, not files. */
@@ -20,8 +18,8 @@ const OF_THE_MACHINE: readonly string[] = ["/proc", "/sys", "/dev"];
 const LONGEST = 4096;
 
 /**
- * The real path of what a model names, if it lies in an allowed folder: of all allowed and forbidden folders around it, the
- * innermost decides. What is not there yet is judged by where it would come to be.
+ * The real path of what a model names, if it lies in an allowed folder and in no forbidden one. What is not there yet is
+ * judged by where it would come to be.
  *
  * Two things remain. What changes after this look is caught when the file is opened (`held-folder.ts`). And a hard link
  * looks like any file: whoever could make one here had the other file's rights already.
@@ -34,9 +32,9 @@ export async function allowedPath(given: string, reach: Reach): Promise<AllowedP
     innermost(reach.forbidden, real),
     innermost(OF_THE_MACHINE, real),
   ]);
-  if (allowed <= Math.max(forbidden, machine)) throw outside(given, reach);
+  if (forbidden > 0 || allowed <= machine) throw outside(given, reach);
   await refuseLostLink(given, real);
-  return { real, isPrivate: forbidden > 0 };
+  return { real };
 }
 
 /** As it is told to people and models: from the folder where relative paths begin, if it lies there. */

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PostriderError } from "../core/errors.ts";
 import type { Watch } from "../core/process.ts";
@@ -44,11 +44,17 @@ export async function commandWanted(given: Given, hands: Hands): Promise<Command
 }
 
 /** Where it is to run. A shell may leave the folder, so any will do. */
-export function folderOf(given: Given, { cwd, environment }: Hands): string {
+function folderOf(given: Given, { cwd, environment }: Hands): string {
   const folder = textIn(given, "workdir")?.trim() ?? "";
   const home = environment.HOME;
   if (home !== undefined && /^~(\/|$)/.test(folder)) return join(home, folder.slice(1));
   return resolve(cwd, folder);
+}
+
+/** The same without links; what is not there is as it was named, and nothing will run in it. */
+export function realFolderOf(given: Given, hands: Hands): Promise<string> {
+  const folder = folderOf(given, hands);
+  return realpath(folder).catch(() => folder);
 }
 
 function commandIn(given: Given): string {

@@ -1,4 +1,4 @@
-import type { Patched, Place } from "./replacement.ts";
+import { type Patched, type Place, replacedBetween } from "./replacement.ts";
 
 /** Lines that did not change, around those that did. */
 const CONTEXT = 3;
@@ -23,7 +23,7 @@ export function diffOf(
   mask: (line: string) => string = (line) => line,
 ): string {
   const starts = lineStarts(before);
-  const hunks = places.reduce<readonly Hunk[]>((made, place) => joined(made, place, { before, starts }), []);
+  const hunks = hunksOf(places, before, starts);
   const shown: string[] = [];
   let length = 0;
   let shift = 0;
@@ -44,19 +44,19 @@ export function diffOf(
 }
 
 /** Places whose surroundings touch are shown together. */
-function joined(
-  hunks: readonly Hunk[],
-  place: Place,
-  { before, starts }: { readonly before: string; readonly starts: readonly number[] },
-): readonly Hunk[] {
-  const from = lineAt(starts, place.from);
-  const to = lineAt(starts, endsLines(before, place) ? place.to - 1 : place.to) + 1;
-  const last = hunks.at(-1);
-  if (last === undefined || last.to + 2 * CONTEXT < from) return [...hunks, { from, to, places: [place] }];
-  return [
-    ...hunks.slice(0, -1),
-    { from: last.from, to: Math.max(to, last.to), places: [...last.places, place] },
-  ];
+function hunksOf(places: readonly Place[], before: string, starts: readonly number[]): readonly Hunk[] {
+  const hunks: { from: number; to: number; places: Place[] }[] = [];
+  for (const place of places) {
+    const from = lineAt(starts, place.from);
+    const to = lineAt(starts, endsLines(before, place) ? place.to - 1 : place.to) + 1;
+    const last = hunks.at(-1);
+    if (last === undefined || last.to + 2 * CONTEXT < from) hunks.push({ from, to, places: [place] });
+    else {
+      last.to = Math.max(to, last.to);
+      last.places.push(place);
+    }
+  }
+  return hunks;
 }
 
 /** Whether the line after it is surely left as it was. */
@@ -72,12 +72,8 @@ function hunkLines(
 ): { lines: readonly string[]; grown: number } {
   const begin = starts[from] ?? 0;
   const end = starts[to] ?? before.length;
-  const after = places.reduceRight(
-    (text, place) => text.slice(0, place.from - begin) + place.becomes + text.slice(place.to - begin),
-    before.slice(begin, end),
-  );
   const old = linesOf(before.slice(begin, end));
-  const now = linesOf(after);
+  const now = linesOf(replacedBetween(before, places, begin, end));
   const head = linesOf(before.slice(starts[Math.max(0, from - CONTEXT)] ?? 0, begin));
   const tail = linesOf(before.slice(end, starts[to + CONTEXT] ?? before.length));
   const at = from - head.length + 1;

@@ -27,7 +27,7 @@ export interface Hands {
   readonly cwd: string;
   /** Files outside of these folders are not touched. */
   readonly folders: readonly string[];
-  /** Nor those in these, such as Postrider's own, unless one of `folders` lies deeper in them, as the workspace does. */
+  /** Nor anything in these, such as Postrider's home, whatever `folders` says. */
   readonly forbidden: readonly string[];
   /** All that a program sees of the environment. */
   readonly environment: Readonly<Record<string, string>>;

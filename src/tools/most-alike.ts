@@ -2,11 +2,14 @@
 const ALIKE = 0.4;
 /** What is compared of each: the rest of a long one changes little, and costs much. */
 const LONGEST = 400;
+/** So many texts are compared: each costs a table of its pairs. */
+const MOST_COMPARED = 20_000;
 
 /** Those of the texts that are most like this one, the nearest first; none if nothing is like it. */
 export function mostAlike(texts: readonly string[], wanted: string, most: number): readonly string[] {
   const pairs = pairsIn(wanted);
   return texts
+    .slice(0, MOST_COMPARED)
     .map((text) => ({ text, likeness: likeness(pairs, pairsIn(text)) }))
     .filter((one) => one.likeness >= ALIKE)
     .toSorted((a, b) => b.likeness - a.likeness)

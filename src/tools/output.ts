@@ -1,10 +1,9 @@
-import { stripVTControlCharacters } from "node:util";
+import { stripTerminalCodes } from "../core/terminal-codes.ts";
 import type { Hands } from "./hands.ts";
 
-/** What a program has printed, as somebody before a terminal reads it: without colours, and of what was overwritten the last. */
+/** What a command has printed, as a person at a terminal reads it: no colours, and the last state of overwritten lines. */
 export function readable(printed: string): string {
-  return stripVTControlCharacters(printed)
-    .replaceAll(/\r+\n/g, "\n")
+  return stripTerminalCodes(printed)
     .split("\n")
     .map((line) => (/[\r\b]/.test(line) ? lastState(line) : line))
     .join("\n")
@@ -38,7 +37,7 @@ export async function printedBy({ store, asker }: Hands, id: string): Promise<Pr
   return { text: readable(kept), isCut };
 }
 
-/** A progress bar writes its line again and again: only how it stands last is worth reading. */
+/** A progress bar rewrites its line: only its last state is worth reading. Returns before the line break go, too. */
 function lastState(line: string): string {
   const written = line.split("\r").findLast((state) => state !== "") ?? "";
   const shown: string[] = [];

@@ -1,3 +1,4 @@
+import { plural } from "../core/plural.ts";
 export interface Paging {
   /** The first line, from 1; less than 0 counts from the end. */
   readonly offset: number;
@@ -23,7 +24,7 @@ export function inPages(text: string, { offset, limit }: Paging): { head: string
     lines.push(line);
   }
   const last = first + lines.length - 1;
-  const which = `${count(first)} to ${count(last)} of ${count(total)} lines`;
+  const which = `${count(first)} to ${count(last)} of ${plural(total, "line")}`;
   const more = last < total ? [`read on with offset ${last + 1}`] : [];
   const divided =
     total === countLines(text) ? [] : [`lines over ${count(LONGEST_LINE)} characters count as several`];

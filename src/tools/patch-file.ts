@@ -7,7 +7,7 @@ import { withFound } from "./found-file.ts";
 import type { Hands } from "./hands.ts";
 import { mostAlike } from "./most-alike.ts";
 import { replaceFile } from "./replace-file.ts";
-import { patched } from "./replacement.ts";
+import { MOST_COUNTED, patched } from "./replacement.ts";
 import { MOST_WRITTEN, writable } from "./write-whole.ts";
 
 export interface PatchWanted {
@@ -66,7 +66,8 @@ function refused(
   if (wrong === "same") return new PostriderError("invalid_input", "old and new are the same.");
   if (wrong === "absent")
     return new PostriderError("not_found", `old does not stand in ${shown}.${nearest(before, old)}`);
-  const times = `old stands ${wrong.times} times in ${shown}.`;
+  const isCounted = wrong.times < MOST_COUNTED;
+  const times = `old stands ${isCounted ? "" : "at least "}${wrong.times} times in ${shown}.`;
   return new PostriderError(
     "ambiguous",
     `${times} Give more of the lines around it, or all to change every one.`,

@@ -123,7 +123,7 @@ describe("patch", () => {
     const read = statSync(file);
     writeFileSync(file, "somebody else's");
     const replacing = replaceFile({
-      to: { real: file, isPrivate: false },
+      to: { real: file },
       shown: "a.txt",
       bytes: Buffer.from("mine"),
       read,

@@ -4,6 +4,7 @@ import type { ToolOutput } from "../ports/tool.ts";
 import { type Given, numberIn } from "./given.ts";
 import type { Hands } from "./hands.ts";
 import { linesOf, printedBy, tail } from "./output.ts";
+import type { JudgedInput } from "./process-input.ts";
 import { type Fields, jsonOutput, shownProcess } from "./shown-process.ts";
 import { untilEnded } from "./until-ended.ts";
 
@@ -17,6 +18,8 @@ export interface ActionAsked {
   readonly given: Given;
   readonly hands: Hands;
   readonly signal: AbortSignal;
+  /** The lines that a person was asked about in this turn. */
+  readonly asked: ReadonlySet<string>;
 }
 
 export type ProcessAction = (asked: ActionAsked) => Promise<ToolOutput>;
@@ -83,7 +86,7 @@ function submit(asked: ActionAsked): Promise<ToolOutput> {
   return give(asked, asked.process.pty ? "\r" : "\n");
 }
 
-async function give({ process, given, hands }: ActionAsked, end: string): Promise<ToolOutput> {
+async function give({ process, given, hands, asked }: ActionAsked, end: string): Promise<ToolOutput> {
   const { id, status } = process;
   const { data } = given;
   if (status.state === "ended")
@@ -99,8 +102,38 @@ async function give({ process, given, hands }: ActionAsked, end: string): Promis
   if (typeof data !== "string" && end === "")
     throw new PostriderError("invalid_input", "data is missing: the text to write.");
   const text = `${typeof data === "string" ? data : ""}${end}`;
+  const judged = await judgePiece(text, process, hands);
+  // Another piece came first since it was judged, so that the line is another one.
+  if (judged.why !== undefined && !asked.has(lineKey(id, judged.line)))
+    throw new PostriderError("not_allowed", "The line has changed since this was judged. Write it again.");
+  // Nobody knows the line while the piece is on its way.
+  await hands.store.recordProcessInput({ id });
   await hands.processes.write(id, text);
+  const { unfinished } = judged;
+  if (unfinished !== undefined) await hands.store.recordProcessInput({ id, unfinished });
   return jsonOutput({ session_id: id, status: "ok", bytes_written: Buffer.byteLength(text) });
+}
+
+/** What a piece of input does together with those before it. A process that is not known is taken for a shell. */
+export async function judgePiece(
+  text: string,
+  process: Process | undefined,
+  hands: Hands,
+): Promise<JudgedInput> {
+  const [{ inputKindOf, judgeInput }, { commandContext }] = await Promise.all([
+    import("./process-input.ts"),
+    import("./command-folders.ts"),
+  ]);
+  return judgeInput(text, {
+    before: process === undefined ? "" : process.unfinishedInput,
+    kind: process === undefined ? { kind: "shell" } : inputKindOf(process),
+    // Lines before this one may have changed the folder.
+    context: commandContext(hands, process?.cwd ?? hands.cwd, true),
+  });
+}
+
+export function lineKey(id: string, line: string): string {
+  return `${id}\n${line}`;
 }
 
 /** An agent that has seen the end of a process need not be woken by it. */

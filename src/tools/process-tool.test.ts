@@ -6,6 +6,7 @@ import { isAlive, type ToolRoom, toolRoom } from "../../test/support/tool-room.t
 import { LISTED_AFTER_END_MS } from "../core/process.ts";
 import type { Source } from "../core/source.ts";
 import { HOUR, openHome } from "../sessions/test-home.ts";
+import type { Hands } from "./hands.ts";
 import { processTool } from "./process-tool.ts";
 import { terminalTool } from "./terminal.ts";
 
@@ -199,15 +200,34 @@ describe("a process that was started", () => {
 });
 
 describe("a process whose keeper was killed", () => {
-  it("is said to be out of sight, cannot be written to, and can be killed", async () => {
+  it("is seen on, written to and ended as before", async () => {
+    const apart = await toolRoom({ apart: true });
+    try {
+      const { start, act, hands } = await chat({}, apart);
+      const id = await start("echo up; read -r word; echo got $word; sleep 72");
+      await apart.printed(hands, /(up)/);
+      await apart.killKeeper();
+      await act({ action: "write", session_id: id, data: "it\n" });
+      await apart.printed(hands, /(got it)/);
+      const seen = await act({ action: "poll", session_id: id });
+      expect(seen).toMatchObject({ status: "running" });
+      expect(seen).not.toHaveProperty("detached");
+      const killed = await act({ action: "kill", session_id: id });
+      expect(killed).toMatchObject({ status: "killed", exit_code: -15 });
+    } finally {
+      await apart.close();
+    }
+  });
+
+  it("is said to be out of sight when its files are gone too, cannot be written to, and can be killed", async () => {
     const apart = await toolRoom({ apart: true });
     try {
       const { start, act, hands } = await chat({}, apart);
       const [kept, gone] = [await start("echo up; sleep 72"), await start("echo up; sleep 73")];
       await apart.printed(hands, /(up)/);
       const dead = await act({ action: "poll", session_id: gone });
-      await apart.killKeeper();
-      process.kill(Number(dead.pid), "SIGKILL");
+      await apart.loseKeeper();
+      process.kill(-Number(dead.pid), "SIGKILL");
       await start("true"); // the next keeper begins with it
       expect(await act({ action: "poll", session_id: kept })).toMatchObject({
         status: "running",
@@ -279,10 +299,110 @@ describe("what a crash may find undone", () => {
     expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " })).toMatchObject({
       pattern: "rm -rf /",
       detail: "rm -rf /\n\nto proc_1",
+      onlyOnce: true,
     });
     expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "yes" })).toBeUndefined();
     expect(await tool.asks?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" })).toBeUndefined();
   });
+});
+
+describe("a dangerous line that is written in pieces", () => {
+  it.each([
+    ["a shell", "bash", ["r", "m -", "rf x\n"], "rm -rf x"],
+    ["a shell, over two lines", "bash", ["rm \\\n", "-rf x\n"], "rm \\\n-rf x"],
+    ["a loop", "bash", ["for f in a; do\n", "rm -", "r $f\n"], "for f in a; do\nrm -r $f"],
+    ["a here-document", "bash", ["bash <<X\n", "rm -", "r a\n"], "bash <<X\nrm -r a"],
+    ["a quote", "bash", ["bash -c '\n", "rm -", "r a'\n"], "bash -c '\nrm -r a'"],
+    ["python", "python3 -i", ["import os\n", "os.sys", "tem('ls')\n"], "os.system('ls')"],
+    ["psql", "psql", ["drop ta", "ble x;\n"], "drop table x;"],
+    ["a program that nobody knows", "./console", ["rm -", "rf x\n"], "rm -rf x"],
+  ])("is asked about before it is complete, in %s", async (_, command, pieces, pattern) => {
+    const { id, piece } = await typing(command);
+    for (const text of pieces.slice(0, -1)) expect(await piece(text)).toBeUndefined();
+    const last = pieces.at(-1) ?? "";
+    expect(await piece(last)).toMatchObject({ pattern, detail: `${pattern}\n\nto ${id}` });
+  });
+
+  it("is asked about in another turn, after a restart of everything but the process", async () => {
+    const { id, piece, hands } = await typing("bash");
+    expect(await piece("rm -")).toBeUndefined();
+    const later = processTool({ ...hands });
+    expect(await later.asks?.({ action: "submit", session_id: id, data: "r x" })).toMatchObject({
+      pattern: "rm -r x",
+    });
+  });
+
+  it("is not written when its pieces were judged before the others arrived", async () => {
+    const { id, tool } = await typing("bash");
+    const pieces = ["rm -", "r x\n"].map((data) => ({ action: "write", session_id: id, data }));
+    for (const given of pieces) expect(await tool.asks?.(given)).toBeUndefined();
+    const [first, second] = [await room.call(tool, pieces[0]), await room.call(tool, pieces[1])];
+    expect([first.failed, second.failed]).toEqual([false, true]);
+    expect(second.text).toContain("Write it again");
+  });
+
+  it.each([
+    ["\u007f", "a key that deletes"],
+    ["\u0015", "a key that deletes the line"],
+    ["\u001b[A", "a key that brings back an earlier line"],
+    ["\u000f", "a key that runs the line"],
+    ["l\t", "a key that completes a word"],
+    ["!!\n", "an earlier line"],
+    ["!rm\n", "an earlier line by its name"],
+    ["^a^b\n", "an earlier line that is changed"],
+  ])("is asked about when it cannot be read: %j", async (text) => {
+    const { piece } = await typing("bash");
+    expect(await piece(text)).toBeDefined();
+  });
+
+  it("is asked about, this once, when its beginning is not known", async () => {
+    const { id, piece } = await typing("bash");
+    await room.store.recordProcessInput({ id });
+    expect(await piece("ech")).toBeUndefined();
+    const request = await piece("o a\n");
+    expect(request?.title).toContain("beginning is not known");
+    expect(request).not.toHaveProperty("pattern");
+  });
+
+  it("is not asked about where it is nothing but data, nor when it was interrupted", async () => {
+    const { piece } = await typing("cat > /dev/null");
+    expect(await piece("rm -rf x\n")).toBeUndefined();
+    const shell = await typing("bash");
+    for (const text of ["rm -", "\u0003", "ls\n", "echo a\n"])
+      expect(await shell.piece(text)).toBeUndefined();
+  });
+
+  it("is asked about when it reaches into Postrider's own folder", async () => {
+    const { piece } = await typing("bash", { forbidden: ["/srv/post"], folders: ["/srv/post/workspace"] });
+    expect((await piece("cat /srv/post/conf"))?.title).toContain("Postrider's own folder");
+    expect((await piece("cat ../x\n"))?.title).toContain("Postrider's own folder");
+  });
+
+  /** Writes a piece unless that asks, and returns the question. */
+  async function typing(command: string, more: Partial<Hands> = {}) {
+    const { start, tool, hands } = await chat(more);
+    const isThere = !/psql|console/.test(command);
+    const id = await start(isThere ? command : `cat > /dev/null # ${command}`);
+    const asked = isThere ? tool : processTool({ ...hands, store: called(hands, id, command) });
+    const piece = async (data: string) => {
+      const given = { action: data === "" ? "submit" : "write", session_id: id, data };
+      const request = await asked.asks?.(given);
+      if (request === undefined) expect(await room.call(asked, given)).toMatchObject({ failed: false });
+      return request;
+    };
+    return { id, piece, tool, hands };
+  }
+
+  /** The process, as if this had been its command: not every machine has every program. */
+  function called({ store }: Hands, id: string, command: string): Hands["store"] {
+    return {
+      ...store,
+      async process(input) {
+        const found = await store.process(input);
+        return found?.id === id ? { ...found, command } : found;
+      },
+    };
+  }
 });
 
 describe("the list", () => {

@@ -3,6 +3,7 @@ import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../core/process.
 import type { Tool, ToolOutput } from "../ports/tool.ts";
 import { type Given, givenIn, outputOf } from "./given.ts";
 import type { Hands } from "./hands.ts";
+import type { ActionAsked } from "./process-actions.ts";
 import { jsonOutput, shownProcess } from "./shown-process.ts";
 
 const NAMES: readonly string[] = ["list", "poll", "log", "wait", "kill", "write", "submit"];
@@ -11,18 +12,23 @@ const CHANGING: readonly string[] = ["kill", "write", "submit"];
 
 /** Looks at what was started in the background, speaks to it and ends it. Only what belongs to this conversation is there. */
 export function processTool(hands: Hands): Tool {
+  // Of this turn: what a person was asked about, so that nothing else is written in its place.
+  const asked = new Set<string>();
   return {
     name: "process",
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
     effectOf: (given) => (CHANGING.includes(String(givenIn(given).action)) ? "external" : "none"),
-    asks: question,
-    run: (given, { signal }) => outputOf(() => act(givenIn(given), hands, signal), wrong),
+    asks: (given) => question(givenIn(given), hands, asked),
+    run: (given, { signal }) => outputOf(() => act(givenIn(given), { hands, signal, asked }), wrong),
   };
 }
 
-async function act(given: Given, hands: Hands, signal: AbortSignal): Promise<ToolOutput> {
+async function act(
+  given: Given,
+  { hands, signal, asked }: Pick<ActionAsked, "hands" | "signal" | "asked">,
+): Promise<ToolOutput> {
   const name = typeof given.action === "string" ? given.action : "";
   if (name === "list") return list(hands);
   const { ACTIONS } = await import("./process-actions.ts");
@@ -39,7 +45,7 @@ async function act(given: Given, hands: Hands, signal: AbortSignal): Promise<Too
       },
       true,
     );
-  return action({ process, given, hands, signal });
+  return action({ process, given, hands, signal, asked });
 }
 
 /** Someone else's process and no process look the same. */
@@ -61,19 +67,33 @@ function idIn({ session_id, id }: Given): string {
   return typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
 }
 
-/** What a shell that runs already is told to do may be as dangerous as a command of its own. */
-async function question(value: unknown): Promise<ApprovalRequest | undefined> {
-  const { action, data, ...given } = givenIn(value);
-  if ((action !== "write" && action !== "submit") || typeof data !== "string") return undefined;
-  const command = data.trim();
-  const { dangerIn } = await import("../core/dangerous-command.ts");
-  const danger = dangerIn(command);
-  if (danger === undefined) return undefined;
+/** A line that a running shell is given may be as dangerous as a command, also when it comes in pieces. */
+async function question(
+  given: Given,
+  hands: Hands,
+  asked: Set<string>,
+): Promise<ApprovalRequest | undefined> {
+  const { action, data } = given;
+  if (action !== "write" && action !== "submit") return undefined;
+  const id = idIn(given);
+  const process = await ownProcess(id, hands);
+  const { judgePiece, lineKey } = await import("./process-actions.ts");
+  const text = `${typeof data === "string" ? data : ""}${action === "submit" ? "\n" : ""}`;
+  const { line, why, isUnclear } = await judgePiece(text, process, hands);
+  if (why === undefined) return undefined;
+  asked.add(lineKey(id, line));
   return {
-    title: `Give a running program a command that ${danger.why}`,
-    detail: `${command}\n\nto ${idIn(given)}`,
-    pattern: command,
+    title: `Give a running program a command that ${why}`,
+    detail: `${shownLine(line)}\n\nto ${id}`,
+    // A line that is not known as a whole is allowed this once.
+    ...(!isUnclear && { pattern: line.trim() }),
+    onlyOnce: true, // a shell may be in another folder by the next time
   };
+}
+
+/** Control characters are shown, or a terminal would act on them. */
+function shownLine(line: string): string {
+  return line.trim().replace(/[^\P{Cc}\n\t]/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 }
 
 function wrong(error: string): ToolOutput {

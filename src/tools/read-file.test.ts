@@ -73,7 +73,7 @@ describe("read_file", () => {
     expect((await read({ path: "crlf" })).text).toBe("crlf: 1 to 2 of 2 lines; its lines end in CRLF\na\nb");
     expect((await read({ path: "latin" })).text).toMatch(/read as Latin-1\ncafé$/);
     expect((await read({ path: "utf16" })).text).toMatch(/read as UTF-16\nwide$/);
-    expect((await read({ path: "bom" })).text).toBe("bom: 1 to 1 of 1 lines\nmarked");
+    expect((await read({ path: "bom" })).text).toBe("bom: 1 to 1 of 1 line\nmarked");
   });
 
   it("does not show what is not text, but says what it is and how large", async () => {

@@ -5,6 +5,7 @@ import { PostriderError } from "../core/errors.ts";
 import type { AllowedPath } from "./allowed-path.ts";
 import { codeOf, fileFailure } from "./file-failure.ts";
 import { type HeldFolder, holdFolder } from "./held-folder.ts";
+import { sweepTemporary, temporaryName } from "./sweep-temporary.ts";
 
 export interface Replacing {
   readonly to: AllowedPath;
@@ -17,8 +18,8 @@ export interface Replacing {
   readonly signal: AbortSignal;
 }
 
-/** What is in the workspace is nobody else's; elsewhere the user's own mask decides, as for any program. */
-const MODES = { private: { file: 0o600, folder: 0o700 }, usual: { file: 0o666, folder: 0o777 } };
+/** The user's own mask decides, as for any program. */
+const FILE_MODE = 0o666;
 
 /**
  * The file has these bytes: all of them, on the disk, or it is as it was. One that was there keeps its mode, and its owner
@@ -26,13 +27,14 @@ const MODES = { private: { file: 0o600, folder: 0o700 }, usual: { file: 0o666, f
  */
 export async function replaceFile(replacing: Replacing): Promise<void> {
   const { to, shown } = replacing;
-  const modes = to.isPrivate ? MODES.private : MODES.usual;
   try {
-    await mkdir(dirname(to.real), { recursive: true, mode: modes.folder });
+    await mkdir(dirname(to.real), { recursive: true });
     // Whatever happened to the name since it was looked at: only the folder that was meant is held.
     const folder = await holdFolder(dirname(to.real));
     try {
-      await replaceIn(folder, basename(to.real), modes.file, replacing);
+      await replaceIn(folder, basename(to.real), replacing);
+      // The file is written; a folder that cannot be listed is no reason to say otherwise.
+      await sweepTemporary(dirname(to.real), folder.at(""), Date.now()).catch(() => {});
     } finally {
       await folder.close();
     }
@@ -41,17 +43,12 @@ export async function replaceFile(replacing: Replacing): Promise<void> {
   }
 }
 
-async function replaceIn(
-  folder: HeldFolder,
-  name: string,
-  mode: number,
-  replacing: Replacing,
-): Promise<void> {
+async function replaceIn(folder: HeldFolder, name: string, replacing: Replacing): Promise<void> {
   const { shown, bytes, random, signal } = replacing;
   const target = folder.at(name);
   const old = await existing(target, shown);
-  const beside = folder.at(`.postrider-${Buffer.from(random(8)).toString("hex")}.tmp`);
-  const handle = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode);
+  const beside = folder.at(temporaryName(random(8)));
+  const handle = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
   try {
     try {
       await handle.writeFile(bytes);

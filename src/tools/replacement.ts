@@ -1,3 +1,5 @@
+import { findText, holdsText } from "./find-text.ts";
+
 export interface Wanted {
   readonly old: string;
   readonly new: string;
@@ -16,6 +18,9 @@ export interface Place {
   readonly becomes: string;
 }
 
+/** More places than this are not counted: to say that a text is ambiguous, it is enough. */
+export const MOST_COUNTED = 100;
+
 export type Unpatched = { readonly wrong: "empty" | "same" | "absent" | { readonly times: number } };
 
 /**
@@ -28,14 +33,15 @@ export function patched(before: string, wanted: Wanted): Patched | Unpatched {
     ? [crlf(wanted)]
     : [wanted, ...(before.includes("\r\n") ? [crlf(wanted)] : [])];
   const forms = [...endings, ...endings.flatMap((form) => unended(before, form))];
-  const form = forms.find(({ old }) => before.includes(old));
+  const form = forms.find(({ old }) => holdsText(before, old));
   if (form === undefined) return { wrong: "absent" };
   if (form.old === form.new) return { wrong: "same" };
   const { all } = wanted;
-  const at = positions(before, form.old, all);
+  // Which of two that overlap is meant, nobody knows: unless all are, both count.
+  const at = findText(before, form.old, { most: all ? Infinity : MOST_COUNTED, overlapping: !all });
   if (!all && at.length > 1) return { wrong: { times: at.length } };
   const places = at.map((from) => ({ from, to: from + form.old.length, becomes: form.new }));
-  return { after: replaced(before, places), places };
+  return { after: replacedBetween(before, places, 0, before.length), places };
 }
 
 function isWindows(text: string): boolean {
@@ -55,24 +61,23 @@ function unended(before: string, wanted: Wanted): readonly Wanted[] {
     old !== wanted.old &&
     old !== "" &&
     before.endsWith(old) &&
-    before.indexOf(old) === before.length - old.length;
+    findText(before, old, { most: 1, overlapping: false })[0] === before.length - old.length;
   return isLast ? [{ ...wanted, old, new: without(wanted.new) }] : [];
 }
 
-/** Every place where it stands. Which of two that overlap is meant, nobody knows: unless all are, both count. */
-function positions(text: string, old: string, all: boolean): readonly number[] {
-  const found: number[] = [];
-  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + (all ? old.length : 1)))
-    found.push(at);
-  return found;
-}
-
-function replaced(before: string, places: readonly Place[]): string {
+/** The text from `begin` to `end`, with what stands in each place replaced. */
+export function replacedBetween(
+  before: string,
+  places: readonly Place[],
+  begin: number,
+  end: number,
+): string {
   const pieces: string[] = [];
-  let done = 0;
+  let done = begin;
   for (const { from, to, becomes } of places) {
     pieces.push(before.slice(done, from), becomes);
     done = to;
   }
-  return [...pieces, before.slice(done)].join("");
+  pieces.push(before.slice(done, end));
+  return pieces.join("");
 }

@@ -1,5 +1,5 @@
 import { text } from "../core/message.ts";
-import { type Process, processIdFrom } from "../core/process.ts";
+import { KEPT_OUTPUT, type Process, processIdFrom } from "../core/process.ts";
 import type { Terminal } from "../ports/terminal.ts";
 import type { ToolOutput } from "../ports/tool.ts";
 import { shell } from "../processes/shell.ts";
@@ -7,7 +7,7 @@ import type { CommandWanted } from "./command-wanted.ts";
 import { exitWords } from "./exit-words.ts";
 import { failed } from "./given.ts";
 import type { Hands } from "./hands.ts";
-import { printedBy, readable } from "./output.ts";
+import { printedBy, readable, tail } from "./output.ts";
 import { jsonOutput, shownProcess } from "./shown-process.ts";
 import { untilEnded } from "./until-ended.ts";
 
@@ -47,7 +47,8 @@ export async function runInEditor(
     { call: id, program: shell(), args: ["-c", command], cwd, timeoutMs },
     signal,
   );
-  return said([readable(end.text), ...notes], end.failed);
+  // An editor may give more than it was asked for.
+  return said([readable(tail(end.text, KEPT_OUTPUT)), ...notes], end.failed);
 }
 
 /** Runs on its own; the agent looks at it when it likes. */

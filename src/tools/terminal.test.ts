@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -247,12 +247,18 @@ describe("a command that is left to run", () => {
 });
 
 describe("a dangerous command", () => {
-  it("is asked about first, in words; the answer holds for this very command only", async () => {
+  it("is asked about first, in words; the answer holds for this very command in its folder only", async () => {
     const { tool, hands } = await terminal();
-    const request = await tool.asks?.({ command: "  rm -rf /var/lib/x \n", workdir: "sub" });
-    expect(request).toMatchObject({ pattern: "rm -rf /var/lib/x" });
-    expect(request?.detail).toBe(`rm -rf /var/lib/x\n\nin ${hands.cwd}/sub`);
+    const cwd = realpathSync(hands.cwd);
+    mkdirSync(join(cwd, "sub"));
+    symlinkSync("sub", join(cwd, "link"));
+    const command = "  rm -rf /var/lib/x \n";
+    const request = await tool.asks?.({ command, workdir: "sub" });
+    expect(request).toMatchObject({ pattern: "rm -rf /var/lib/x", folder: join(cwd, "sub") });
+    expect(request?.detail).toBe(`rm -rf /var/lib/x\n\nin ${cwd}/sub`);
     expect(request?.title).toMatch(/^Run a command that deletes files and folders/);
+    expect(await tool.asks?.({ command, workdir: "link" })).toEqual(request);
+    expect(await tool.asks?.({ command })).toMatchObject({ pattern: "rm -rf /var/lib/x", folder: cwd });
   });
 
   it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
@@ -262,6 +268,24 @@ describe("a dangerous command", () => {
     );
     expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/post/.env" })).toBeDefined();
     expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/other/b" })).toBeUndefined();
+  });
+
+  it("is one that reaches into Postrider's own folder by its working folder, or through a link", async () => {
+    const { hands } = await terminal();
+    const home = join(hands.cwd, "home");
+    const workspace = join(home, "workspaces", "a");
+    mkdirSync(workspace, { recursive: true });
+    writeFileSync(join(home, "config.yaml"), "token: x");
+    symlinkSync("../..", join(workspace, "up"));
+    const tool = terminalTool({ ...hands, cwd: workspace, forbidden: [home], folders: [workspace] });
+    const asks = async (command: string, workdir = ".") =>
+      (await tool.asks?.({ command, workdir }))?.title.includes("Postrider's own folder");
+    for (const command of ["base64 ../../config.yaml", "rev up/config.yaml", "cat ../../postrider.db-wal"])
+      expect(await asks(command), command).toBe(true);
+    expect(await asks("cat config.yaml", "../..")).toBe(true);
+    expect(await asks("cat config.yaml", "up")).toBe(true);
+    expect(await asks("ls", "..")).toBe(true);
+    expect(await asks("cat notes.txt")).toBeUndefined();
   });
 
   it("is told from one that is not", async () => {

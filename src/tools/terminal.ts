@@ -1,8 +1,7 @@
 import type { ApprovalRequest } from "../core/approval.ts";
-import type { Danger } from "../core/dangerous-command.ts";
 import { LEAST_WATCH_MS, WATCH_MODES } from "../core/process.ts";
 import type { Tool } from "../ports/tool.ts";
-import { commandWanted, folderOf, LONGEST_TIMEOUT_S } from "./command-wanted.ts";
+import { commandWanted, LONGEST_TIMEOUT_S, realFolderOf } from "./command-wanted.ts";
 import { givenIn, outputOf, textIn } from "./given.ts";
 import type { Hands } from "./hands.ts";
 import { LONGEST_PATTERN, MOST_PATTERNS } from "./watch-wanted.ts";
@@ -26,28 +25,24 @@ export function terminalTool(hands: Hands): Tool {
   };
 }
 
-/** What is dangerous is asked of the person, who allows this very command and no other. */
+/** A dangerous command is asked of the person, who allows this very command and no other. */
 async function question(value: unknown, hands: Hands): Promise<ApprovalRequest | undefined> {
   const given = givenIn(value);
   const command = textIn(given, "command")?.trim() ?? "";
-  // Loaded for the first command: whoever only talks does not wait for it.
-  const { dangerIn } = await import("../core/dangerous-command.ts");
-  const danger = dangerIn(command) ?? ownDataIn(command, hands);
+  const folder = await realFolderOf(given, hands);
+  // Loaded for the first command: a chat without commands does not wait for it.
+  const [{ findDanger }, { commandContext }] = await Promise.all([
+    import("./command-analysis/find-danger.ts"),
+    import("./command-folders.ts"),
+  ]);
+  const danger = findDanger(command, commandContext(hands, folder));
   if (danger === undefined) return undefined;
   return {
     title: `Run a command that ${danger.why}`,
-    detail: `${command}\n\nin ${folderOf(given, hands)}`,
+    detail: `${command}\n\nin ${folder}`,
     pattern: command,
+    folder,
   };
-}
-
-/** Wherever Postrider's home is: everyone's conversations are in it. */
-function ownDataIn(command: string, { forbidden, folders }: Hands): Pick<Danger, "why"> | undefined {
-  const isMeant = forbidden.some((home) => {
-    const inside = folders.filter((folder) => folder.startsWith(`${home}/`));
-    return inside.reduce((rest, folder) => rest.replaceAll(folder, ""), command).includes(home);
-  });
-  return isMeant ? { why: "reaches into Postrider's own folder" } : undefined;
 }
 
 const DESCRIPTION = `Runs a command in a shell and gives back what it prints and its exit code.

@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -56,15 +57,26 @@ describe("write_file", () => {
     expect(statSync(at("run.sh")).mode & 0o7777).toBe(0o750);
   });
 
-  it("makes what is in the workspace private, and elsewhere what the user's mask says", async () => {
+  it("removes what a process that was killed has left half written in the folder, and nothing else", async () => {
+    const { write, at, inside } = await room();
+    const old = new Date(Date.now() - 3_600_000);
+    const [left, fresh, other] = [
+      ".postrider-0123456789abcdef.tmp",
+      ".postrider-aaaaaaaaaaaaaaaa.tmp",
+      ".postrider-notes.tmp",
+    ];
+    for (const name of [left, fresh, other]) writeFileSync(at(name), "half");
+    for (const name of [left, other]) utimesSync(at(name), old, old);
+    await write("one", "x");
+    expect(readdirSync(inside).toSorted()).toEqual([fresh, other, "one"].toSorted());
+  });
+
+  it("makes files as the user's mask says, and none in Postrider's home", async () => {
     const { root } = twoFolders();
     const home = join(root, "home");
-    const workspace = join(home, "workspace");
-    mkdirSync(workspace, { recursive: true });
-    const { write } = await room({ cwd: workspace, folders: [workspace, root], forbidden: [home] });
-    await write("sub/notes", "x");
-    expect([modeOf(join(workspace, "sub")), modeOf(join(workspace, "sub/notes"))]).toEqual([0o700, 0o600]);
-    await write(join(root, "usual/notes"), "x");
+    mkdirSync(home);
+    const { write } = await room({ cwd: root, folders: [root], forbidden: [home] });
+    await write("usual/notes", "x");
     const mask = process.umask();
     expect([modeOf(join(root, "usual")), modeOf(join(root, "usual/notes"))]).toEqual([
       0o777 & ~mask,

@@ -1,4 +1,5 @@
 import { PostriderError } from "../core/errors.ts";
+import { plural } from "../core/plural.ts";
 import { allowedPath, shownPath } from "./allowed-path.ts";
 import { withFound } from "./found-file.ts";
 import type { Hands } from "./hands.ts";
@@ -50,5 +51,5 @@ function outcome(shown: string, lines: number, before: number | "many" | undefin
 }
 
 function words(lines: number): string {
-  return lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`;
+  return plural(lines, "line");
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
@@ -48,6 +48,28 @@ export function testServer(): McpServer {
   return server;
 }
 
+/** A server that has one tool more each time its tool `grow` is called. */
+export function growingServer(): McpServer {
+  const server = testServer();
+  let count = 0;
+  server.registerTool("grow", { description: "Adds a tool." }, async () => {
+    count += 1;
+    const name = `grown_${count}`;
+    server.registerTool(name, { annotations: { readOnlyHint: true } }, async () => ({
+      content: [{ type: "text", text: name }],
+    }));
+    return { content: [{ type: "text", text: "grown" }] };
+  });
+  return server;
+}
+
+/** A server that starts slowly: it answers once there is this file. */
+function whenReady(serve: () => void): void {
+  const file = process.argv.find((word) => word.startsWith("--after="))?.slice("--after=".length);
+  if (file === undefined || existsSync(file)) serve();
+  else setTimeout(whenReady, 20, serve);
+}
+
 if (import.meta.main) {
   process.stderr.write(`here is ${process.env.TEST_TOKEN ?? "nobody"}\n`);
   // A server that does not listen when it is asked to end, and has started another that does not either.
@@ -57,6 +79,7 @@ if (import.meta.main) {
     spawn(process.execPath, ["-e", deaf, "--", ...process.argv.slice(2)], { stdio: "ignore" });
     setInterval(() => {}, 1000);
   }
-  if (!process.argv.includes("--mute")) serveStdio(testServer);
+  const server = process.argv.includes("--growing") ? growingServer : testServer;
+  if (!process.argv.includes("--mute")) whenReady(() => void serveStdio(server));
   else setInterval(() => {}, 1000);
 }

@@ -3,10 +3,15 @@ import { join } from "node:path";
 import { driveEditorKills, type EditorKillReport } from "../acp-kill/drive.ts";
 import { driveBackupKills } from "../backup-kill/drive.ts";
 import { driveFirstContacts } from "../first-contact/drive.ts";
+import { driveFlood, MOST_TIMES_SLOWER, STRANGERS } from "../flood/drive.ts";
 import { driveFullDisk } from "../full-disk/drive.ts";
+import { driveClockSteps } from "../gateway/clock-steps.ts";
 import { driveLoad, type LoadReport } from "../gateway/load.ts";
+import { driveUndeliverable } from "../gateway/undeliverable.ts";
 import { driveImportKills } from "../import-kill/drive.ts";
+import { driveKeeperKills } from "../keeper-kill/drive.ts";
 import { driveKills } from "../kill/drive.ts";
+import { driveLostFiles } from "../lost-file/drive.ts";
 import { driveProcesses } from "../processes/drive.ts";
 import { percentile } from "../support/numbers.ts";
 import { driveTelegramLoad } from "../telegram-gateway/load.ts";
@@ -122,6 +127,23 @@ export const PARTS: readonly Part[] = [
         notes: [
           `full ${fills} times, ${refused} operations refused; the same process went on ${wentOn} times; ${startedFull} processes were started on a full disk`,
         ],
+      };
+    },
+  },
+  {
+    name: "lost-file",
+    option: "losses",
+    usual: 200,
+    quick: 18,
+    help: "how often the files of a working process are removed, replaced or moved",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveLostFiles({ folder, seed, losses: length, progress });
+      const kinds = Object.entries(report.kinds).map(([kind, times]) => `${kind} ${times}`);
+      return {
+        ...report,
+        kills: 0,
+        errors: [...report.errors, ...report.broken],
+        notes: [`the files were taken away ${report.losses} times: ${kinds.join(", ")}`],
       };
     },
   },
@@ -244,6 +266,55 @@ export const PARTS: readonly Part[] = [
     },
   },
   {
+    name: "clock",
+    option: "clock-steps",
+    usual: 240,
+    quick: 20,
+    help: "how often the system clock of a gateway is set back or ahead, by minutes or days, while people talk to it",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveClockSteps({ folder, seed, steps: length, progress });
+      const { crossed, repeated, repeatedWithMark, doneTwice, late } = report;
+      return {
+        operations: report.said,
+        kills: report.kills,
+        inFlight: report.hitTurns,
+        lost: report.lost,
+        doubled: [...repeated, ...repeatedWithMark, ...doneTwice],
+        errors: [...report.errors, ...crossed.map((line) => `crossed: ${line}`), ...late],
+        notes: [
+          `the clock was set ${report.steps} times; the slowest answer took ${(report.slowestMs / 1000).toFixed(0)} s of real time, ${report.allowed} questions were answered`,
+        ],
+      };
+    },
+  },
+  {
+    name: "undeliverable",
+    option: "undeliverable-kills",
+    usual: 30,
+    quick: 3,
+    help: "how often a gateway is killed on a messenger that answers some messages with an error for ever",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveUndeliverable({ folder, seed, kills: length, progress });
+      const { crossed, repeated, repeatedWithMark, doneTwice, disordered, toldWrong } = report;
+      return {
+        operations: report.said,
+        kills: report.kills,
+        inFlight: report.hitTurns,
+        lost: report.lost,
+        doubled: [...repeated, ...repeatedWithMark, ...doneTwice],
+        errors: [
+          ...report.errors,
+          ...crossed.map((line) => `crossed: ${line}`),
+          ...disordered.map((line) => `out of order: ${line}`),
+          ...toldWrong,
+        ],
+        notes: [
+          `${report.stuck} answers could not be delivered, and ${report.notices} notices stand in their place`,
+        ],
+      };
+    },
+  },
+  {
     name: "tools",
     option: "tool-kills",
     usual: 150,
@@ -279,6 +350,17 @@ export const PARTS: readonly Part[] = [
     },
   },
   {
+    name: "keeper",
+    option: "keeper-kills",
+    usual: 150,
+    quick: 8,
+    help: "how often the keeper of processes is killed while 16 commands print, with pipes and with terminals",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveKeeperKills({ folder, seed, kills: length, printers: 16, progress });
+      return { ...report, operations: report.lines, inFlight: report.kills, notes: [] };
+    },
+  },
+  {
     name: "telegram",
     option: "telegram-texts",
     usual: 5000,
@@ -302,6 +384,36 @@ export const PARTS: readonly Part[] = [
         notes: [
           `${report.told} texts were given up after two kills, and their people told`,
           `repeated with a mark: ${repeatedWithMark.length} (${leftSends} were on their way in a kill, ${droppedSends} were not confirmed)`,
+        ],
+      };
+    },
+  },
+  {
+    name: "flood",
+    option: "flood-kills",
+    usual: 20,
+    quick: 2,
+    help: "how often a gateway on Telegram is killed while strangers and members flood it and honest people talk",
+    async run({ folder, seed, length, progress }) {
+      const report = await driveFlood({ folder, seed, kills: length, progress });
+      const { crossed, disordered, repeatedWithMark, leftSends, strangerRows, quietMs, floodMs } = report;
+      const slower = floodMs / quietMs;
+      return {
+        operations: report.said + report.flood,
+        kills: report.kills,
+        inFlight: leftSends,
+        lost: report.lost,
+        doubled: report.repeated,
+        errors: [
+          ...report.errors,
+          ...crossed.map((line) => `crossed: ${line}`),
+          ...disordered.map((line) => `out of order: ${line}`),
+          ...(slower > MOST_TIMES_SLOWER ? [`honest people waited ${slower.toFixed(0)} times as long`] : []),
+          ...(strangerRows > STRANGERS ? [`strangers have left ${strangerRows} rows`] : []),
+        ],
+        notes: [
+          `${report.flood} messages of floods; honest people waited ${quietMs.toFixed(0)} ms without one and ${floodMs.toFixed(0)} ms in one (medians)`,
+          `repeated with a mark: ${repeatedWithMark.length} (${leftSends} were on their way in a kill)`,
         ],
       };
     },

@@ -1,7 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { type ApprovalOutcome, isYes } from "../../src/core/approval.ts";
 import { type Message, text, textOf } from "../../src/core/message.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Hit } from "./kill-switch.ts";
+import { STUCK } from "./protocol.ts";
 
 export interface ErrandOptions {
   /** Where an errand is run: something outside that can be counted. */
@@ -12,7 +14,8 @@ export interface ErrandOptions {
 /**
  * An agent that does what it is told in so many words: `[n1]` is a mark that it repeats, so that an answer can be traced
  * to what was said; `errand x` changes something outside; `pause 20` takes so many milliseconds over the answer; `long 2000`
- * makes it so long.
+ * makes it so long; `ask x` asks whether it may first; `stuck` and `stucklast` put a word into its first or its last part that
+ * some messengers never take.
  */
 export function errandAgent({ effects, hit }: ErrandOptions): Agent {
   return {
@@ -31,9 +34,17 @@ export function errandAgent({ effects, hit }: ErrandOptions): Agent {
         yield { type: "tool_result", id: call.id, name: "errand", parts: [text(`ran ${name}`)] };
         await hit("tool:after");
       }
-      const answer = `answer to ${marks.join(" ") || words}, in a few words`;
+      let asked = "";
+      for (const [, name = ""] of words.matchAll(/\bask (\S+)/g)) {
+        const { promise, resolve } = Promise.withResolvers<ApprovalOutcome>();
+        yield { type: "approval", request: { title: `Errand of ${name}` }, answer: resolve };
+        asked += isYes(await promise) ? " (allowed)" : " (denied)";
+      }
+      const stuck = /\bstuck\b/.test(words) ? ` ${STUCK}` : "";
+      const answer = `answer to ${marks.join(" ") || words}${asked}${stuck}, in a few words`;
       const length = Number(/\blong (\d+)/.exec(words)?.[1] ?? 0);
-      const pieces = answer.padEnd(length, "x").split(/(?<=, )/);
+      const last = /\bstucklast\b/.test(words) ? ` ${STUCK}` : "";
+      const pieces = `${answer.padEnd(length, "x")}${last}`.split(/(?<=, )/);
       for (const piece of pieces) {
         if (signal.aborted) return;
         yield { type: "text", text: piece };

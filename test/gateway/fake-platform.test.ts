@@ -132,7 +132,7 @@ describe("the contract of platforms", () => {
     ],
     [
       "calls it unknown when nobody could be asked",
-      "says that it has not arrived when nobody could be asked",
+      "says that it has not arrived when nobody could be asked, and does not blame the message",
       ({ send }) => ({
         async send(out, signal) {
           const sent = await send(out, signal);

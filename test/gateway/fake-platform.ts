@@ -160,7 +160,8 @@ function outcomeOf(reply: Extract<Reply, { state: "answered" }> | Exclude<Sent, 
   if (status === 200) return { state: "sent", messageId: String(body.messageId) };
   const reason = `The messenger says: ${body.error}`;
   if (status === 429) return { state: "not_sent", reason, retryAfterMs: Number(body.retryAfterMs) };
-  return { state: status >= 500 ? "not_sent" : "refused", reason };
+  if (status === 500) return { state: "not_sent", reason, cause: "message" };
+  return { state: status > 500 ? "not_sent" : "refused", reason };
 }
 
 function connectionFailed(reply: Reply): PostriderError {

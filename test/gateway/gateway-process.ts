@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { script } from "../../src/agents/script.ts";
 import { equipmentOf } from "../../src/apps/equipment.ts";
 import { homeOf } from "../../src/apps/home.ts";
@@ -8,6 +9,7 @@ import { startGateway } from "../../src/gateway/gateway.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { endWithParent, say } from "../support/child.ts";
 import { errandAgent } from "./errand-agent.ts";
@@ -36,6 +38,8 @@ export interface ChildOptions {
   readonly agent?: "telling" | { readonly script: unknown };
   /** The database may not grow beyond this. */
   readonly maxBytes?: number;
+  /** Its system clock is wrong by this, and by what it is told later in lines of `{ aheadMs }`. */
+  readonly aheadMs?: number;
   /** The folder of the home that the database is of: agents get tools, and its keeper runs their programs. */
   readonly home?: string;
 }
@@ -97,7 +101,7 @@ export async function runGateway(
     ...(equipment !== undefined && { equipment }),
     store,
     runner: localRunner(),
-    clock: systemClock,
+    clock: options.aheadMs === undefined ? systemClock : clockAhead(options.aheadMs),
     platforms: [watchedPlatform(platform, hit, () => say({ ready: true } satisfies ChildLine))],
     settings: () => settings,
     agent: () => agent,
@@ -113,6 +117,15 @@ export async function runGateway(
       .then(() => store.close())
       .then(() => process.exit(0));
   });
+}
+
+/** A system clock that whoever started this sets; what passes is real. */
+function clockAhead(first: number): Clock {
+  let aheadMs = first;
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    aheadMs = (JSON.parse(line) as { readonly aheadMs: number }).aheadMs;
+  });
+  return { ...systemClock, now: () => Date.now() + aheadMs };
 }
 
 function ended(error: unknown): never {

@@ -106,7 +106,7 @@ const BOT_CALLS: Readonly<Record<string, Handler>> = {
   },
   async send({ room, response, body }) {
     const request = body as SendRequest;
-    const fault = room.state.faultOf("send", request.chat);
+    const fault = room.state.faultOf("send", request.chat, request.text);
     if (await failed(fault, response)) return;
     if (request.text.length > LONGEST_TEXT) return answer(response, 400, { error: "The text is too long." });
     if (request.text === "" && !request.files?.length) return answer(response, 400, { error: "No text." });
@@ -116,7 +116,7 @@ const BOT_CALLS: Readonly<Record<string, Handler>> = {
   },
   async edit({ room, response, body }) {
     const request = body as EditRequest;
-    const fault = room.state.faultOf("edit", request.chat);
+    const fault = room.state.faultOf("edit", request.chat, request.text);
     if (await failed(fault, response)) return;
     if (request.text.length > LONGEST_TEXT) return answer(response, 400, { error: "The text is too long." });
     const edited = room.state.edit(request);
@@ -190,6 +190,9 @@ async function failed(fault: Fault | undefined, response: ServerResponse): Promi
       return false;
     case "fail":
       answer(response, 503, { error: "Not now." });
+      return true;
+    case "error":
+      answer(response, 500, { error: "This cannot be shown." });
       return true;
     case "refuse":
       answer(response, 403, { error: "You are not wanted here." });

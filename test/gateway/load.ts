@@ -5,7 +5,7 @@ import { look } from "../support/database.ts";
 import { type Random, seeded } from "../support/random.ts";
 import { type Judge, startGatewayChild, startJudge } from "./drive.ts";
 import type { ChildLine, ChildOptions } from "./gateway-process.ts";
-import type { Chances, ChatPlace, Witnessed } from "./protocol.ts";
+import type { Chances, ChatPlace, MessengerOptions, Witnessed } from "./protocol.ts";
 import { marksIn, TOLD, type Verdict, verdictOn } from "./verdict.ts";
 
 export interface LoadPlan {
@@ -16,6 +16,23 @@ export interface LoadPlan {
   readonly people: number;
   readonly outbound: NonNullable<ChildOptions["outbound"]>;
   readonly progress?: (text: string) => void;
+  /** What makes it another load than the usual one. */
+  readonly variant?: LoadVariant;
+}
+
+export interface LoadVariant {
+  /** What the messenger does besides, or otherwise. */
+  readonly messenger?: Partial<MessengerOptions>;
+  /** How every gateway is started. */
+  readonly child?: (random: Random) => Partial<ChildOptions>;
+  /** How long a gateway lives that is not killed at a point, and that has not met its point. */
+  readonly lifeMs?: number;
+  /** What is added to a text. */
+  readonly words?: (random: Random, speaker: Speaker, number: number) => string;
+  /** Done to each gateway as long as it lives; returns how to stop. */
+  readonly during?: (child: Child, random: Random) => () => void;
+  /** Everything that is witnessed, while people talk and until the last answers. */
+  readonly witness?: (judge: Judge, event: Witnessed) => void;
 }
 
 export interface LoadReport extends Verdict {
@@ -67,24 +84,42 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
   const { folder, seed, kills, outbound } = plan;
   const random = seeded(seed);
   const file = join(folder, "postrider.db");
-  const judge = await startJudge({ idempotent: outbound === "idempotent", chances: chances(seed) });
+  const { variant = {} } = plan;
+  const judge = await startJudge({
+    idempotent: outbound === "idempotent",
+    chances: chances(seed),
+    ...variant.messenger,
+  });
   const { url, token, effects } = judge;
   const options: ChildOptions = { file, judge: { url, token, effects }, outbound, busy: "queue" };
   const report = { kills: 0, hitTurns: 0, hitSends: 0, leftSends: 0, errors: [] as string[] };
+  const start = (more: Partial<ChildOptions> = {}): { child: Child; stop: () => void } => {
+    const started = startGatewayChild({ ...options, ...variant.child?.(random), ...more });
+    return { child: started, stop: variant.during?.(started, random) ?? (() => {}) };
+  };
   const over = new AbortController();
+  const done = new AbortController();
   let child: Child | undefined;
   try {
     const heard = hearing(over.signal);
-    const following = judge.follow(heard.take, over.signal);
+    const take = (event: Witnessed): void => {
+      heard.take(event);
+      variant.witness?.(judge, event);
+    };
+    const following = judge.follow(take, done.signal);
     const talks = people(plan.people).map((person, at) =>
-      talk(judge, person, heard, seeded(seed * 1000 + at), over.signal),
+      talk({ judge, heard, words: variant.words }, person, seeded(seed * 1000 + at), over.signal),
     );
-    const talked = Promise.all([Promise.all(talks), following]).then(([texts]) => texts);
+    const talked = Promise.all(talks);
+    following.catch(() => over.abort());
     talked.catch(() => over.abort());
     while (report.kills < kills && !over.signal.aborted) {
       const killAt = random.next() < 0.6 ? `${random.pick(POINTS)}:${random.between(1, 12)}` : undefined;
-      child = startGatewayChild({ ...options, ...(killAt !== undefined && { killAt }) });
-      const fell = await fall(child, killAt === undefined ? random.between(0, 400) : LONGEST_LIFE_MS);
+      const started = start({ ...(killAt !== undefined && { killAt }) });
+      child = started.child;
+      const { lifeMs = LONGEST_LIFE_MS } = variant;
+      const ms = killAt === undefined ? random.between(0, Math.floor(lifeMs * 0.45)) : lifeMs;
+      const fell = await fall(child, ms).finally(started.stop);
       report.errors.push(...fell.errors);
       report.kills += 1;
       const { turns, sends } = leftIn(file);
@@ -96,11 +131,15 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
     over.abort();
     await judge.chances();
     const texts = await talked;
-    child = startGatewayChild(options);
-    await lastAnswers(judge, texts, report.errors);
+    const last = start();
+    child = last.child;
+    await lastAnswers(judge, texts, report.errors).finally(last.stop);
+    done.abort();
+    await following;
     report.errors.push(...complaintsOf(child));
   } finally {
     over.abort();
+    done.abort();
     child?.process.kill("SIGKILL");
     await child?.ended;
     await judge.stop();
@@ -109,7 +148,7 @@ export async function driveLoad(plan: LoadPlan): Promise<LoadReport> {
   return { ...report, ...verdictOn(judge.witnessed), cuts, witnessed: judge.witnessed };
 }
 
-interface Speaker {
+export interface Speaker {
   readonly name: string;
   readonly place: ChatPlace;
 }
@@ -124,11 +163,16 @@ function people(count: number): Speaker[] {
   });
 }
 
+interface Talking {
+  readonly judge: Judge;
+  readonly heard: Hearing;
+  readonly words: LoadVariant["words"];
+}
+
 /** One person until it is over. Resolves with the marks of what they have said. */
 async function talk(
-  judge: Judge,
+  { judge, heard, words }: Talking,
   { name, place }: Speaker,
-  heard: Hearing,
   random: Random,
   signal: AbortSignal,
 ): Promise<Talked> {
@@ -139,7 +183,8 @@ async function talk(
     const chance = random.next();
     const errand = chance < 0.15 ? ` errand ${name}-${marks.length}` : "";
     const long = chance > 0.95 ? ` long ${random.between(1900, 4500)}` : "";
-    const text = `${mark} pause ${random.between(0, 30)}${errand}${long}`;
+    const more = words?.(random, { name, place }, marks.length) ?? "";
+    const text = `${mark} pause ${random.between(0, 30)}${errand}${long}${more}`;
     const { messageId } = await judge.say(place, name, text);
     return () => heard.answer(place, mark, messageId);
   };
@@ -265,7 +310,7 @@ function leftIn(file: string): { readonly turns: number; readonly sends: number 
 }
 
 /** Seldom enough that people are answered, often enough that each happens. */
-function chances(seed: number): Chances {
+export function chances(seed: number): Chances {
   return {
     seed,
     send: { delay: 0.1, fail: 0.02, wait: 0.03, drop: 0.01, cut: 0.02 },

@@ -1,16 +1,17 @@
 import { type Random, seeded } from "../support/random.ts";
-import type {
-  ChatPlace,
-  EditRequest,
-  Fault,
-  FaultyRequest,
-  FileJson,
-  MessengerOptions,
-  PlannedFault,
-  SendRequest,
-  Update,
-  Without,
-  Witnessed,
+import {
+  type ChatPlace,
+  type EditRequest,
+  type Fault,
+  type FaultyRequest,
+  type FileJson,
+  type MessengerOptions,
+  type PlannedFault,
+  type SendRequest,
+  STUCK,
+  type Update,
+  type Without,
+  type Witnessed,
 } from "./protocol.ts";
 
 /** As the bot is called in what it is told about itself. */
@@ -48,7 +49,7 @@ export interface Messenger {
   lookUp(nonce: string): { messageId: string } | undefined;
   plan(fault: PlannedFault): void;
   /** What to do with a request; planned faults come before those by chance. */
-  faultOf(on: FaultyRequest, chat?: string): Fault | undefined;
+  faultOf(on: FaultyRequest, chat?: string, text?: string): Fault | undefined;
   /** From now on other faults by chance, or none. */
   chances(chances: MessengerOptions["chances"]): void;
 }
@@ -196,7 +197,8 @@ export function messenger(options: MessengerOptions): Messenger {
     },
     lookUp: byNonce,
     plan: (fault) => void planned.push(fault),
-    faultOf(on, chat) {
+    faultOf(on, chat, text = "") {
+      if (options.stuck && text.includes(STUCK)) return { kind: "error" };
       const at = planned.findIndex(
         (plan) => plan.on === on && (plan.chat === undefined || plan.chat === chat),
       );

@@ -28,6 +28,7 @@ export async function otherSide(
     refuse: "refuse",
     wait: "wait",
     fail: "fail",
+    error: "error",
     cut: "cut",
     silence: "hold",
   };
@@ -61,6 +62,6 @@ export async function otherSide(
       const fault = { kind, ...("ms" in trouble && { ms: trouble.ms }) } as Fault;
       for (const on of ["send", "edit"] as const) await judge.plan({ on, fault });
     },
-    troubles: ["refuse", "wait", "fail", "cut", "silence"],
+    troubles: ["refuse", "wait", "fail", "error", "cut", "silence"],
   };
 }

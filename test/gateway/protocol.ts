@@ -3,6 +3,9 @@
 /** The longest text that it takes, in UTF-16 units. */
 export const LONGEST_TEXT = 2000;
 
+/** A messenger that is opened with `stuck` answers every message with this word with an error, for ever. */
+export const STUCK = "STUCK";
+
 export interface ChatPlace {
   /** `dm-ann`, `group-7`. */
   readonly chat: string;
@@ -52,6 +55,8 @@ export type Fault =
   | { readonly kind: "delay"; readonly ms: number }
   /** 503: not taken. */
   | { readonly kind: "fail" }
+  /** 500: this one message cannot be taken now; others can. */
+  | { readonly kind: "error" }
   /** 403: it does not want it. */
   | { readonly kind: "refuse" }
   /** 429. */
@@ -91,6 +96,8 @@ export interface MessengerOptions {
   readonly idempotent?: boolean;
   /** The bot is told of its own messages, too. */
   readonly echoes?: boolean;
+  /** Some messages are never taken; see `STUCK`. */
+  readonly stuck?: boolean;
   readonly chances?: Chances;
 }
 

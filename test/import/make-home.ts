@@ -231,7 +231,7 @@ class Builder implements TrueHome {
 const BROKEN = [
   Buffer.from('{"role": "user", "content": "cut of'),
   Buffer.from("[1, 2, 3]"),
-  Buffer.from('{"content": "nobody said this"}'),
+  Buffer.from('{"content": nobody said this}'),
   Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]),
 ];
 

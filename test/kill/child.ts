@@ -65,6 +65,10 @@ const store = await withRoom(() =>
     file,
     mode: mode === "in-process" ? mode : "workers",
     ...(maxBytes !== undefined && { maxBytes }),
+    onLost({ message, details }) {
+      tell({ say: "lost", error: message, ...details });
+      process.exit(6);
+    },
   }),
 );
 const sessions = createSessions({ store, zone: settings.zone, reset: settings.reset });

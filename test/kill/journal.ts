@@ -9,6 +9,8 @@ export type Line =
   | { readonly say: "done"; readonly key: string; readonly result: Result }
   | { readonly say: "refused"; readonly key: string; readonly code: string }
   | { readonly say: "failed"; readonly key: string; readonly error: string }
+  /** The database's files were removed or replaced: where what was acknowledged is now. */
+  | { readonly say: "lost"; readonly rescued?: string; readonly movedTo?: string; readonly error: string }
   | { readonly say: "end" };
 
 export type Told =

@@ -10,6 +10,7 @@ export interface Program {
   /** Whether so many whole lines have been printed in time, complaints included; false also when it ended before. */
   printed(lines: number, patienceMs: number): Promise<boolean>;
   kill(): void;
+  signal(signal: NodeJS.Signals): void;
   readonly ended: Promise<ProgramEnd>;
 }
 
@@ -67,6 +68,7 @@ export function startProgram(
         look();
       }),
     kill: () => void child.kill("SIGKILL"),
+    signal: (signal) => void child.kill(signal),
     ended,
   };
 }

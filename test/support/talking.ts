@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Place, Reply } from "../../src/gateway/commands/command.ts";
 import { runChatCommand } from "../../src/gateway/commands/table.ts";
-import { openTalk, type Talk, type TalkEvent } from "../../src/gateway/talk.ts";
+import { openTalk, type Talk, type TalkEvent, type TalkOptions } from "../../src/gateway/talk.ts";
 import {
   DEFAULT_RESET_POLICY,
   localRunner,
@@ -90,6 +90,7 @@ export interface TalkingOptions {
   readonly zone?: string;
   readonly takesNext?: boolean;
   readonly personalities?: Place["personalities"];
+  readonly around?: TalkOptions["around"];
 }
 
 /** Somebody who talks in a home, and everything that was heard there. */
@@ -120,6 +121,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
     routing: () => routingOf(source, { zone, profile: "main", reset, scope: {}, clock }),
     takes: (options.takesNext ?? true) ? "all" : "one",
     heard: (event) => events.push(event),
+    ...(options.around !== undefined && { around: options.around }),
   });
   onTestFinished(() => talk.close());
   const place: Place = {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { source } from "../../src/core/source.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -36,6 +36,8 @@ export interface ToolRoom {
   printed(hands: Hands, pattern: RegExp): Promise<string>;
   /** Kills the keeper without a word; only where it is a program of its own. */
   killKeeper(): Promise<void>;
+  /** The same, and the files of the processes are gone as well. */
+  loseKeeper(): Promise<void>;
   /** Nothing that was started here runs any more when it resolves. */
   close(): Promise<void>;
 }
@@ -110,6 +112,11 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
       return changed.finally(unlisten);
     },
     killKeeper: () => keeper.end("SIGKILL"),
+    async loseKeeper() {
+      // Before the kill: a client brings the next keeper at once.
+      rmSync(join(folder.path, "processes"), { recursive: true });
+      await keeper.end("SIGKILL");
+    },
     async close() {
       // A keeper ends only what it knows of; one that was killed has left something to the next.
       const left = await store.processes({ asker: { everyone: true }, foreground: true });
@@ -132,7 +139,8 @@ async function keeperHere(file: string, socket: string): Promise<Keeper> {
   const store = await sqliteStore({ file, mode: "in-process" });
   const ending = new AbortController();
   const running: Promise<void>[] = [];
-  const options = { store, clock: systemClock, socket, log: SILENT, backend: localBackend(), graceMs: 500 };
+  const backend = localBackend({ folder: join(dirname(file), "processes") });
+  const options = { store, clock: systemClock, socket, log: SILENT, backend, graceMs: 500 };
   return {
     launch: () => void running.push(runKeeper({ ...options, runner: localRunner(), signal: ending.signal })),
     async end() {

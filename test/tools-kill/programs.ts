@@ -36,8 +36,12 @@ export function checkPrograms(
       continue;
     }
     if ("unknown" in status.exit) {
-      if (!never.has(id) && !keeperFell(evidence.keeperKills, begunAt, status.at))
-        findings.broken.push(`${id}: ${command} ran under a keeper that lived, and its exit is not known`);
+      // Only a kill of the keeper between the row and the first word to the program leaves one that never begins.
+      const isOnly = processes.filter((row) => row.command === command).length === 1;
+      const hasRun = isOnly && (counts.get(step.lines[0] ?? "") ?? 0) > 0;
+      const isUnseen = !hasRun && keeperFell(evidence.keeperKills, begunAt, status.at);
+      if (!never.has(id) && !isUnseen)
+        findings.broken.push(`${id}: ${command} ran, and its exit is not known`);
     } else if (!isExpected(step, status.exit))
       findings.broken.push(`${id}: ${command} ended with ${JSON.stringify(status.exit)}`);
     checkTold(chat, process, shown, never.has(id), findings);

@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { equipmentOf } from "../../src/apps/equipment.ts";
 import { homeOf } from "../../src/apps/home.ts";
@@ -74,7 +73,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
   await store.link({ account: { platform: "telegram", userId: ANN }, person: OWNER, now: Date.now() });
   const seen = witness();
   const random = seeded(seed);
-  const workspace = join(home.folder, "workspace");
+  const workspace = home.workspaces;
   mkdirSync(workspace, { mode: 0o700 });
   const lines: string[] = [];
   const log = (fields: object, words: string): void =>

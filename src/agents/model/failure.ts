@@ -65,12 +65,18 @@ interface Heard {
   readonly told: boolean;
 }
 
+/** So much of what a provider says is looked through: some answer with a whole page. */
+const MOST_HEARD = 10_000;
+
 function heard(error: unknown): Heard {
-  if (typeof error === "string") return { said: error.toLowerCase(), told: true };
+  if (typeof error === "string") return { said: error.slice(0, MOST_HEARD).toLowerCase(), told: true };
   if (typeof error !== "object" || error === null) return { said: "", told: false };
   const { lastError, statusCode = 0, responseBody = "", message = "", code = "" } = error as CallError;
   if (lastError !== undefined) return heard(lastError);
-  const said = `${responseBody} ${message} ${code}`.toLowerCase();
+  const said = [responseBody, message, code]
+    .map((text) => text.slice(0, MOST_HEARD))
+    .join(" ")
+    .toLowerCase();
   if (statusCode >= 400) return { status: statusCode, said, told: true };
   return { said, told: !(error instanceof Error) || error.name === "AI_StreamProviderError" };
 }

@@ -1,13 +1,12 @@
-import type { ModelMessage, ToolResultPart } from "ai";
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
-import type { ToolOutput } from "../../ports/tool.ts";
 import { callTool } from "../call-tool.ts";
 import { callIds } from "./call-ids.ts";
 import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
 import { modelNames } from "./model-names.ts";
-import { messagesFor, wordsOf } from "./prompt.ts";
+import { messagesFor } from "./prompt.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
-import { askOnce, failed, type ModelCall } from "./round.ts";
+import { askOnce, failed } from "./round.ts";
+import { type CalledTool, resultMessages } from "./tool-result.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
@@ -65,25 +64,19 @@ async function* answer(
         continue;
       }
       if (came === undefined || came.calls.length === 0) return;
-      const results: ToolResultPart[] = [];
+      const called: CalledTool[] = [];
       for (const call of came.calls) {
         const { name, given, wrong } = call;
         const wanted = { id: unique(call.id), name, arguments: given, ...(wrong !== undefined && { wrong }) };
         const output = yield* callTool(wanted, tools, signal);
         if (output === undefined) return;
-        results.push(resultOf(call, output));
+        called.push({ id: call.id, name, output });
       }
-      messages.push(...came.messages, { role: "tool", content: results } satisfies ModelMessage);
+      messages.push(...came.messages, ...resultMessages(called, choice.provider));
     }
     const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row and came to no end, so it was stopped.`;
     yield { type: "failed", reason };
   } catch (error) {
     if (!signal.aborted) yield failed(error, choice);
   }
-}
-
-function resultOf({ id, name }: ModelCall, { parts, failed: hasFailed }: ToolOutput): ToolResultPart {
-  const value = parts.map(wordsOf).join("\n");
-  const type = hasFailed ? "error-text" : "text";
-  return { type: "tool-result", toolCallId: id, toolName: name, output: { type, value } };
 }

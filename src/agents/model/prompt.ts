@@ -1,5 +1,6 @@
 import type { ModelMessage } from "ai";
 import { type Message, type Part, textOf } from "../../core/message.ts";
+import { resourceWords } from "../../core/resource-words.ts";
 import type { AgentTurn } from "../../ports/agent.ts";
 
 /**
@@ -52,7 +53,6 @@ async function contentOf(part: Part, turn: AgentTurn) {
 /** A part for whoever reads only words. */
 export function wordsOf(part: Part): string {
   if (part.type === "text") return part.text;
-  const name = part.type === "resource" ? part.uri : (part.name ?? part.mimeType);
-  const text = part.type === "resource" && part.text !== undefined ? `: ${part.text}` : "";
-  return `[${part.type} ${name}${text}]`;
+  if (part.type === "resource") return resourceWords(part);
+  return `[${part.type} ${part.name ?? part.mimeType}]`;
 }

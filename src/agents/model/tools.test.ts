@@ -252,6 +252,26 @@ describe("a model that calls tools", () => {
     expect(requests[1]?.body.messages.at(-1)?.content).toContain(told);
   });
 
+  it("is shown the pictures that a tool gives back", async () => {
+    const parts = [text("Here."), { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const];
+    const blobs = [{ hash: "h", bytes: new Uint8Array([1, 2, 3]) }];
+    const tool = adding({ run: async () => ({ parts, blobs }) });
+    const { run, requests } = await asked(
+      turn([tool]),
+      { calls: [add("c", '{"a":1,"b":2}')] },
+      { say: ["ok"] },
+    );
+    await rest(run());
+    expect(requests[1]?.body.messages.at(-2)).toMatchObject({ role: "tool", content: expect.any(String) });
+    expect(requests[1]?.body.messages.at(-1)).toMatchObject({
+      role: "user",
+      content: [
+        { type: "text", text: "[add shows:]" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+      ],
+    });
+  });
+
   it("is told of resources in words", async () => {
     const parts = [{ type: "resource", uri: "file:///a", text: "in it" } as const, text("seen")];
     const tool = adding({ run: async () => ({ parts }) });
@@ -261,7 +281,7 @@ describe("a model that calls tools", () => {
       { say: ["ok"] },
     );
     expect(await rest(run())).toContainEqual({ type: "tool_result", id: "c", name: "add", parts });
-    expect(requests[1]?.body.messages.at(-1)?.content).toBe("[resource file:///a: in it]\nseen");
+    expect(requests[1]?.body.messages.at(-1)?.content).toBe("/a:\n```\nin it\n```\nseen");
   });
 });
 

@@ -39,6 +39,17 @@ export async function blocksOf(
   parts: readonly Part[],
   blob: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<ContentBlock[]> {
+  const bytes = new Map<string, Uint8Array | undefined>();
+  for (const part of parts)
+    if ("blob" in part && part.blob !== undefined) bytes.set(part.blob, await blob(part.blob));
+  return blocksWith(parts, (hash) => bytes.get(hash));
+}
+
+/** The same where the bytes are at hand. */
+export function blocksWith(
+  parts: readonly Part[],
+  blob: (hash: string) => Uint8Array | undefined,
+): ContentBlock[] {
   const blocks: ContentBlock[] = [];
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at];
@@ -47,7 +58,7 @@ export async function blocksOf(
     const uri = addressAfter(part, parts[at + 1]);
     if (uri !== undefined) at += 1;
     if (hash === undefined) blocks.push(wordBlock(part));
-    else blocks.push(byteBlock(part, await blob(hash), uri));
+    else blocks.push(byteBlock(part, blob(hash), uri));
   }
   return blocks;
 }

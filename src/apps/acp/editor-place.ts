@@ -7,7 +7,8 @@ import type { Thread } from "./thread.ts";
 /** A thread as a place where commands are given. */
 export async function editorPlace(editor: Editor, { id, talk }: Thread): Promise<Place> {
   const { store, clock } = editor;
-  const { zone, personalities } = editor.settings().told;
+  const { told } = editor.settings();
+  const { zone, personalities } = told;
   return {
     store,
     sessions: await editor.sessions(),
@@ -21,6 +22,7 @@ export async function editorPlace(editor: Editor, { id, talk }: Thread): Promise
     // What is said in a thread while an answer is written always waits for its turn.
     busy: "queue",
     personalities,
+    configured: told,
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     processes: editor.hands.processes,

@@ -5,17 +5,24 @@ import type { Editor } from "./editor.ts";
 /** As much of a command's output as the agent is given back. */
 const MOST_BYTES = 200_000;
 
+/** The cards of the calls that run in a terminal. */
+export interface TerminalCards {
+  opened(call: string, terminalId: string): void;
+  /** The command has ended. The terminal is to be released after the card's last update: editors keep what it shows. */
+  ended(call: string, release: () => void): void;
+}
+
 /** The editor's own terminal, where it has one: commands run before the eyes of whoever sits there. */
 export function editorTerminal(
   editor: Editor,
   sessionId: string,
-  shown: (call: string, terminalId: string) => void,
+  cards: TerminalCards,
 ): Terminal | undefined {
   if (editor.can().terminal !== true) return undefined;
   return {
     async run(command, signal): Promise<TerminalEnd> {
       try {
-        return await runThere(editor, sessionId, command, signal, shown);
+        return await runThere(editor, sessionId, command, signal, cards);
       } catch (error) {
         return {
           text: `The editor's terminal could not run ${command.program}: ${whyNot(error)}`,
@@ -31,7 +38,7 @@ async function runThere(
   sessionId: string,
   { call, program, args, cwd, timeoutMs }: TerminalCommand,
   signal: AbortSignal,
-  shown: (call: string, terminalId: string) => void,
+  cards: TerminalCards,
 ): Promise<TerminalEnd> {
   const terminal = await client.createTerminal({
     sessionId,
@@ -40,7 +47,7 @@ async function runThere(
     outputByteLimit: MOST_BYTES,
     ...(cwd !== undefined && { cwd }),
   });
-  shown(call, terminal.id);
+  cards.opened(call, terminal.id);
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const stop = (): void => void terminal.kill().catch(() => {}); // gone already, then
   over.addEventListener("abort", stop, { once: true });
@@ -56,7 +63,7 @@ async function runThere(
     return { text: [output, ...notes].join("\n"), failed: exitCode !== 0 };
   } finally {
     over.removeEventListener("abort", stop);
-    await terminal.release().catch(() => {}); // the editor may be gone
+    cards.ended(call, () => void terminal.release().catch(() => {})); // the editor may be gone
   }
 }
 

@@ -35,6 +35,8 @@ export interface Editor {
   can(): ClientCapabilities;
   /** The threads that are open here, by session. */
   readonly threads: Map<string, Promise<Thread>>;
+  /** The sessions that were created for this editor and in which nothing was said yet: they may be removed meanwhile. */
+  readonly made: Set<string>;
   /** What has been asked and has no answer yet. */
   readonly asked: Asked;
   /** Aborts when the editor is gone. */

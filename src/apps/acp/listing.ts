@@ -1,14 +1,12 @@
-import { homedir } from "node:os";
-import { isAbsolute } from "node:path";
 import type { ListSessionsResponse, SessionInfo } from "@agentclientprotocol/sdk/unstable";
-import { PostriderError } from "../../core/errors.ts";
 import type { Listed } from "../../core/listing.ts";
 import type { Session } from "../../core/session.ts";
 import { type Editor, who } from "./editor.ts";
+import { absoluteFolder, folderOf } from "./folder.ts";
 
 const PAGE = 50;
 
-/** The person's sessions, newest first; those of this folder, if one is named. */
+/** The person's sessions in which there is something to read, newest first; of one folder, if one is named. */
 export async function listSessions(
   editor: Editor,
   asked: { readonly cwd?: string | null; readonly cursor?: string | null },
@@ -17,8 +15,9 @@ export async function listSessions(
   const sessions = await editor.sessions();
   const page = await sessions.list(who, {
     limit: PAGE,
+    used: true,
     ...(!editor.all && { kinds: ["editor"] }),
-    ...(cwd != null && { cwd: absolute(cwd) }),
+    ...(cwd != null && { cwd: absoluteFolder(cwd) }),
     ...(cursor != null && { cursor }),
   });
   return {
@@ -27,21 +26,17 @@ export async function listSessions(
   };
 }
 
-/** What has no title yet is known by its first words; what began in a messenger belongs to no folder. */
+/** A session without a title is known by its first words. A field without a value is absent: clients stumble over null. */
 function infoOf(session: Listed): SessionInfo {
+  const title = session.title ?? session.preview;
   return {
     sessionId: session.id,
-    cwd: session.cwd ?? homedir(),
-    title: session.title ?? (session.preview || null),
+    cwd: folderOf(session),
+    ...(title !== "" && { title }),
     updatedAt: timeOf(session),
   };
 }
 
 export function timeOf({ lastAt }: Pick<Session, "lastAt">): string {
   return new Date(lastAt).toISOString();
-}
-
-export function absolute(cwd: string): string {
-  if (isAbsolute(cwd) && !/\p{Cc}/u.test(cwd)) return cwd;
-  throw new PostriderError("invalid_input", "cwd must be an absolute path.", { details: { field: "cwd" } });
 }

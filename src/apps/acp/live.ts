@@ -1,7 +1,8 @@
-import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
-import type { ToolCall } from "../../core/message.ts";
+import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
+import { type Part, type ToolCall, text } from "../../core/message.ts";
 import { startsMessage } from "../../gateway/answer.ts";
 import type { TalkEvent } from "../../gateway/talk.ts";
+import { blocksWith } from "./content.ts";
 import { callUpdate, planUpdate, type Replaying, resultUpdate } from "./replay.ts";
 
 type Begun = Parameters<typeof startsMessage>[0];
@@ -68,7 +69,7 @@ export function live(session: string, drawn: Replaying): Live {
         called.delete(event.id);
         if (begun !== undefined) closed();
         closed();
-        return [resultUpdate(event, drawn)];
+        return [resultUpdate(event, drawn, attachedTo(event))];
       case "message":
         if (begun !== undefined) closed();
         return [];
@@ -78,4 +79,13 @@ export function live(session: string, drawn: Replaying): Live {
   }
 
   return { heard, nextId: ({ id }) => drawn.calls.nextId(id, seq) };
+}
+
+/** What a result holds besides words. Its bytes come with it; a file is told of by its name. */
+function attachedTo({ parts, blobs = [] }: Extract<TalkEvent, { type: "tool_result" }>): ContentBlock[] {
+  const shown = parts.flatMap((part): Part[] => {
+    if (part.type === "text") return [];
+    return part.type === "file" ? [text(`[file ${part.name ?? part.mimeType}]`)] : [part];
+  });
+  return blocksWith(shown, (hash) => blobs.find((blob) => blob.hash === hash)?.bytes);
 }

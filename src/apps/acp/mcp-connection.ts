@@ -26,12 +26,16 @@ export interface ConnectionOptions {
   readonly connectMs: number;
   /** How long a call may take. */
   readonly callMs: number;
+  /** Its list of tools has changed. */
+  changed(): void;
 }
 
 /** One server of an editor. */
 export interface McpConnection {
   /** Its tools, or a sentence why it has none. Never fails. */
   readonly ready: Promise<readonly McpTool[] | string>;
+  /** Its tools as it has told them last; none while it starts. */
+  tools(): readonly McpTool[];
   /** Never fails: what goes wrong is an output that has failed. */
   call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput>;
   /** Resolves when nothing of it is left. */
@@ -40,13 +44,14 @@ export interface McpConnection {
 
 interface Link {
   readonly client: Client;
-  readonly tools: readonly McpTool[];
   isBroken: boolean;
   /** Resolves when nothing of it is left. Never fails. */
   end(): Promise<void>;
 }
 
 const LONGEST_COMPLAINT = 2000;
+/** Servers that change several tools tell of each: they are asked once. */
+const LIST_AGAIN_MS = 50;
 /** So long a server is given to hear that a session with it is over. */
 const GOODBYE_MS = 1000;
 
@@ -60,12 +65,27 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
   const closing = new AbortController();
   const ends = new Set<() => Promise<void>>();
   const { masked } = maskingOf(server);
+  let offered: readonly McpTool[] = [];
   let link = connect();
+  const ready = link.then((made) => (typeof made === "string" ? made : offered));
+
+  function offer(tools: readonly McpTool[]): void {
+    offered = tools;
+    if (!closing.signal.aborted) options.changed();
+  }
 
   async function connect(): Promise<Link | string> {
-    const client = new Client({ name: "postrider", version: version() });
+    const onChanged = (error: Error | null, tools: McpTool[] | null): void => {
+      if (tools !== null) offer(tools);
+      else if (!closing.signal.aborted)
+        log.warn({ server: name, error }, "its tools could not be listed again");
+    };
+    const client = new Client(
+      { name: "postrider", version: version() },
+      { listChanged: { tools: { onChanged, debounceMs: LIST_AGAIN_MS } } },
+    );
     let transport: Transport | undefined;
-    const made: Link = { client, tools: [], isBroken: false, end: once(() => goodbye(client, transport)) };
+    const made: Link = { client, isBroken: false, end: once(() => goodbye(client, transport)) };
     ends.add(made.end);
     const late = AbortSignal.timeout(options.connectMs);
     const signal = AbortSignal.any([closing.signal, late]);
@@ -79,7 +99,8 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
       };
       await unlessAborted(client.connect(transport, request), signal);
       const { tools } = await unlessAborted(client.listTools(undefined, request), signal);
-      return Object.assign(made, { tools });
+      offer(tools);
+      return made;
     } catch (error) {
       void made.end(); // whoever waits for tools does not wait for that, too
       return `${name} ${whyNot(error, late.aborted, options.connectMs)}.`;
@@ -122,7 +143,8 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
   }
 
   return {
-    ready: link.then((made) => (typeof made === "string" ? made : made.tools)),
+    ready,
+    tools: () => offered,
     call,
     async close() {
       closing.abort();

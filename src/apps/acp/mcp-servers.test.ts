@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,8 @@ import { testServer } from "../../../test/acp/mcp-server.ts";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tool, ToolOutput } from "../../ports/tool.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { AGENT_MARK } from "../../processes/agent-mark.ts";
+import { agentEnvironment } from "../../processes/child-environment.ts";
 import { connectMcpServers, type McpServers, type McpServersOptions } from "./mcp-servers.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../../test/acp/mcp-server.ts", import.meta.url));
@@ -105,9 +106,12 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__note", { file: "notes.txt" }))).toBe("noted");
     expect(existsSync(join(cwd, "notes.txt"))).toBe(true);
     expect(await use("test__refuse")).toEqual({ parts: [{ type: "text", text: "I refuse." }], failed: true });
+    const bytes = new Uint8Array([1, 2, 3]);
+    const blob = createHash("sha256").update(bytes).digest("hex");
     expect(await use("test__show")).toEqual({
+      blobs: [{ hash: blob, bytes }],
       parts: [
-        { type: "text", text: "[image image/png, 3 bytes, which is not shown]" },
+        { type: "image", blob, mimeType: "image/png", size: 3 },
         { type: "resource", uri: "file:///a.txt", mimeType: "text/plain", text: "in it" },
         { type: "resource", uri: "file:///b.txt" },
       ],
@@ -125,13 +129,14 @@ describe("the servers that an editor gives", () => {
     const env = [
       { name: "TEST_TOKEN", value: "very-secret-token" },
       { name: "PLAIN", value: "value" },
+      { name: AGENT_MARK, value: "" },
     ];
     const { use, cwd, logged } = connected([program({ env })], { environment });
     const seen = words(await use("test__see"));
     const { cwd: at, env: found } = JSON.parse(seen) as { cwd: string; env: Record<string, string> };
     expect(at).toBe(cwd);
-    expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH });
-    const known = [...Object.keys(childEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
+    expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH, [AGENT_MARK]: "1" });
+    const known = [...Object.keys(agentEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
     expect(Object.keys(found).filter((name) => !known.includes(name))).toEqual([]);
     // What it was given as a secret is written nowhere.
     expect(found.TEST_TOKEN).toBe("[secret]");
@@ -222,6 +227,65 @@ describe("the servers that an editor gives", () => {
       expect.stringMatching(/^gone too (cannot be reached|could not be connected)/),
       "bad header cannot be reached: one of its headers cannot be sent.",
     ]);
+  });
+
+  it("that need longer than a turn waits join later, and the person is told so", async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => folder.remove());
+    const ready = join(folder.path, "ready");
+    const told: string[] = [];
+    const joined = Promise.withResolvers<void>();
+    const { tools, current, problems } = connected(
+      [program({ name: "slow" }, `--after=${ready}`), program()],
+      {
+        waitMs: 5000,
+        tell(sentence) {
+          told.push(sentence);
+          if (sentence.includes("ready:")) joined.resolve();
+        },
+      },
+    );
+    const names = (offered: readonly Tool[]): Set<string | undefined> =>
+      new Set(offered.map(({ name }) => name.split("__")[0]));
+    expect(names(await tools())).toEqual(new Set(["test"]));
+    expect(told).toEqual(["slow is still starting; its tools join the thread when it is ready."]);
+    writeFileSync(ready, "");
+    await joined.promise;
+    expect(told.slice(1)).toEqual(["slow is ready: 10 tools."]);
+    expect(names(await tools())).toEqual(new Set(["slow", "test"]));
+    expect(names(current())).toEqual(new Set(["slow", "test"]));
+    expect(problems).toEqual([]);
+  });
+
+  it("that never answer are given up, and the person is told that, too", async () => {
+    const told: string[] = [];
+    const lost = Promise.withResolvers<void>();
+    const { tools, problems } = connected([program({ name: "lost" }, "--mute")], {
+      waitMs: 100,
+      connectMs: 1500,
+      tell(sentence) {
+        told.push(sentence);
+        if (told.length === 2) lost.resolve();
+      },
+    });
+    expect(await tools()).toEqual([]);
+    await lost.promise;
+    expect(told).toEqual([
+      "lost is still starting; its tools join the thread when it is ready.",
+      "lost did not answer within 1.5 s.",
+    ]);
+    expect(problems).toEqual(["lost did not answer within 1.5 s."]);
+  });
+
+  it("are listed again when they tell that their tools have changed", async () => {
+    const grown = Promise.withResolvers<void>();
+    const { use, current } = connected([program({}, "--growing")], {
+      changed: () => void (current().some(({ name }) => name === "test__grown_1") && grown.resolve()),
+    });
+    await use("test__grow");
+    await grown.promise;
+    expect(words(await use("test__grown_1"))).toBe("grown_1");
+    expect(words(await use("test__add", { a: 1, b: 2 }))).toBe("3");
   });
 
   it("are gone when the session is closed, with all that they started, also when they do not listen", async () => {

@@ -1,13 +1,16 @@
 import type { McpServer } from "@agentclientprotocol/sdk/unstable";
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
+import { pause } from "../../gateway/pause.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tool } from "../../ports/tool.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 
 /** The servers that an editor gives with a session. */
 export interface McpServers {
-  /** What they all offer, once each has said or has had its time. Never fails. */
+  /** What they offer by now: once each has answered or failed, or `waitMs` after they were started. Never fails. */
   tools(): Promise<readonly Tool[]>;
+  /** What they offer at this moment. */
+  current(): readonly Tool[];
   /** A sentence for each server that cannot be used, once `tools` has resolved. */
   readonly problems: readonly string[];
   /** Resolves when none of their programs runs any more. */
@@ -19,60 +22,107 @@ export interface McpServersOptions {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly log: Log;
+  /** What is known already to be wrong with what the editor gave. */
+  readonly leftOut?: readonly string[];
+  /** Tells the person what becomes of a server that starts slowly. */
+  tell?(sentence: string): void;
+  /** `current` gives something else now. */
+  changed?(): void;
+  /** How long a turn waits for them. */
+  readonly waitMs?: number;
   readonly connectMs?: number;
   readonly callMs?: number;
 }
 
-const CONNECT_MS = 10_000;
+const WAIT_MS = 10_000;
+const CONNECT_MS = 60_000;
 const CALL_MS = 5 * 60_000;
 const LONGEST_NAME = 64;
 
+interface Connected {
+  readonly server: McpServer;
+  readonly made: McpConnection;
+}
+
 /** Connects in the background: whoever opened the session need not wait, only whoever needs the tools. */
 export function connectMcpServers(servers: readonly McpServer[], options: McpServersOptions): McpServers {
-  const { connectMs = CONNECT_MS, callMs = CALL_MS, log } = options;
-  const problems: string[] = [];
-  const connections = Promise.all(servers.map(connection));
+  const { waitMs = WAIT_MS, connectMs = CONNECT_MS, callMs = CALL_MS, log, tell } = options;
+  const { leftOut = [] } = options;
+  for (const sentence of leftOut) log.warn({}, sentence);
+  const unusable = new Map<McpServer, string>();
+  /** In the order of the servers. */
+  const problems: string[] = [...leftOut];
+  const names = toolNames();
+  const closing = new AbortController();
+  let connected: readonly Connected[] = [];
+  /** Those that have neither tools nor a problem yet. */
+  const starting = new Set(servers);
+  let isLate = false;
+  const connections = Promise.all(servers.map(connect)).then((all) => {
+    connected = all;
+    return all;
+  });
+  const settled = connections.then((all) => Promise.all(all.map(settle)));
+  const waited = Promise.race([settled, pause(waitMs, closing.signal)]).then(tellLate);
 
-  async function connection(server: McpServer) {
+  async function connect(server: McpServer): Promise<Connected> {
     // The client is loaded only for sessions that have servers.
     const { mcpConnection } = await import("./mcp-connection.ts");
-    return { server, made: mcpConnection(server, { ...options, connectMs, callMs }) };
+    const changed = (): void => options.changed?.();
+    return { server, made: mcpConnection(server, { ...options, connectMs, callMs, changed }) };
   }
 
-  async function offered(): Promise<readonly Tool[]> {
-    const free = uniqueNames();
-    const tools: Tool[] = [];
-    for (const { server, made } of await connections) {
-      const ready = await made.ready;
-      if (typeof ready === "string") {
-        problems.push(ready);
-        log.warn({ server: server.name }, ready);
-      } else tools.push(...ready.map((tool) => toolOf(tool, server.name, made, free)));
+  async function settle({ server, made }: Connected): Promise<void> {
+    const ready = await made.ready;
+    starting.delete(server);
+    if (typeof ready === "string") {
+      unusable.set(server, ready);
+      problems.splice(leftOut.length, problems.length, ...servers.flatMap((one) => unusable.get(one) ?? []));
+      log.warn({ server: server.name }, ready);
     }
-    return tools;
+    if (closing.signal.aborted) return;
+    options.changed?.();
+    if (!isLate) return;
+    tell?.(typeof ready === "string" ? ready : `${server.name} is ready: ${countOf(ready)}.`);
   }
 
-  const all = offered();
+  function tellLate(): void {
+    isLate = true;
+    if (closing.signal.aborted) return;
+    for (const { name } of starting)
+      tell?.(`${name} is still starting; its tools join the thread when it is ready.`);
+  }
+
+  function current(): readonly Tool[] {
+    return connected.flatMap(({ server, made }, index) =>
+      made.tools().map((tool) => toolOf(tool, server.name, made, names(index, server.name, tool.name))),
+    );
+  }
+
   return {
-    tools: () => all,
+    async tools() {
+      await waited;
+      return current();
+    },
+    current,
     problems,
     async close() {
+      closing.abort();
       await Promise.all((await connections).map(({ made }) => made.close()));
-      await all;
+      await settled;
     },
   };
 }
 
-function toolOf(
-  tool: McpTool,
-  server: string,
-  connection: McpConnection,
-  free: (name: string) => string,
-): Tool {
+function countOf({ length }: readonly McpTool[]): string {
+  return length === 1 ? "1 tool" : `${length} tools`;
+}
+
+function toolOf(tool: McpTool, server: string, connection: McpConnection, called: string): Tool {
   const { name, title, description, inputSchema, annotations } = tool;
   const isReading = annotations?.readOnlyHint === true;
   return {
-    name: free(`${server}__${name}`),
+    name: called,
     description: description || title || annotations?.title || name,
     input: inputSchema,
     effect: isReading ? "none" : "external",
@@ -87,17 +137,22 @@ function toolOf(
   };
 }
 
-/** Names as models may call tools, none of them twice. */
-function uniqueNames(): (name: string) => string {
+/** Names as models may call tools, none of them twice; a tool keeps its name while others come and go. */
+function toolNames(): (index: number, server: string, tool: string) => string {
   const taken = new Set<string>();
-  return (name) => {
-    const clean = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  const given = new Map<string, string>();
+  return (index, server, tool) => {
+    const key = JSON.stringify([index, tool]);
+    const known = given.get(key);
+    if (known !== undefined) return known;
+    const clean = `${server}__${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
     let free = clean.slice(0, LONGEST_NAME);
     for (let number = 2; taken.has(free); number += 1) {
       const ending = `_${number}`;
       free = clean.slice(0, LONGEST_NAME - ending.length) + ending;
     }
     taken.add(free);
+    given.set(key, free);
     return free;
   };
 }

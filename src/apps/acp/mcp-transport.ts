@@ -3,7 +3,8 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { McpServer, McpServerStdio } from "@agentclientprotocol/sdk/unstable";
 import type { Transport } from "@modelcontextprotocol/client";
 import { PostriderError } from "../../core/errors.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { AGENT_MARK } from "../../processes/agent-mark.ts";
+import { agentEnvironment } from "../../processes/child-environment.ts";
 
 export interface ServerPlace {
   readonly cwd: string;
@@ -25,8 +26,8 @@ export async function transportFor(server: McpServer, place: ServerPlace): Promi
 
 async function programOf({ command, args, env }: McpServerStdio, place: ServerPlace): Promise<Transport> {
   const { cwd, environment, complains } = place;
-  const given = env.map(({ name, value }) => [name, value] as const);
-  const all = { ...childEnvironment(environment), ...Object.fromEntries(given) };
+  const given = env.flatMap(({ name, value }) => (name === AGENT_MARK ? [] : [[name, value] as const]));
+  const all = { ...agentEnvironment(environment), ...Object.fromEntries(given) };
   const { programTransport } = await import("./mcp-program.ts");
   return programTransport({ command: found(command, all.PATH ?? ""), args, env: all, cwd, complains });
 }

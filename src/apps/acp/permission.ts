@@ -4,17 +4,27 @@ import {
   type RequestPermissionResponse,
   type ToolCallUpdate,
 } from "@agentclientprotocol/sdk/unstable";
-import type { Approval, ApprovalAnswer, ApprovalOutcome, ApprovalRequest } from "../../core/approval.ts";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalOutcome,
+  type ApprovalRequest,
+  canBeKept,
+} from "../../core/approval.ts";
 import type { Turn } from "../../core/turn.ts";
 import { askApproval } from "../../gateway/ask-approval.ts";
 import { expiredWords } from "../../gateway/ask-person.ts";
 import type { Editor } from "./editor.ts";
 
-/** How each answer is offered. What cannot be recognised again is allowed or refused this once. */
-const OPTIONS: Readonly<Record<ApprovalAnswer, Omit<PermissionOption, "optionId">>> = {
+type Offered = Exclude<ApprovalAnswer, "always">;
+
+/**
+ * How each answer is offered, one of each kind: of two `allow_always` some editors take the last. It is the narrower one,
+ * which ends with the session; `/approve always` gives the other.
+ */
+const OPTIONS: Readonly<Record<Offered, Omit<PermissionOption, "optionId">>> = {
   once: { name: "Allow once", kind: "allow_once" },
   session: { name: "Allow in this session", kind: "allow_always" },
-  always: { name: "Always allow", kind: "allow_always" },
   deny: { name: "Reject", kind: "reject_once" },
   never: { name: "Always reject", kind: "reject_always" },
 };
@@ -98,9 +108,14 @@ function cardOf({ number, request }: Approval): ToolCallUpdate {
   };
 }
 
-function optionsFor({ pattern }: ApprovalRequest): PermissionOption[] {
-  const offered: readonly ApprovalAnswer[] =
-    pattern === undefined ? ["once", "deny"] : ["once", "session", "always", "deny", "never"];
+/** What cannot be recognised again is allowed or refused this once. */
+function optionsFor(request: ApprovalRequest): PermissionOption[] {
+  const offered: readonly Offered[] = [
+    "once",
+    ...(canBeKept(request) ? (["session"] as const) : []),
+    "deny",
+    ...(request.pattern === undefined ? [] : (["never"] as const)),
+  ];
   return offered.map((optionId) => ({ optionId, ...OPTIONS[optionId] }));
 }
 

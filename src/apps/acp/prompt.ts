@@ -50,6 +50,7 @@ async function say(
   const messageId = randomUUID();
   thread.others.said(messageId);
   const { answer, withdraw } = await talk.say(said, messageId);
+  editor.made.delete(id);
   const stop = (): void =>
     void withdraw().catch((error: unknown) => editor.log.error({ error }, "a prompt could not be cancelled"));
   if (signal.aborted) stop();

@@ -4,6 +4,7 @@ import type { PlanEntry } from "../../core/plan.ts";
 import { summaryText } from "../../gateway/ask-summary.ts";
 import { resultsIn } from "./call-results.ts";
 import { blocksOf } from "./content.ts";
+import { oldTextAfter, oldTextFor } from "./old-text.ts";
 import { oneLine } from "./short-text.ts";
 import { type ShownCalls, shownCalls } from "./shown-calls.ts";
 import { type ToolOutcomeFields, toolCard, toolOutcome } from "./tool-card.ts";
@@ -69,8 +70,9 @@ export function planUpdate(entries: readonly PlanEntry[]): SessionUpdate {
 /** A call that is being done from now on. */
 export function callUpdate(call: ToolCall, seq: number, { calls, cwd }: Replaying): SessionUpdate {
   const toolCallId = calls.idFor(call.id, seq);
-  calls.open({ toolCallId, call }, seq);
-  return { sessionUpdate: "tool_call", toolCallId, ...toolCard(call, cwd), status: "in_progress" };
+  const old = oldTextFor(call, cwd);
+  calls.open({ toolCallId, call, old }, seq);
+  return { sessionUpdate: "tool_call", toolCallId, ...toolCard(call, cwd, old), status: "in_progress" };
 }
 
 export interface ToolResult {
@@ -91,7 +93,7 @@ export function resultUpdate(
   const shown = calls.close(id);
   if (shown !== undefined) {
     const { toolCallId, call } = shown;
-    const outcome = toolOutcome(call, parts, failed, cwd, attached);
+    const outcome = toolOutcome(call, parts, failed, cwd, attached, shown);
     return { sessionUpdate: "tool_call_update", toolCallId, ...outcome };
   }
   const call: ToolCall = { id, name, arguments: undefined };
@@ -140,7 +142,8 @@ async function answered(
     const outcome =
       result === undefined ? interrupted(call, context) : await outcomeOf(call, result, context);
     const toolCallId = context.calls.idFor(call.id, message.seq);
-    told.push({ sessionUpdate: "tool_call", toolCallId, ...toolCard(call, context.cwd), ...outcome });
+    const old = oldTextAfter(result?.parts ?? []);
+    told.push({ sessionUpdate: "tool_call", toolCallId, ...toolCard(call, context.cwd, old), ...outcome });
   }
   const end = endOf(message);
   // Under a name of its own, so that the answer's text stays what was said.
@@ -190,7 +193,8 @@ function isPlanEntry(value: unknown): value is PlanEntry {
 
 async function outcomeOf(call: ToolCall, result: Message, context: Replaying): Promise<ToolOutcomeFields> {
   const attached = await attachedTo(result, context);
-  return toolOutcome(call, result.parts, hasFailed(result), context.cwd, attached);
+  const old = oldTextAfter(result.parts);
+  return toolOutcome(call, result.parts, hasFailed(result), context.cwd, attached, { old });
 }
 
 function interrupted(call: ToolCall, { cwd }: Replaying): ToolOutcomeFields {

@@ -28,3 +28,11 @@ export function requestError(error: unknown, log: Log): RequestError {
 export function noSession(id: string): PostriderError {
   return new PostriderError("not_found", `There is no session ${id.slice(0, 80)} here.`);
 }
+
+/** It is open here and was deleted elsewhere: a prompt must not bring it back empty. */
+export function deletedSession(id: string): PostriderError {
+  return new PostriderError(
+    "not_found",
+    `Session ${id.slice(0, 80)} was deleted in another window, so nothing was said. Open another thread.`,
+  );
+}

@@ -14,12 +14,14 @@ import { systemClock } from "../../sessions/system-clock.ts";
 import { localRunner } from "../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import type { Config } from "../config/config.ts";
+import { endWhenLost } from "../end-lost.ts";
 import type { Home } from "../home.ts";
 import { localHands } from "../local-hands.ts";
 import type { OpenLog } from "../log/open-log.ts";
 import { askedPrompts } from "./asked.ts";
 import type { Editor, EditorSettings } from "./editor.ts";
 import { LONGEST_LINE, lineLimit } from "./line-limit.ts";
+import { leaveOutMalformedServers } from "./mcp-entries.ts";
 import { editorApp } from "./methods.ts";
 
 export interface ServeOptions {
@@ -79,18 +81,25 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       write(chunk, _encoding, done) {
         options.output.write(chunk, () => done());
         // Everything else is loaded when the first answer is out, for which the editor waits.
-        if (isBegun && ready === undefined) setImmediate(editor);
+        if (isBegun && ready === undefined) setImmediate(() => over.signal.aborted || editor());
       },
     }),
   ) as WritableStream<Uint8Array>;
   const stream = ndJsonStream(output, input.pipeThrough(lineLimit()), {
     maxMessageBytes: LONGEST_LINE + 1024,
   });
-  const connection = app.connect(stream);
+  const connection = app.connect({
+    writable: stream.writable,
+    readable: stream.readable.pipeThrough(leaveOutMalformedServers()),
+  });
 
   async function openEditor(): Promise<Editor> {
     // In this thread: one person's few writes hardly stop it, and an editor waits for its agent to start.
-    const store = await sqliteStore({ file: home.database, mode: "in-process" });
+    const onLost = endWhenLost((text) => {
+      log.error({ code: "store_lost" }, text);
+      process.stderr.write(`postrider: ${text}\n`);
+    });
+    const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
     await store.beat({ runner, now: clock.now() });
     heart = setInterval(() => {
       store
@@ -125,12 +134,15 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       client: connection.client,
       can: () => can,
       threads: new Map(),
+      made: new Set(),
       asked,
       signal: over.signal,
     };
   }
   function editor(): Promise<Editor> {
     if (ready !== undefined) return ready;
+    // Opened after the end, the home would keep the process running: nobody would close it.
+    if (over.signal.aborted) return Promise.reject(RequestError.internalError({}, "The editor is gone."));
     ready = openEditor();
     ready.catch(() => {}); // whoever asks for it meets it
     return ready;
@@ -141,10 +153,13 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   await connection.closed.catch((error: unknown) => log.warn({ error }, "the connection broke"));
   over.abort();
   if (ready === undefined) return; // it has not said a word
-  const { store, threads, hands } = await ready;
+  const opened = await ready;
+  const { store, threads, hands } = opened;
   clearInterval(heart);
   try {
-    await Promise.all([...threads.values()].map(async (thread) => (await thread).close()));
+    await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
+    const { removeUnused } = await import("./unused.ts");
+    await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
     await hands.processes.close();
     await store.retire({ runner: runner.id });
   } finally {

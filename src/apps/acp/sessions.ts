@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import type {
   ForkSessionRequest,
   LoadSessionRequest,
@@ -12,11 +11,12 @@ import type { Session } from "../../core/session.ts";
 import { chosenBy } from "./choices.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorRouting, editorSource } from "./editor-source.ts";
-import { absolute } from "./listing.ts";
-import { noSession } from "./request-error.ts";
+import { absoluteFolder, existingFolder, folderOf, isFolder, missingFolder } from "./folder.ts";
+import { serversLeftOut } from "./mcp-entries.ts";
+import { deletedSession, noSession } from "./request-error.ts";
 import { type Choices, choicesOf, modelNames, showChoices, showCommands } from "./show-state.ts";
 import { storedSession } from "./stored-session.ts";
-import { openThread, type Thread, told } from "./thread.ts";
+import { openThread, type Thread, type ThreadGiven, told } from "./thread.ts";
 
 /** An editor may not know a session yet in the moment in which it is told of it. */
 const INTRODUCED_AFTER_MS = 100;
@@ -24,37 +24,45 @@ const INTRODUCED_AFTER_MS = 100;
 /** A session that is new, with its folder. */
 export async function newThread(editor: Editor, given: NewSessionRequest): Promise<Thread> {
   editor.agent(); // whoever has none is told before anything is made
-  const cwd = absolute(given.cwd);
+  const cwd = existingFolder(given.cwd);
   const id = newId(editor);
   await editor.store.open(editorRouting(editor, id, cwd));
-  const thread = await open(editor, id, cwd, given.mcpServers);
+  editor.made.add(id);
+  const thread = await open(editor, id, { cwd, ...serversIn(given) });
   thread.others.start(0);
+  editor.log.info({ session: id, cwd }, "session created");
   return thread;
 }
 
-/** A session that is there, in the folder that the editor says. What this process has open of it begins anew. */
+/**
+ * A session that is there, in the folder that the editor says. What this process has open of it begins anew. The folder
+ * may be gone: a person opens an old thread to read it.
+ */
 export async function loadThread(
   editor: Editor,
   given: LoadSessionRequest | ResumeSessionRequest,
 ): Promise<Thread> {
   const { id, cwd: before } = await visible(editor, given.sessionId);
-  const cwd = absolute(given.cwd);
-  if (before !== cwd) await (await editor.sessions()).change(who, id, { cwd });
-  return open(editor, id, cwd, given.mcpServers ?? []);
+  const cwd = absoluteFolder(given.cwd);
+  if (before !== cwd && isFolder(cwd)) await (await editor.sessions()).change(who, id, { cwd });
+  const thread = await open(editor, id, { cwd, ...serversIn(given) });
+  editor.log.info({ session: id, cwd }, "session restored");
+  return thread;
 }
 
 /** A session that goes on from another; both go their own way. */
 export async function forkThread(editor: Editor, given: ForkSessionRequest): Promise<Thread> {
   const origin = await visible(editor, given.sessionId);
-  const cwd = absolute(given.cwd);
+  const cwd = existingFolder(given.cwd);
   const copy = await (await editor.sessions()).fork(who, origin.id, {
     id: newId(editor),
     kind: "editor",
     cwd,
   });
-  const thread = await open(editor, copy.id, cwd, given.mcpServers ?? []);
+  const thread = await open(editor, copy.id, { cwd, ...serversIn(given) });
   await answerAlike(editor, origin.id, thread);
   await thread.goOn();
+  editor.log.info({ session: copy.id, from: origin.id, cwd }, "session forked");
   return thread;
 }
 
@@ -75,11 +83,16 @@ async function answerAlike({ store, clock }: Editor, origin: string, { talk }: T
 /** The thread of a session: as it is open here, else opened as it was left. */
 export async function threadOf(editor: Editor, id: string): Promise<Thread> {
   const here = editor.threads.get(id);
-  if (here !== undefined) return here;
-  const { cwd = homedir() } = await visible(editor, id);
+  if (here !== undefined) {
+    if (editor.made.has(id) || (await storedSession(editor, id)) !== undefined) return here;
+    await closeThread(editor, id, true);
+    throw deletedSession(id);
+  }
+  const cwd = folderOf(await visible(editor, id));
   const meanwhile = editor.threads.get(id);
   if (meanwhile !== undefined) return meanwhile;
-  const thread = await open(editor, id, cwd, []);
+  const thread = await open(editor, id, { cwd, mcpServers: [] });
+  editor.log.info({ session: id, cwd }, "session restored");
   await thread.goOn();
   introduceSoon(editor, thread);
   return thread;
@@ -106,6 +119,7 @@ async function end(editor: Editor, id: string, opening: Promise<Thread>): Promis
 export async function removeThread(editor: Editor, id: string): Promise<void> {
   if ((await found(editor, id)) === undefined) return;
   await closeThread(editor, id, true);
+  editor.made.delete(id);
   await (await editor.sessions()).remove(who, id);
 }
 
@@ -119,16 +133,18 @@ export async function choose(editor: Editor, id: string, option: string, value: 
   return choicesOf(editor, thread);
 }
 
-async function open(
-  editor: Editor,
-  id: string,
-  cwd: string,
-  mcpServers: readonly McpServer[],
-): Promise<Thread> {
+function serversIn(given: {
+  readonly mcpServers?: readonly McpServer[];
+  readonly _meta?: unknown;
+}): Omit<ThreadGiven, "cwd"> {
+  return { mcpServers: given.mcpServers ?? [], leftOut: serversLeftOut(given) };
+}
+
+async function open(editor: Editor, id: string, given: ThreadGiven): Promise<Thread> {
   const before = editor.threads.get(id);
   // Behind what is open of it, or is being opened: nothing of a session is shown twice.
   const opening = (before === undefined ? Promise.resolve() : end(editor, id, before)).then(() =>
-    openThread(editor, id, { cwd, mcpServers }),
+    openThread(editor, id, given),
   );
   editor.threads.set(id, opening);
   try {
@@ -156,6 +172,7 @@ function introduce(editor: Editor, thread: Thread): void {
   void modelNames(editor).then(async (names) => {
     if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
+  if (!isFolder(thread.cwd)) thread.show(told(`_${missingFolder(thread.cwd)}_\n\n`));
   void thread.problems().then((problems) => {
     if (problems.length > 0 && !editor.signal.aborted) thread.show(told(`_${problems.join(" ")}_\n\n`));
   });

@@ -1,7 +1,9 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import type { Message } from "../../core/message.ts";
 import { follow } from "../../sessions/follow.ts";
+import { nextChange } from "../../sessions/next-change.ts";
 import { type Editor, who } from "./editor.ts";
+import { grownPart } from "./grown-part.ts";
 
 /** Shows what is said in a session elsewhere: in a messenger, a terminal, another window. */
 export interface Others {
@@ -22,6 +24,9 @@ export interface Others {
   stop(): void;
 }
 
+/** Text grows only with a change of the store, which is told: nothing has to be looked for. */
+const LOOK_AGAIN_MS = 60_000;
+
 interface RunningTurn {
   readonly seq: number;
   readonly over: PromiseWithResolvers<void>;
@@ -36,6 +41,7 @@ export function showOthers(
 ): Others {
   const own = new Set<number>();
   const ownIds = new Set<string | undefined>();
+  const grown = grownPart(session);
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
   let turn: RunningTurn | undefined;
@@ -52,6 +58,19 @@ export function showOthers(
     for await (const message of follow(store, who, session, { after, signal: until })) {
       await showOne(message, shown);
       reach(message.seq);
+      await showGrowing();
+    }
+  }
+
+  async function watchGrowing(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const change = nextChange(store, signal, LOOK_AGAIN_MS);
+      try {
+        await showGrowing();
+        await change.happened;
+      } finally {
+        change.forget();
+      }
     }
   }
 
@@ -60,16 +79,31 @@ export function showOthers(
     if (ownIds.delete(origin?.platformMessageId)) return;
     if (turn !== undefined && seq > turn.seq) await turn.over.promise;
     if (own.delete(seq) || shown.has(seq)) return;
-    for (const update of await draw(message)) show(update);
+    for (const update of grown.rest(message, await draw(message))) show(update);
+  }
+
+  /** Shows what another process has written of its next message, as it grows. */
+  async function showGrowing(): Promise<void> {
+    if (turn !== undefined || until.aborted) return;
+    const growing = await store.growing({ asker: who, session });
+    // What stands before it may not be shown yet: then its next change brings it.
+    if (growing === undefined || turn !== undefined || reached !== growing.seq - 1) return;
+    for (const update of grown.grow(growing)) show(update);
   }
 
   return {
     start(after, shown = new Set()) {
+      const watched = new AbortController();
+      const failed = (error: unknown): void => {
+        if (!until.aborted) log.error({ error, session }, "what others say cannot be shown");
+      };
+      watchGrowing(AbortSignal.any([until, watched.signal])).catch(failed);
       watch(after, shown)
-        .catch((error: unknown) => {
-          if (!until.aborted) log.error({ error, session }, "what others say cannot be shown");
-        })
-        .finally(() => reach(Number.POSITIVE_INFINITY));
+        .catch(failed)
+        .finally(() => {
+          watched.abort();
+          reach(Number.POSITIVE_INFINITY);
+        });
     },
     said: (messageId) => ownIds.add(messageId),
     begun(seq) {

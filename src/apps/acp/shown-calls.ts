@@ -1,9 +1,14 @@
 import type { ToolCall } from "../../core/message.ts";
+import type { OldText } from "./old-text.ts";
 
 /** A call as an editor knows it. */
 export interface ShownCall {
   readonly toolCallId: string;
   readonly call: ToolCall;
+  /** What the file held that it writes. */
+  readonly old?: OldText;
+  /** The editor's terminal in which it runs. */
+  terminalId?: string;
 }
 
 /** The calls that an editor was shown: each under an id of its own, some still without a result. */

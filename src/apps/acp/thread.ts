@@ -13,14 +13,17 @@ import { openTalk, type Talk } from "../../gateway/talk.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorRouting } from "./editor-source.ts";
 import { editorTerminal } from "./editor-terminal.ts";
+import { isFolder, withoutFolder } from "./folder.ts";
 import { type Known, known } from "./known.ts";
 import { live } from "./live.ts";
 import { connectMcpServers } from "./mcp-servers.ts";
+import { oldTextFor } from "./old-text.ts";
 import { askInEditor } from "./permission.ts";
 import { projectContext } from "./project-context.ts";
 import { replay, replaying, updatesOf } from "./replay.ts";
 import { type Others, showOthers } from "./show-others.ts";
 import { storedSession } from "./stored-session.ts";
+import { terminalCards } from "./terminal-cards.ts";
 import { toolCard } from "./tool-card.ts";
 
 /** A session that is open in the editor: what it works with, and what is shown of it. */
@@ -53,6 +56,8 @@ export interface Thread {
 export interface ThreadGiven {
   readonly cwd: string;
   readonly mcpServers: readonly McpServer[];
+  /** Sentences about servers that cannot even be tried. */
+  readonly leftOut?: readonly string[];
 }
 
 /** How long what runs in the background waits before it is told of. */
@@ -65,22 +70,28 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
   const routing = (): Routing => editorRouting(editor, id, cwd);
   const { source } = routing();
   unrefused(await store.attach({ asker: who, session: id, ...routing() }));
-  const mcp = connectMcpServers(given.mcpServers, { cwd, environment: editor.environment, log });
-
   const show = (update: SessionUpdate): void => {
     client.notify("session/update", { sessionId: id, update }).catch(() => {}); // the editor is gone, and so are we
   };
+  /** Brings the running turn's list of tools up to date. */
+  let refreshTools = (): void => {};
+  const mcp = connectMcpServers(given.mcpServers, {
+    cwd,
+    environment: editor.environment,
+    log,
+    ...(given.leftOut !== undefined && { leftOut: given.leftOut }),
+    tell: (sentence) => show(told(`_${sentence}_\n\n`)),
+    changed: () => refreshTools(),
+  });
   const drawn = replaying({ cwd, blob: (hash) => store.blob({ asker: who, hash }) });
   const others = showOthers(editor, id, (message) => updatesOf(message, drawn), show);
   const answer = live(id, drawn);
-  const terminal = editorTerminal(editor, id, (call, terminalId) => {
-    const toolCallId = drawn.calls.waiting(call)?.toolCallId ?? call;
-    show({ sessionUpdate: "tool_call_update", toolCallId, content: [{ type: "terminal", terminalId }] });
-  });
+  const terminals = terminalCards(drawn.calls, show);
+  const terminal = editorTerminal(editor, id, terminals);
   let used: Counted | undefined;
 
   const cardOf = (call: ToolCall): ToolCallUpdate => ({
-    ...toolCard(call, cwd),
+    ...toolCard(call, cwd, oldTextFor(call, cwd)),
     toolCallId: answer.nextId(call),
   });
 
@@ -96,7 +107,10 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     const prompt = [instructions, personalities[turn.settings.personality ?? ""], context, hands.prompt]
       .filter(Boolean)
       .join("\n\n");
-    return { ...given, prompt, tools: [...(hands.tools ?? []), ...servers] };
+    const own = isFolder(cwd) ? (hands.tools ?? []) : withoutFolder(hands.tools ?? [], cwd);
+    const tools = [...own, ...servers];
+    refreshTools = () => void tools.splice(own.length, tools.length, ...mcp.current());
+    return { ...given, prompt, tools };
   }
 
   const history = knownHistory(store, id);
@@ -135,6 +149,7 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
       // A model that calls tools is asked several times in one turn.
       if (event.type === "usage") used = addUsage(used ?? emptyUsage(), event.usage);
       for (const update of answer.heard(event)) show(update);
+      terminals.heard(event);
     },
   });
   await talk.recover(id);

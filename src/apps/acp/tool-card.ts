@@ -6,6 +6,8 @@ import type {
 } from "@agentclientprotocol/sdk/unstable";
 import { fenced } from "../../core/fence.ts";
 import { type Part, type ToolCall, textOf } from "../../core/message.ts";
+import { plural } from "../../core/plural.ts";
+import { type OldText, UNKNOWN } from "./old-text.ts";
 import { boundedData, cut, cutResult, oneLine } from "./short-text.ts";
 import { actionOf, type ToolAction } from "./tool-action.ts";
 import {
@@ -34,6 +36,12 @@ export interface ToolOutcomeFields {
   rawOutput?: unknown;
 }
 
+/** What a card has shown that its call does not say. */
+export interface CardState {
+  readonly old?: OldText;
+  readonly terminalId?: string | undefined;
+}
+
 const LONGEST_TITLE = 119;
 const LONGEST_COMMAND = 80;
 const LONGEST_GOAL = 60;
@@ -41,7 +49,8 @@ const LONGEST_GOAL = 60;
 const LONGEST_DIFF = 128 * 1024;
 const MOST_DIFFS = 50;
 
-export function toolCard(call: ToolCall, cwd: string | undefined): ToolCallFields {
+/** `old` is what the file held that a call writes. */
+export function toolCard(call: ToolCall, cwd: string | undefined, old: OldText = null): ToolCallFields {
   const given = givenIn(call.arguments);
   const action = actionOf(call.name, given);
   const title = titleOf(action, given, cwd);
@@ -50,7 +59,7 @@ export function toolCard(call: ToolCall, cwd: string | undefined): ToolCallField
     name: call.name,
     kind: action.kind,
     locations: hasPlace(action) ? locationsIn(given, action.act === "move", baseOf(action, cwd)) : [],
-    content: contentOf(action, given, cwd),
+    content: contentOf(action, given, cwd, old),
     ...(call.arguments !== undefined && { rawInput: boundedData(given) }),
   };
 }
@@ -65,6 +74,7 @@ export function toolOutcome(
   failed: boolean,
   cwd: string | undefined,
   attached: readonly ContentBlock[] = parts.flatMap(named),
+  { old = null, terminalId }: CardState = {},
 ): ToolOutcomeFields {
   const given = givenIn(call?.arguments);
   const action = actionOf(call?.name ?? "", given);
@@ -73,8 +83,10 @@ export function toolOutcome(
   return {
     status: failed ? "failed" : "completed",
     content: [
-      ...(failed && action.kind === "edit" ? [] : contentOf(action, given, cwd)),
-      ...(output === "" ? [] : [said(shortened(output, isVerbatim))]),
+      ...(failed && action.kind === "edit" ? [] : contentOf(action, given, cwd, old)),
+      ...(terminalId === undefined ? [] : [{ type: "terminal", terminalId } as const]),
+      // A terminal shows the output itself.
+      ...(output === "" || terminalId !== undefined ? [] : [said(shortened(output, isVerbatim))]),
       ...attached.map((content): ToolCallContent => ({ type: "content", content })),
     ],
     ...(output !== "" && { rawOutput: boundedData(output) }),
@@ -152,7 +164,12 @@ function commandIn(given: Given): string | undefined {
   return wordIn(given, ["command", "cmd", "code", "script", "raw"]);
 }
 
-function contentOf(action: ToolAction, given: Given, cwd: string | undefined): ToolCallContent[] {
+function contentOf(
+  action: ToolAction,
+  given: Given,
+  cwd: string | undefined,
+  old: OldText,
+): ToolCallContent[] {
   const { act } = action;
   if (act === "run") {
     const command = commandIn(given) ?? "";
@@ -161,7 +178,10 @@ function contentOf(action: ToolAction, given: Given, cwd: string | undefined): T
     return isWhole ? [] : [said(shortened(command, true))];
   }
   if (act !== "write" && act !== "edit") return [];
-  const edits = act === "write" ? writtenIn(given) : editsIn(given);
+  const edits =
+    act === "write"
+      ? writtenIn(given).map((edit) => ({ ...edit, oldText: old === UNKNOWN ? null : old }))
+      : editsIn(given);
   const path = pathIn(given);
   const patch = patchIn(given);
   if (path === undefined || edits.length === 0) {
@@ -169,8 +189,14 @@ function contentOf(action: ToolAction, given: Given, cwd: string | undefined): T
   }
   const length = edits.reduce((sum, edit) => sum + edit.newText.length + (edit.oldText?.length ?? 0), 0);
   if (length > LONGEST_DIFF || edits.length > MOST_DIFFS) {
-    return [said(`The change has ${length} characters in ${edits.length} places: too long to show here.`)];
+    return [
+      said(
+        `The change has ${plural(length, "character")} in ${plural(edits.length, "place")}: too long to show here.`,
+      ),
+    ];
   }
+  // A difference from nothing would say that the file is new.
+  if (act === "write" && old === UNKNOWN) return edits.map(({ newText }) => said(shortened(newText, true)));
   const place = absolute(path, baseOf(action, cwd)) ?? path;
   return edits.map((edit): ToolCallContent => ({ type: "diff", path: place, ...edit }));
 }

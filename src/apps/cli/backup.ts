@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { PostriderError } from "../../core/errors.ts";
+import { plural } from "../../core/plural.ts";
 import { copyDatabase } from "../../stores/sqlite/upkeep/copying.ts";
 import { homeOf } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
@@ -39,7 +40,7 @@ export const backup: Command = defineCommand({
       else
         say(
           io,
-          `${copied.file}: ${copied.sessions} sessions, ${copied.messages} messages, ${sizeText(copied.bytes)}, checked.`,
+          `${copied.file}: ${plural(copied.sessions, "session")}, ${plural(copied.messages, "message")}, ${sizeText(copied.bytes)}, checked.`,
         );
     } finally {
       progress.end();

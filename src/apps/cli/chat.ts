@@ -17,7 +17,12 @@ answered. A terminal goes on in the session where it was, until the policy start
       value: "NAME",
       help: "go on in the session with this title, handle or id",
     },
-    query: { type: "text", short: "q", value: "TEXT", help: "ask once and print the answer; - reads stdin" },
+    query: {
+      type: "text",
+      short: "q",
+      value: "TEXT",
+      help: "ask once and print the answer, with stdin as context; - reads the question itself from stdin",
+    },
     json: JSON_OPTION,
     agent: {
       type: "text",
@@ -29,10 +34,12 @@ answered. A terminal goes on in the session where it was, until the policy start
     ["postrider", "talk; Ctrl-C stops an answer, twice leaves"],
     ['postrider -r "holiday plans"', "go on where that was left"],
     ['postrider -q "what is a post rider?" --json', "one answer, for a script"],
+    ['git diff | postrider -q "is this right?"', "the question, with what comes on stdin behind it"],
     ["echo hello | postrider", "one answer per line, and nothing else, on stdout"],
   ],
   async run({ values }, io) {
-    const config = await configHere(io);
+    // Only in a talk somebody can ask for /platforms.
+    const config = await configHere(io, values.query === undefined);
     const chosen = await agentNamed(
       values.agent ?? io.environment.POSTRIDER_AGENT,
       io.environment,
@@ -56,7 +63,7 @@ answered. A terminal goes on in the session where it was, until the policy start
 
 /** The chat in one session, for programs that let people choose one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
-  const config = await configHere(io);
+  const config = await configHere(io, true);
   const chosen = await agentNamed(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
   return talk(io, { session }, chosen, config);
 }

@@ -1,3 +1,4 @@
+import { nearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Io } from "./io.ts";
 
@@ -104,8 +105,21 @@ function read(name: string, args: readonly string[], options: Options) {
     });
     return { words: positionals, values: Object.fromEntries(read) };
   } catch (error) {
-    throw wrongArguments((error as Error).message, name);
+    throw wrongArguments(unknownOption(args, options) ?? (error as Error).message, name);
   }
+}
+
+/** The first argument that looks like an option and is none, and which one was probably meant. */
+function unknownOption(args: readonly string[], options: Options): string | undefined {
+  const end = args.indexOf("--");
+  const names = args
+    .slice(0, end < 0 ? undefined : end)
+    .flatMap((arg) => (arg.startsWith("--") ? [arg.slice(2).replace(/=.*$/s, "")] : []));
+  const unknown = names.find((name) => !Object.hasOwn(options, name));
+  if (unknown === undefined) return undefined;
+  const near = nearestName(Object.keys(options), unknown);
+  const hint = near === undefined ? "" : ` Did you mean --${near}?`;
+  return `There is no option --${unknown.slice(0, 60)}.${hint}`;
 }
 
 function count(option: string, text: string): number {

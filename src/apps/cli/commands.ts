@@ -4,6 +4,8 @@ import type { Command } from "./command.ts";
 export interface Entry {
   readonly name: string;
   readonly summary: string;
+  /** An agent's tool may run it: it reveals nobody's data and changes nothing. All others are for people alone. */
+  readonly isForAgents?: true;
   load(): Promise<Command>;
 }
 
@@ -23,6 +25,7 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "gateway status",
     summary: "whether it runs, and how its connections are",
+    isForAgents: true,
     load: async () => (await import("./gateway/status.ts")).status,
   },
   {
@@ -175,6 +178,7 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "key",
     summary: "the key that a source gets",
+    isForAgents: true,
     load: async () => (await import("./key.ts")).key,
   },
   {

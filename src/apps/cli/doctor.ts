@@ -1,12 +1,16 @@
 import { existsSync } from "node:fs";
-import { checkDatabase, fixDatabase } from "../../stores/sqlite/upkeep/checkup.ts";
+import { checkDatabase, type Depth, fixDatabase } from "../../stores/sqlite/upkeep/checkup.ts";
 import type { Finding } from "../../stores/sqlite/upkeep/findings.ts";
-import { fine } from "../../stores/sqlite/upkeep/findings.ts";
+import { fine, warning } from "../../stores/sqlite/upkeep/findings.ts";
+import { readLayers } from "../config/layers.ts";
 import { type Home, homeOf } from "../home.ts";
+import { formerWorkspaces, moveByHand, workspacesOf } from "../workspace.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
+import { placeOf } from "./config/here.ts";
 import { checkCopies, checkNode, checkPermissions, checkRoom, fixPermissions } from "./home-checks.ts";
 import { type Io, say, sayJson } from "./io.ts";
 import { checkKeeper, fixKeeper } from "./keeper-check.ts";
+import { progressOn } from "./progress.ts";
 
 /** Looks whether everything is as it should be. Writes nothing unless asked to. */
 export const doctor: Command = defineCommand({
@@ -17,6 +21,7 @@ export const doctor: Command = defineCommand({
     "Checks this home: the machine, who may look inside, the database, and that everything in it agrees. Nothing is\nwritten without --fix or --scrub. The exit code is 1 when a problem is left.",
   options: {
     fix: { type: "flag", help: "mend what can be made again from something else" },
+    quick: { type: "flag", help: "leave out what reads everything: a few seconds, however much there is" },
     full: { type: "flag", help: "look at every index entry and attachment too; takes longer" },
     salvage: {
       type: "flag",
@@ -27,6 +32,7 @@ export const doctor: Command = defineCommand({
   },
   examples: [
     ["postrider doctor", "is everything all right?"],
+    ["postrider doctor --quick", "the same within seconds, without reading every message"],
     ["postrider doctor --fix", "mend the index, the counters, permissions"],
     ["postrider doctor --salvage", "save what can be read of a broken database"],
   ],
@@ -41,20 +47,23 @@ export const doctor: Command = defineCommand({
       if (!(await scrub(io))) return 1;
     }
     if (file !== undefined) throw wrongArguments("FILE is only for --salvage", "doctor");
-    return examine(home, io, values);
+    if (values.quick && (values.full || values.fix))
+      throw wrongArguments("--quick looks at too little for --full or --fix", "doctor");
+    const depth = values.quick ? "quick" : values.full ? "full" : "usual";
+    return examine(home, io, { ...values, depth });
   },
 });
 
 async function examine(
   home: Home,
   io: Io,
-  { fix, full, json }: { readonly fix: boolean; readonly full: boolean; readonly json: boolean },
+  { fix, depth, json }: { readonly fix: boolean; readonly depth: Depth; readonly json: boolean },
 ): Promise<number> {
   const fixed: string[] = [];
-  let findings = await findingsOf(home, io, full);
+  let findings = await findingsOf(home, io, depth);
   if (fix) {
     mend(home, io, findings, fixed);
-    findings = await findingsOf(home, io, full);
+    findings = await findingsOf(home, io, depth);
   }
   const problems = findings.filter(({ state }) => state === "problem").length;
   if (json) {
@@ -68,19 +77,37 @@ async function examine(
   return problems === 0 ? 0 : 1;
 }
 
-async function findingsOf(home: Home, io: Io, full: boolean): Promise<Finding[]> {
+async function findingsOf(home: Home, io: Io, depth: Depth): Promise<Finding[]> {
   const machine = [checkNode(process.version), checkRoom(home)];
   if (!existsSync(home.folder))
     return [...machine, fine("home", `Nothing is kept in ${home.folder} yet; the first use makes it.`)];
-  const around = [...machine, fine("home", `${home.folder}.`), checkPermissions(home)];
+  const around = [
+    ...machine,
+    fine("home", `${home.folder}.`),
+    checkPermissions(home),
+    ...checkWorkspaces(home, io),
+  ];
   if (!existsSync(home.database) && !existsSync(`${home.database}-wal`))
     return [...around, fine("database", "No database yet; the first use makes it.")];
   const copies = checkCopies(home, io.now());
+  const progress = progressOn(io, "checking");
+  const database = checkDatabase(home.database, { depth, now: io.now(), onStep: progress.at });
+  progress.end();
+  return [...around, copies, ...database, await checkKeeper(home)];
+}
+
+/** Agents do not reach what earlier versions kept in the home; a gateway that starts moves it, if it can. */
+function checkWorkspaces(home: Home, io: Io): Finding[] {
+  const former = formerWorkspaces(home);
+  if (former === undefined) return [];
+  const configured = readLayers(placeOf(io)).values.get("tools.workspace")?.value;
+  const workspaces = workspacesOf(home, configured === undefined ? {} : { workspace: String(configured) });
   return [
-    ...around,
-    copies,
-    ...checkDatabase(home.database, { full, now: io.now() }),
-    await checkKeeper(home),
+    warning(
+      "workspaces",
+      `${former} holds files of agents, who work in ${workspaces} now and do not reach them.`,
+      `The next start of the gateway moves them, if nothing is there yet. Else: ${moveByHand(former, workspaces)}`,
+    ),
   ];
 }
 

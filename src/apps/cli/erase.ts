@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { PostriderError } from "../../core/errors.ts";
 import type { PersonCounts } from "../../core/person.ts";
+import { plural } from "../../core/plural.ts";
 import { unrefused } from "../../core/refusal.ts";
 import type { Erased, Store } from "../../ports/store.ts";
 import { scrubDatabase } from "../../stores/sqlite/upkeep/scrubbing.ts";
@@ -134,7 +135,12 @@ async function isConfirmed(io: Io, person: string, counts: PersonCounts): Promis
 }
 
 function countsText(counts: PersonCounts): string {
-  return `${counts.sessions} sessions with ${counts.messages} messages, ${counts.elsewhere} messages in shared chats, ${counts.attachments} attachments, ${counts.accounts} accounts`;
+  return [
+    `${plural(counts.sessions, "session")} with ${plural(counts.messages, "message")}`,
+    `${plural(counts.elsewhere, "message")} in shared chats`,
+    plural(counts.attachments, "attachment"),
+    plural(counts.accounts, "account"),
+  ].join(", ");
 }
 
 function tell(io: Io, receipt: Receipt, file: string, json: boolean): void {

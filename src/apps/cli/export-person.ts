@@ -2,6 +2,7 @@ import { appendFileSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageToJson } from "../../core/json.ts";
 import type { PersonData } from "../../core/person.ts";
+import { plural } from "../../core/plural.ts";
 import { sourceToJson } from "../../core/source.ts";
 import type { Store } from "../../ports/store.ts";
 import { exportSession } from "../../sessions/export.ts";
@@ -47,7 +48,7 @@ export const exportPerson: Command = defineCommand({
     if (values.json) return sayJson(io, result);
     say(
       io,
-      `${file}: ${result.sessions} sessions, ${result.messages} messages, ${result.elsewhere} messages in shared chats.`,
+      `${file}: ${plural(result.sessions, "session")}, ${plural(result.messages, "message")}, ${plural(result.elsewhere, "message")} in shared chats.`,
     );
   },
 });
@@ -175,19 +176,19 @@ function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
     yield { kind: "pairing", platform, asker: from, asked_at: askedAt, expires_at: expiresAt };
   }
   for (const one of data.approvals) {
-    const { title, detail, pattern } = one.request;
+    const { title, detail, pattern, folder } = one.request;
     yield {
       kind: "approval",
       session: one.session,
       target: sourceToJson(one.target),
-      request: { title, detail: detail ?? null, pattern: pattern ?? null },
+      request: { title, detail: detail ?? null, pattern: pattern ?? null, folder: folder ?? null },
       asked_at: one.askedAt,
       deadline: one.deadline,
       answer: one.answer ?? null,
       answered_at: one.answeredAt ?? null,
     };
   }
-  for (const { pattern, session, never = false, at } of data.allowed)
-    yield { kind: "allowed", pattern, session: session ?? null, never, at };
+  for (const { pattern, folder, session, never = false, at } of data.allowed)
+    yield { kind: "allowed", pattern, folder: folder ?? null, session: session ?? null, never, at };
   for (const { text, chat } of data.memories) yield { kind: "memory", text, chat: chat ?? null };
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, PostriderError } from "../../core/errors.ts";
+import { STORE_LOST_EXIT } from "../end-lost.ts";
 import { type Io, note } from "./io.ts";
 
 /** What a script can tell apart: docs/commands.md lists them. */
@@ -6,6 +7,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   not_found: 3,
   ambiguous: 4,
   not_allowed: 5,
+  run_by_agent: 5,
   title_taken: 5,
   nothing_to_undo: 5,
   nothing_to_redo: 5,
@@ -14,6 +16,7 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   in_use: 5,
   expired: 5,
   locked_out: 5,
+  store_lost: STORE_LOST_EXIT,
 };
 
 /** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { plural } from "../../core/plural.ts";
 import { assertZone } from "../../core/zone.ts";
 import { systemZone } from "../../sessions/system-clock.ts";
 import { homeOf } from "../home.ts";
@@ -9,6 +10,7 @@ import { importHermes } from "../import/hermes/import-hermes.ts";
 import type { ProblemKind } from "../import/hermes/problem.ts";
 import { type Report, type Summary, writeReport } from "../import/hermes/report.ts";
 import { type Command, columns, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
+import { indexImported } from "./index-imported.ts";
 import { type Io, note, say, sayJson } from "./io.ts";
 import { withHome } from "./opening.ts";
 
@@ -69,11 +71,13 @@ async function look(wanted: Wanted, io: Io): Promise<Summary> {
 }
 
 async function take(wanted: Wanted, io: Io): Promise<Summary> {
-  return withHome(io, async ({ home, store, sessions }) => {
+  const summary = await withHome(io, async ({ home, store, sessions }) => {
     const report = await run(wanted, io, { store, sessions });
     const { items: _, ...summary } = report;
     return { ...summary, report: writeReport(home.reports, report) };
   });
+  indexImported(io, homeOf(io.environment).database);
+  return summary;
 }
 
 async function run(wanted: Wanted, io: Io, into?: Into): Promise<Report> {
@@ -141,14 +145,14 @@ function tell(summary: Summary, io: Io): void {
     ["corrupt lines", `${summary.corrupt}`],
     ["too large", `${summary.too_large}`],
     ["missing transcripts", `${summary.missing_transcripts}`],
-    ["named but nowhere", `${sessions.absent} sessions`],
+    ["named but nowhere", plural(sessions.absent, "session")],
   ] as const;
   say(io, `${summary.dry_run ? "Nothing was written. " : ""}${summary.path} has:`);
   say(io, columns(found));
   if (!summary.dry_run) {
     say(
       io,
-      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${conversations.placed} chats go on where they were.`,
+      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${plural(conversations.placed, "chat goes", "chats go")} on where ${conversations.placed === 1 ? "it was" : "they were"}.`,
     );
   }
   const worst = problems.toSorted((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));

@@ -1,4 +1,6 @@
 import { nearestName } from "../../core/command-grammar.ts";
+import { PostriderError } from "../../core/errors.ts";
+import { isRunByAgent } from "../../processes/agent-mark.ts";
 import { columns, wrongArguments } from "./command.ts";
 import { COMMANDS, type Entry } from "./commands.ts";
 import { tellFailure } from "./failure.ts";
@@ -28,15 +30,19 @@ async function dispatch(args: readonly string[], io: Io): Promise<number> {
   const words = args.slice(0, args.findIndex((arg) => arg.startsWith("-")) >>> 0);
   const entry = entryFor(words);
   if (entry !== undefined) {
+    const rest = args.slice(entry.name === "" ? 0 : entry.name.split(" ").length);
+    if (entry.isForAgents !== true && !isHelpAlone(rest)) refuseAgents(entry, io);
     const command = await entry.load();
-    return command.run(args.slice(entry.name === "" ? 0 : entry.name.split(" ").length), io);
+    return command.run(rest, io);
   }
   const group = groupOf(words[0] ?? "");
   if (group.length === 0) throw unknown(words[0] ?? "");
   const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
   if (words.length === 1 && asked) return help(words, io);
-  const names = group.map(({ name }) => name.split(" ")[1]).join(", ");
-  throw wrongArguments(`postrider ${words[0]} needs one of ${names}.`, words[0]);
+  const names = group.map(({ name }) => name.split(" ")[1] ?? "");
+  const near = words[1] === undefined ? undefined : nearestName(names, words[1]);
+  const hint = near === undefined ? "" : ` Did you mean postrider ${words[0]} ${near}?`;
+  throw wrongArguments(`postrider ${words[0]} needs one of ${names.join(", ")}.${hint}`, words[0]);
 }
 
 /** The command whose name these words begin with; without words, the chat. */
@@ -44,6 +50,19 @@ function entryFor(words: readonly string[]): Entry | undefined {
   const begins = ({ name }: Entry): boolean => name.split(" ").every((word, at) => word === words[at]);
   if (words.length === 0) return COMMANDS.find(({ name }) => name === "");
   return COMMANDS.find((entry) => entry.name !== "" && begins(entry));
+}
+
+function isHelpAlone(args: readonly string[]): boolean {
+  return args.length === 1 && (args[0] === "--help" || args[0] === "-h");
+}
+
+/** Here everything is done as the owner of the home, and nobody is asked. */
+function refuseAgents({ name }: Entry, { environment }: Io): void {
+  if (!isRunByAgent(environment)) return;
+  throw new PostriderError(
+    "run_by_agent",
+    `An agent's tool has started this, and ${`postrider ${name}`.trim()} acts as the owner of this home, so it is refused. Run it yourself, in a shell that the agent has not started.`,
+  );
 }
 
 function groupOf(word: string): readonly Entry[] {

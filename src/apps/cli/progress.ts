@@ -1,7 +1,8 @@
 import type { Io } from "./io.ts";
 
 export interface Progress {
-  at(done: number, all: number): void;
+  /** `what` names the part that is done now. */
+  at(done: number, all: number, what?: string): void;
   /** Takes the line away again. */
   end(): void;
 }
@@ -14,15 +15,15 @@ export function progressOn(io: Io, what: string): Progress {
     shown = text;
   };
   return {
-    at(done, all) {
+    at(done, all, part) {
       if (io.notices.isTTY !== true || all === 0) return;
-      const text = `${what} ${Math.floor((100 * done) / all)} %`;
+      const text = `${what} ${Math.floor((100 * done) / all)} %${part ? `: ${part.replaceAll("_", " ")}` : ""}`;
       if (text !== shown) show(text);
     },
     end() {
       if (shown === "") return;
-      show("");
-      io.notices.write("\r");
+      io.notices.write("\r\u001B[K");
+      shown = "";
     },
   };
 }

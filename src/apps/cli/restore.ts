@@ -1,3 +1,4 @@
+import { plural } from "../../core/plural.ts";
 import { replaceDatabase } from "../../stores/sqlite/upkeep/replacing.ts";
 import { openOurs } from "../../stores/sqlite/upkeep/soundness.ts";
 import { homeOf, makeHome } from "../home.ts";
@@ -35,7 +36,10 @@ export const restore: Command = defineCommand({
       });
       progress.end();
       if (values.json) return sayJson(io, { ...restored, kept });
-      say(io, `Restored ${restored.sessions} sessions with ${restored.messages} messages.`);
+      say(
+        io,
+        `Restored ${plural(restored.sessions, "session")} with ${plural(restored.messages, "message")}.`,
+      );
       if (kept !== null) note(io, `What was there before is kept as ${kept}.`);
     } finally {
       progress.end();

@@ -1,3 +1,4 @@
+import { plural } from "../../core/plural.ts";
 import { salvageDatabase } from "../../stores/sqlite/upkeep/salvage/salvage.ts";
 import { type Io, note, say, sayJson } from "./io.ts";
 
@@ -9,14 +10,22 @@ export async function salvage(file: string, io: Io, json: boolean): Promise<numb
     sayJson(io, { ...rest, lost_frames: lostFrames, unreadable_pages: unreadable });
     return 0;
   }
-  say(io, `Saved ${saved.sessions} sessions with ${saved.messages} messages in ${saved.file}.`);
+  say(
+    io,
+    `Saved ${plural(saved.sessions, "session")} with ${plural(saved.messages, "message")} in ${saved.file}.`,
+  );
   for (const { table, saved: rows, dropped } of saved.tables)
-    say(io, `  ${table}: ${rows} rows${dropped > 0 ? `, ${dropped} that contradict others left out` : ""}`);
+    say(
+      io,
+      `  ${table}: ${plural(rows, "row")}${dropped > 0 ? `, ${dropped} that contradict others left out` : ""}`,
+    );
   for (const text of saved.mended) say(io, `  ${text}`);
   const { unreadable, pages, losses, cut } = saved;
   say(io, unreadable.length === 0 ? "Every page could be read." : unreadableText(unreadable, pages));
-  if (saved.broken > 0) say(io, `${saved.broken} entries on other pages make no sense.`);
-  if (saved.lostFrames > 0) say(io, `${saved.lostFrames} pages of the log come after a broken one.`);
+  if (saved.broken > 0)
+    say(io, `${plural(saved.broken, "entry", "entries")} on other pages could not be read.`);
+  if (saved.lostFrames > 0)
+    say(io, `${plural(saved.lostFrames, "page")} of the log after a broken one could not be used.`);
   for (const { session, handle, title, lost } of losses) {
     const named = [handle ?? "", title ?? ""].filter((text) => text !== "").join(", ");
     const ranges = lost.map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");

@@ -44,7 +44,11 @@ function keptColumns(
   let kept: Kept[] = columns.map((column, index) => ({
     column,
     index,
-    room: Math.max(visibleWidth(column.heading), ...rows.map((row) => visibleWidth(row[index] ?? ""))),
+    // No cell gets more room than the whole line has, so no more of it is measured.
+    room: rows.reduce(
+      (room, row) => Math.max(room, visibleWidth(cutToWidth(row[index] ?? "", width))),
+      visibleWidth(column.heading),
+    ),
   }));
   const total = (roomOf: (one: Kept) => number): number =>
     kept.reduce((sum, one) => sum + roomOf(one), GAP * (kept.length - 1));

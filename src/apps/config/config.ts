@@ -5,7 +5,7 @@ import type { Privacy } from "../../core/redaction.ts";
 import { type ResetPolicy, type ResetSettings, resetPolicyFromJson } from "../../core/reset-policy.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { ToolName, ToolSettings } from "../../core/tool-settings.ts";
-import type { GatewaySettings } from "../../gateway/settings.ts";
+import type { ConfiguredPlatform, GatewaySettings } from "../../gateway/settings.ts";
 import { systemZone } from "../../sessions/system-clock.ts";
 import type { ModelSettings } from "../model-from-environment.ts";
 import { SETTINGS, type Value } from "./keys.ts";
@@ -69,6 +69,7 @@ export function configOf(
       tools: toolsOf(values, given, value),
       memory: { enabled: value("memory.enabled"), flush: value("memory.flush") },
       homes,
+      platforms: configuredPlatforms(values, given),
     },
     platforms: { telegram: telegramOf(given, value, homes) },
     model: modelOf((key) => fromFiles.get(key)?.value),
@@ -128,13 +129,14 @@ function accessOf(given: Given): AccessRules {
 }
 
 function toolsOf(values: Values, given: Given, value: <T extends Value>(key: string) => T): ToolSettings {
-  const folder = given("tools.folder");
+  const [workspace, folder] = [given("tools.workspace"), given("tools.folder")];
   const names = (key: string): readonly ToolName[] => value<readonly ToolName[]>(key);
   return {
     owner: names("tools.owner"),
     member: names("tools.member"),
     groups: names("tools.groups"),
     byPlatform: Object.fromEntries(below(values, "tools.by_platform")) as ToolSettings["byPlatform"],
+    ...(workspace !== undefined && { workspace: String(workspace) }),
     ...(folder !== undefined && { folder: String(folder) }),
     folders: value<readonly string[]>("tools.folders"),
     environment: value<readonly string[]>("tools.environment"),
@@ -151,16 +153,28 @@ function homeChannels(given: Given): readonly HomeChannel[] {
   });
 }
 
+/** Telegram has a driver; the others may be in the configuration for when they do. */
+function configuredPlatforms(values: Values, given: Given): readonly ConfiguredPlatform[] {
+  return knownPlatforms().flatMap((platform): ConfiguredPlatform[] => {
+    if (below(values, `platforms.${platform}`).length === 0) return [];
+    if (platform !== "telegram") return [{ platform, state: "unsupported" }];
+    return [{ platform, state: isTelegramEnabled(given) ? "enabled" : "disabled" }];
+  });
+}
+
+function isTelegramEnabled(given: Given): boolean {
+  return (given("platforms.telegram.enabled") ?? given("platforms.telegram.token") !== undefined) === true;
+}
+
 function telegramOf(
   given: Given,
   value: <T extends Value>(key: string) => T,
   homes: readonly HomeChannel[],
 ): TelegramConfig {
   const token = given("platforms.telegram.token");
-  const enabled = given("platforms.telegram.enabled") ?? token !== undefined;
   const homeChannel = homes.find(({ platform }) => platform === "telegram");
   return {
-    enabled: enabled === true,
+    enabled: isTelegramEnabled(given),
     ...(token !== undefined && { token: String(token) }),
     requireMention: value("platforms.telegram.require_mention"),
     replyTo: value("platforms.telegram.reply_to"),

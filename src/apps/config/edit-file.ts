@@ -5,6 +5,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { type Home, makeHome } from "../home.ts";
 import { editText } from "./edit-text.ts";
 import { type FileText, homeFile, readText } from "./files.ts";
+import { foldersInHome } from "./folders-in-home.ts";
 import { isListKind, namesBelow, type Setting, settingAt, type Value } from "./keys.ts";
 import { textLayer } from "./layers.ts";
 import { unknownKey } from "./nearest-key.ts";
@@ -58,7 +59,8 @@ function edit(home: Home, key: string, setting: Setting, value: Value | undefine
       const text = before.state === "read" ? before.text : "";
       const edited = editText(text, key.split("."), value);
       // Also when it cannot be edited: what is wrong with it is then the reason.
-      const { problems } = textLayer(file, edited ?? text, "home");
+      const { values, problems: wrong } = textLayer(file, edited ?? text, "home");
+      const problems = [...wrong, ...foldersInHome(values, home)];
       if (problems.length > 0)
         throw invalidConfig(problems, "Nothing was written, because it would not be valid:");
       if (edited === undefined) throw notEditable(file, key);

@@ -16,7 +16,7 @@ import {
   YAMLSeq,
 } from "yaml";
 import type { Value } from "./keys.ts";
-import { isList, type Raw, readYaml } from "./yaml-text.ts";
+import { isList, MOST_YAML, type Raw, readYaml } from "./yaml-text.ts";
 
 /**
  * The text with one value set, or taken out for `undefined`; comments, order and all other values are as they were.
@@ -28,7 +28,7 @@ export function editText(
   value: Value | undefined,
 ): string | undefined {
   const { document, root } = readYaml(text);
-  if (document.errors.length > 0) return undefined;
+  if (document.errors.length > 0 || text.length > MOST_YAML) return undefined;
   const key = path.join(".");
   const leaf = value === undefined ? undefined : JSON.stringify(written(value));
   if (leaf !== undefined && new Map(rawLeaves(root)).get(key) === leaf) return text;

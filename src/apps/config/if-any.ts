@@ -3,9 +3,11 @@ import { SETTINGS } from "./keys.ts";
 import type { ConfigPlace } from "./layers.ts";
 import type { OpenConfig } from "./open-config.ts";
 
-/** The settings that decide where a message of the terminal belongs, and what the agent has at hand there. */
+/** The settings that decide where a message of the terminal belongs, and what the agent has there. */
 const MATTERS =
   /^(?:timezone|profile|(?:session_reset|tools|memory)\..*|(?:group|thread)_sessions_per_user)$/;
+/** The settings that decide which messengers there are. */
+const MESSENGERS = /^platforms\./;
 
 /**
  * The configuration, if there is any that matters here: a file, or a variable that it depends on. Without one
@@ -14,8 +16,10 @@ const MATTERS =
 export async function configIfAny(
   place: ConfigPlace,
   notice: (text: string) => void,
+  withMessengers = false,
 ): Promise<Config | undefined> {
-  if (!hasFile(place) && !hasVariable(place.environment, MATTERS)) return undefined;
+  const matters = withMessengers ? [MATTERS, MESSENGERS] : [MATTERS];
+  if (!hasFile(place) && !matters.some((names) => hasVariable(place.environment, names))) return undefined;
   const { loadConfig } = await import("./load.ts");
   const { config, notices } = loadConfig(place);
   for (const text of notices) notice(text);

@@ -162,6 +162,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: "tools.member", kind: TOOLS, default: DEFAULT_TOOLS.member },
   { key: "tools.groups", kind: TOOLS, default: DEFAULT_TOOLS.groups },
   ...knownPlatforms().map((platform) => ({ key: `tools.by_platform.${platform}`, kind: TOOLS })),
+  { key: "tools.workspace", kind: { type: "folder" }, variable: "POSTRIDER_TOOLS_WORKSPACE" },
   { key: "tools.folder", kind: { type: "folder" }, variable: "POSTRIDER_TOOLS_FOLDER" },
   { key: "tools.folders", kind: { type: "folders" }, default: DEFAULT_TOOLS.folders },
   { key: "tools.environment", kind: { type: "variables" }, default: DEFAULT_TOOLS.environment },

@@ -54,6 +54,7 @@ describe("the configuration", () => {
           tools: DEFAULT_TOOLS,
           memory: { enabled: true, flush: true },
           homes: [],
+          platforms: [],
         },
         platforms: { telegram: { enabled: false, requireMention: true, replyTo: "first" } },
         model: {},
@@ -136,6 +137,10 @@ log: { level: debug }
       instructions: "Be brief.\nBe kind.\n",
       personalities: { pirate: "Arr.", "2": "Two." },
       homes: [{ platform: "telegram", chatId: "-1001234567890123456", name: "Home" }],
+      platforms: [
+        { platform: "telegram", state: "enabled" },
+        { platform: "discord", state: "unsupported" },
+      ],
     });
     expect(gateway).not.toHaveProperty("compressAt");
     expect(platforms.telegram).toEqual({
@@ -228,6 +233,7 @@ describe("the environment", () => {
     ["POSTRIDER_BACKGROUND_NOTIFICATIONS", "Error", "tools.notifications", "error"],
     ["POSTRIDER_BACKGROUND_NOTIFICATIONS", "false", "tools.notifications", "off"],
     ["POSTRIDER_TOOLS_TIMEOUT", "30", "tools.timeout_seconds", 30],
+    ["POSTRIDER_TOOLS_WORKSPACE", "~/agents", "tools.workspace", join(homedir(), "agents")],
     ["POSTRIDER_TOOLS_FOLDER", "~/work", "tools.folder", join(homedir(), "work")],
     ["POSTRIDER_MEMORY_FLUSH", "no", "memory.flush", false],
   ])("sets by %s=%s", (variable, text, key, value) => {
@@ -246,6 +252,41 @@ describe("the environment", () => {
       "SESSION_RESET_HOUR (session_reset.at_hour) must be a whole number from 0 to 23, not 24.",
       "TELEGRAM_ALLOW_ALL_USERS (platforms.telegram.allow_all) must be true or false (or yes, on, 1, no, off, 0), not maybe.",
     ]);
+  });
+});
+
+describe("a folder in which agents work", () => {
+  const problems = (environment: NodeJS.ProcessEnv = {}) =>
+    readLayers({ home, cwd, environment }).problems.map(problemLine);
+  const outside = (inside: string) =>
+    `must lie outside of Postrider's home ${home.folder}; ${inside} lies in it.`;
+
+  it.each([
+    ["workspace", (path: string) => path],
+    ["folder", (path: string) => path],
+    ["folders", (path: string) => `[/srv, "${path}"]`],
+  ])("is refused inside of the home, with file, line and key: tools.%s", (name, written) => {
+    symlinkSync(home.folder, join(cwd, "link"));
+    for (const path of [home.folder, join(home.folder, "a", "b"), join(cwd, "link", "not-there")]) {
+      inHome(`log: { level: info }\ntools:\n  ${name}: ${written(path)}\n`);
+      const file = join(home.folder, "config.yaml");
+      expect(problems()).toEqual([`${file}:3: tools.${name} ${outside(path)}`]);
+      expect(() => load()).toThrow(outside(path));
+    }
+  });
+
+  it("is refused there when a variable names it", () => {
+    const inside = join(home.folder, "work");
+    expect(problems({ POSTRIDER_TOOLS_WORKSPACE: inside })).toEqual([
+      `POSTRIDER_TOOLS_WORKSPACE (tools.workspace) ${outside(inside)}`,
+    ]);
+  });
+
+  it("may lie beside the home or around it", () => {
+    const folders = [`${home.folder}.workspace`, `${home.folder}-2`, join(home.folder, "..")];
+    inHome(`tools:\n  workspace: ${folders[0]}\n  folder: ${folders[1]}\n  folders: [${folders[2]}]\n`);
+    expect(problems()).toEqual([]);
+    expect(load().config.gateway.tools).toMatchObject({ workspace: folders[0], folder: folders[1] });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Home } from "../home.ts";
 import { type FileText, homeFile, projectFile, readText } from "./files.ts";
+import { foldersInHome } from "./folders-in-home.ts";
 import { isHomeOnly, SETTINGS, settingAt, type Value } from "./keys.ts";
 import { type Problem, shownKey } from "./problem.ts";
 import { checkRoot, checkValue } from "./schema.ts";
@@ -53,7 +54,7 @@ export function readLayers({ home, cwd, environment }: ConfigPlace): Layers {
   return {
     values: new Map([...fromFiles, ...around.values]),
     fromFiles,
-    problems: all.flatMap(({ problems }) => problems),
+    problems: all.flatMap(({ problems, values }) => [...problems, ...foldersInHome(values, home)]),
     files: files.map(({ file, text }) => ({ file, found: text.state !== "absent" })),
     exposed:
       own?.text.state === "read" && own.text.exposed && holdsSecret(layers.at(-1)?.values ?? new Map()),

@@ -9,10 +9,14 @@ export function unknownKey(path: readonly string[]): string {
   return names.length === 0 ? "is not a setting" : `is not a setting; valid here are ${names.join(", ")}`;
 }
 
+/** No setting has a longer name, and each is compared with what was typed. */
+const LONGEST_TYPED = 100;
+
 /** Among its neighbours, else the setting or section of that name elsewhere: `at_hour` is in `session_reset`. */
 export function nearestKey(path: readonly string[]): string | undefined {
   const above = path.slice(0, -1);
   const typed = path.at(-1) ?? "";
+  if (typed.length > LONGEST_TYPED) return undefined;
   const beside = near(
     (namesBelow(above) ?? []).filter((name) => name !== "*"),
     typed,

@@ -31,8 +31,13 @@ function yaml(): typeof import("yaml") {
   return library;
 }
 
+/** More than any settings have. The library takes seconds for a longer text that is not YAML. */
+export const MOST_YAML: number = 100_000;
+
 /** Reads any text. Never throws: what is wrong with it is among the problems, each with its line. */
 export function readYaml(text: string): YamlText {
+  if (text.length > MOST_YAML)
+    return unread(`is longer than ${MOST_YAML.toLocaleString("en-US")} characters`);
   const { LineCounter } = yaml();
   const lines = new LineCounter();
   const parsed = parse(text, lines);
@@ -40,11 +45,7 @@ export function readYaml(text: string): YamlText {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  if (parsed === undefined) {
-    const document = parse("", new LineCounter()) ?? unreachable();
-    const problems = [{ line: 1, column: 1, text: "is nested too deeply" }];
-    return { document, root: {}, problems, at: () => ({ line: 1, column: 1 }) };
-  }
+  if (parsed === undefined) return unread("is nested too deeply");
   const document = parsed;
   const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
     ...position(error.pos[0]),
@@ -53,6 +54,13 @@ export function readYaml(text: string): YamlText {
   const read = rawOf(document, position);
   if (problems.length === 0) problems.push(...read.problems);
   return { document, root: read.root, problems, at: (path) => position(offsetOf(document, path)) };
+}
+
+/** Nothing of the text, and why. */
+function unread(why: string): YamlText {
+  const start = { line: 1, column: 1 };
+  const document = parse("", new (yaml().LineCounter)()) ?? unreachable();
+  return { document, root: {}, problems: [{ ...start, text: why }], at: () => start };
 }
 
 function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefined {

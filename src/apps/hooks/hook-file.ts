@@ -1,5 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import { parse } from "yaml";
+import { MOST_YAML } from "../config/yaml-text.ts";
 import { eventsIn } from "./module-hook.ts";
 
 /** What a `hook.yaml` says. */
@@ -16,6 +17,7 @@ const MOST_SECONDS = 300;
 
 /** Throws a sentence that says what is wrong. */
 export function hookFile(text: string, folder: string): HookFile {
+  if (text.length > MOST_YAML) throw new Error(`hook.yaml is longer than ${MOST_YAML} characters`);
   const given: unknown = parse(text);
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new Error("hook.yaml must have fields, such as events and command");

@@ -1,17 +1,9 @@
 import type { Approval, Standing } from "../../core/approval.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { chatOf } from "../../core/owner.ts";
+import { plural } from "../../core/plural.ts";
 import { mayBeNamed } from "./approve.ts";
-import {
-  type ChatCommand,
-  escaped,
-  nameOf,
-  type Place,
-  personOf,
-  plural,
-  type Reply,
-  shortened,
-} from "./command.ts";
+import { type ChatCommand, escaped, nameOf, type Place, personOf, type Reply, shortened } from "./command.ts";
 import { distance } from "./when.ts";
 
 /** What the agent waits for, and what it need not ask any more. */
@@ -62,11 +54,12 @@ async function forget(place: Place, number: number): Promise<Reply> {
     (await place.store.forgetStanding({
       ...asked,
       pattern: found.pattern,
+      ...(found.folder !== undefined && { folder: found.folder }),
       ...(found.session !== undefined && { session: found.session }),
     }));
   if (!isGone)
     throw new PostriderError("not_found", `There is no number ${number} in the list. /approvals shows it.`);
-  return { text: `Taken back; it is asked again from now on: ${inCode(found.pattern)}` };
+  return { text: `Taken back; it is asked again from now on: ${inCode(found.pattern)}${inFolder(found)}` };
 }
 
 /** In a chat with others only what belongs to the session there: the rest was said elsewhere. */
@@ -88,10 +81,16 @@ function question({ number, request, askedAt, deadline }: Approval, now: number)
   return `${number}: ${title}, asked ${distance(askedAt, now)}, open ${leftUntil(deadline, now)}; \`/approve ${number}\` or \`/deny ${number}\``;
 }
 
-async function standing(place: Place, { pattern, kind, session, at }: Standing): Promise<string> {
+async function standing(place: Place, said: Standing): Promise<string> {
+  const { pattern, kind, session, folder, at } = said;
   const found = session === undefined ? undefined : await place.sessions.get(place.who, session);
-  const where = session === undefined ? "everywhere" : found ? `in ${nameOf(found)}` : "in one session";
-  return `${kind === "never" ? "never" : "allowed"} ${where}: ${inCode(pattern)}, said ${distance(at, place.now())}`;
+  const everywhere = folder === undefined ? "everywhere" : "in every session";
+  const where = session === undefined ? everywhere : found ? `in ${nameOf(found)}` : "in one session";
+  return `${kind === "never" ? "never" : "allowed"} ${where}: ${inCode(pattern)}${inFolder(said)}, said ${distance(at, place.now())}`;
+}
+
+function inFolder({ folder }: Pick<Standing, "folder">): string {
+  return folder === undefined ? "" : ` in ${inCode(folder)}`;
 }
 
 function inCode(pattern: string): string {

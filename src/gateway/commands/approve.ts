@@ -97,9 +97,15 @@ function titleOf(place: Place, approval: Approval): string {
 }
 
 function allowedWords(place: Place, approval: Approval, answer: ApprovalAnswer): string {
-  const { pattern } = approval.request;
+  const { pattern, folder, onlyOnce } = approval.request;
   if (answer === "once") return "Allowed this once";
+  if (onlyOnce) return "Allowed this once, as a yes to this is for one time only";
   if (pattern === undefined) return "Allowed this once, as nothing like it can be recognised";
-  const what = mayBeNamed(place, approval) ? ` for \`${pattern.replaceAll("`", "'")}\`` : "";
+  const where = folder === undefined ? "" : ` in ${inCode(folder)}`;
+  const what = mayBeNamed(place, approval) ? ` for ${inCode(pattern)}${where}` : "";
   return `Allowed ${answer === "session" ? "in this session" : "from now on"}${what}`;
+}
+
+function inCode(words: string): string {
+  return `\`${words.replaceAll("`", "'")}\``;
 }

@@ -2,8 +2,10 @@ import type { Role } from "../../core/access.ts";
 import type { Named } from "../../core/command-grammar.ts";
 import type { BusyMode, Conversation } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
+import { homeChannelsOf, type NamedHome } from "../../core/home-channel.ts";
 import { type Asker, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import { EDITOR } from "../../core/platforms.ts";
+import { plural } from "../../core/plural.ts";
 import type { ResetPolicy } from "../../core/reset-policy.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
@@ -11,6 +13,7 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Processes } from "../../processes/processes.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { GatewaySettings } from "../settings.ts";
 import type { Talk } from "../talk.ts";
 
 /** Where a command was given, and by whom. */
@@ -29,6 +32,8 @@ export interface Place {
   readonly busy: BusyMode;
   /** Instructions by name, for `/personality`. */
   readonly personalities: Readonly<Record<string, string>>;
+  /** Messengers and home channels that the configuration names, where there is one. */
+  readonly configured?: Pick<GatewaySettings, "homes" | "platforms">;
   now(): number;
   /** Random bytes, for codes. */
   random(bytes: number): Uint8Array;
@@ -82,6 +87,11 @@ export interface ChatCommand extends Named {
   complete?(place: Place, begun: string): Promise<readonly Choice[]>;
 }
 
+/** The home channels that count. Where the owner reads is nobody else's business. */
+export async function homesFor({ store, role, configured }: Place): Promise<readonly NamedHome[]> {
+  return role === "owner" ? homeChannelsOf(configured?.homes ?? [], await store.homes()) : [];
+}
+
 /** The conversation and the session that are current here. */
 export async function here(place: Place): Promise<{ conversation: Conversation; session: Session }> {
   const found = await place.talk.look();
@@ -130,10 +140,19 @@ export function escaped(text: string): string {
 
 /** The first words on one line. */
 export function shortened(text: string, length = 40): string {
-  const line = [...text.replace(/\s+/g, " ").trim()];
+  // Two units make at most one character: what is behind them is not shown.
+  const line = [
+    ...text
+      .replace(/\s+/g, " ")
+      .trim()
+      .slice(0, 2 * length + 2),
+  ];
   return line.length > length ? `${line.slice(0, length - 1).join("")}…` : line.join("");
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+/** How many messages a session has, as people are told: a fork shows more than was said in it. */
+export async function countMessages({ sessions, who }: Place, session: Session): Promise<string> {
+  const shown = (await sessions.shownLength(who, session.id)) ?? session.messageCount;
+  const said = plural(session.messageCount, "message");
+  return shown === session.messageCount ? said : `${said} said here, ${shown.toLocaleString("en-US")} shown`;
 }

@@ -765,7 +765,7 @@ describe("/status, /usage and /where", () => {
   it("count what was used", async () => {
     const { ask, tell } = await room(counting);
     await ask("hello");
-    expect(await tell("/usage")).toBe("No tokens have been counted in 2 messages yet.");
+    expect(await tell("/usage")).toBe("No tokens have been counted yet (2 messages).");
     await ask("at what cost?");
     const rows = (await tell("/cost")).split("\n");
     for (const row of [
@@ -780,6 +780,8 @@ describe("/status, /usage and /where", () => {
     await ask("hello");
     expect((await tell("/usage")).split("\n")).toEqual(rows);
     expect(await tell("/status")).toContain("6 messages, 1,234 tokens");
+    await tell("/fork");
+    expect(await tell("/status")).toContain("- 0 messages said here, 6 shown, 0 tokens");
   });
 
   it("tell the key, the policy, when a new session would begin and why, and the last decision", async () => {

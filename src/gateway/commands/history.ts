@@ -1,7 +1,8 @@
 import { PostriderError } from "../../core/errors.ts";
 import { type Message, textOf } from "../../core/message.ts";
+import { plural } from "../../core/plural.ts";
 import { clockTime } from "../../core/transcript.ts";
-import { type ChatCommand, escaped, here, type Place, plural, shortened } from "./command.ts";
+import { type ChatCommand, escaped, here, type Place, shortened } from "./command.ts";
 import { messageIn, named } from "./named.ts";
 
 const SHOWN = 10;

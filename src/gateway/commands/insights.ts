@@ -1,6 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Insights } from "../../core/insights.ts";
-import { type ChatCommand, escaped, plural } from "./command.ts";
+import { plural } from "../../core/plural.ts";
+import { type ChatCommand, escaped } from "./command.ts";
 
 const DAY = 24 * 60 * 60_000;
 const DAYS = 30;

@@ -1,5 +1,6 @@
 import { PostriderError } from "../../core/errors.ts";
-import { escaped, type Place, plural } from "./command.ts";
+import { plural } from "../../core/plural.ts";
+import { escaped, type Place } from "./command.ts";
 
 /**
  * What must happen when a conversation goes elsewhere: the answer that is being written ends here, and what waits is

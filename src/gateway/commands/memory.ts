@@ -9,6 +9,7 @@ import {
   rememberedLength,
 } from "../../core/memory.ts";
 import { chatOf } from "../../core/owner.ts";
+import { plural } from "../../core/plural.ts";
 import { unrefused } from "../../core/refusal.ts";
 import {
   type ChatCommand,
@@ -17,7 +18,6 @@ import {
   madeHere,
   type Place,
   personOf,
-  plural,
   type Reply,
   shortened,
 } from "./command.ts";

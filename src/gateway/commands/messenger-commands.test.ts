@@ -13,6 +13,7 @@ import type { Turn } from "../../core/turn.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { DAY, HOUR, type Home, MINUTE, openHome } from "../../sessions/test-home.ts";
 import { askToBeLetIn, linkCode } from "../pairing.ts";
+import { promptFor } from "../prompt.ts";
 import { CHAT_COMMANDS, commandsFor } from "./table.ts";
 
 async function room(agent: Agent = echo, options: RoomOptions = {}) {
@@ -251,24 +252,79 @@ describe("/sethome and /platforms", () => {
   it("make a chat the home of its platform, and show what is connected", async () => {
     const at = await room(echo, { source: group });
     const now = at.home.clock.now();
-    expect(await at.tell("/platforms")).toMatch(
-      /^- No messenger is connected\.\n- conversations here: start/,
-    );
-    expect(await at.tell("/set-home")).toBe(
-      "This chat, Band\\_practice (`-100`), is the home of telegram now: what has no other place to go is sent here.",
+    expect(await at.tell("/platforms")).toMatch(/^- No messenger is set up\.\n- conversations here: start/);
+    expect(await at.tell("/set-home")).toMatch(
+      /^This chat, Band\\_practice \(`-100`\), is the home channel of Telegram now:/,
     );
     expect(await at.home.store.homes()).toEqual([
       { platform: "telegram", chatId: "-100", name: "Band_practice" },
     ]);
     const { store } = at.home;
     const runner = (await store.leases({ now })).length === 0 ? await runnerOf(at.home) : "";
-    await store.lease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "@the_bot", now });
+    await store.lease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "connected", now });
     await store.lease({ name: "expiry", runner, ttlMs: HOUR, now });
     expect((await at.tell("/platforms")).split("\n")).toEqual([
-      "- Telegram as @the\\_bot: connected",
-      "- home of Telegram: Band\\_practice (`-100`)",
+      "- Telegram (`9:9`): connected",
+      "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
       "- conversations here: start afresh after 1440 minutes of silence, and daily at 04:00 (UTC)",
     ]);
+  });
+
+  it("show every messenger of the configuration with its state; the reason of a failure to the owner alone", async () => {
+    const platforms = [
+      { platform: "telegram", state: "enabled" },
+      { platform: "signal", state: "unsupported" },
+    ] as const;
+    const at = await room(echo, { source: group, settings: { platforms } });
+    const states = async (from: Pick<typeof at, "tell"> = at): Promise<string[]> =>
+      (await from.tell("/platforms")).split("\n").slice(0, 2);
+    const signal = "- Signal: in the configuration, but this version cannot connect to it";
+    expect(await states()).toEqual(["- Telegram: enabled, and no gateway is connected to it", signal]);
+    const { store, clock } = at.home;
+    const runner = await runnerOf(at.home);
+    const member = await at.at(bob, "member");
+    for (const [about, shown] of [
+      ["connecting", "connecting"],
+      ["down: no network", "down"],
+      ["refused: The token is wrong.", "refused"],
+    ] as const) {
+      await store.lease({ name: "platform:telegram:9", runner, ttlMs: HOUR, about, now: clock.now() });
+      expect(await states()).toEqual([`- Telegram (\`9\`): ${about}`, signal]);
+      expect(await states(member)).toEqual([`- Telegram (\`9\`): ${shown}`, signal]);
+    }
+    const off = await room(echo, { settings: { platforms: [{ platform: "telegram", state: "disabled" }] } });
+    expect((await states(off))[0]).toBe("- Telegram: disabled in the configuration");
+  });
+
+  it("tell one home channel everywhere: the one of /sethome, else the configuration's", async () => {
+    const homes = [{ platform: "telegram", chatId: "1", name: "Home" }];
+    const at = await room(echo, { source: group, settings: { homes } });
+    const { store } = at.home;
+    await at.ask("hello");
+    const told = async (): Promise<readonly string[]> => {
+      const settings = { homes, personalities: {}, privacy: {}, scope: {} };
+      const prompt = await promptFor(group, {}, { store, settings, platforms: ["telegram"] });
+      const words = [await at.tell("/platforms"), await at.tell("/status"), prompt];
+      return words.map((text) => /^- (?:home channel of T|t)elegram: .*$/m.exec(text)?.[0] ?? "nothing");
+    };
+    const configured = [
+      "- home channel of Telegram: Home (`1`), from the configuration",
+      "- home channel of Telegram: Home (`1`), from the configuration",
+      "- telegram: Home (ID: 1)",
+    ];
+    expect(await told()).toEqual(configured);
+    await at.tell("/sethome");
+    expect(await told()).toEqual([
+      "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
+      "- home channel of Telegram: this chat, set with /sethome",
+      "- telegram: Band_practice (ID: -100)",
+    ]);
+    expect(await at.tell("/sethome clear")).toBe(
+      "The home channel of Telegram is Home (`1`), from the configuration.",
+    );
+    expect(await told()).toEqual(configured);
+    expect(await at.tell("/sethome clear")).toMatch(/^Nothing was set with \/sethome\./);
+    await expect(at.command("/sethome there")).rejects.toThrow(failure("invalid_input", /\/sethome clear/));
   });
 
   it("are the owner's: a member sets no home and sees none", async () => {

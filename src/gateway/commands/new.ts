@@ -1,9 +1,10 @@
 import { PostriderError } from "../../core/errors.ts";
 import { uuidFrom } from "../../core/ids.ts";
+import { plural } from "../../core/plural.ts";
 import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
 import { cleanTitle } from "../../core/titles.ts";
-import { type ChatCommand, here, isEditor, nameOf, type Place, plural, type Reply } from "./command.ts";
+import { type ChatCommand, here, isEditor, nameOf, type Place, type Reply } from "./command.ts";
 import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
 
 export const newSession: ChatCommand = {

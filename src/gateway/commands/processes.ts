@@ -1,9 +1,10 @@
 import { PostriderError } from "../../core/errors.ts";
 import { fenced } from "../../core/fence.ts";
+import { plural } from "../../core/plural.ts";
 import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../../core/process.ts";
 import { exitWords, inCode, lasting } from "../../core/process-news.ts";
 import { printed } from "../process-output.ts";
-import { type ChatCommand, type Choice, escaped, type Place, plural, shortened } from "./command.ts";
+import { type ChatCommand, type Choice, escaped, type Place, shortened } from "./command.ts";
 import { distance } from "./when.ts";
 
 const MOST_LISTED = 20;

@@ -1,4 +1,5 @@
-import { type ChatCommand, here, plural } from "./command.ts";
+import { plural } from "../../core/plural.ts";
+import { type ChatCommand, here } from "./command.ts";
 
 export const redo: ChatCommand = {
   name: "redo",

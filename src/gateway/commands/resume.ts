@@ -1,5 +1,6 @@
 import { isHandle } from "../../core/ids.ts";
 import type { Listed } from "../../core/listing.ts";
+import { plural } from "../../core/plural.ts";
 import type { Session } from "../../core/session.ts";
 import { sessionNamed } from "../../sessions/session-named.ts";
 import {
@@ -9,7 +10,6 @@ import {
   here,
   nameOf,
   type Place,
-  plural,
   shortened,
   wayTo,
 } from "./command.ts";

@@ -11,12 +11,14 @@ export const search: ChatCommand = {
   looks: true,
   async run(place, args) {
     const hits = await find(place, args, 10);
-    if (hits.length === 0) return { text: `Nothing was found for “${escaped(shortened(args))}”.` };
+    const left = await place.store.unsearched({ asker: place.who, text: args });
+    const rest = left === 0 ? "" : `\n\nOlder messages are still being indexed: ${left} were not searched.`;
+    if (hits.length === 0) return { text: `Nothing was found for “${escaped(shortened(args))}”.${rest}` };
     const rows = hits.map((hit) => {
       const where = hit.title === undefined ? "" : `**${escaped(hit.title)}** `;
       return `- \`${wayTo(place, hit)}\` ${where}${marked(hit.snippet)} (${distance(hit.at, place.now())})`;
     });
-    return { text: rows.join("\n") };
+    return { text: `${rows.join("\n")}${rest}` };
   },
   async choose(place, args) {
     return (await find(place, args, 50)).map(

@@ -1,17 +1,21 @@
 import type { ConversationSettings } from "../../core/conversation.ts";
+import { originWords } from "../../core/home-channel.ts";
 import { textOf } from "../../core/message.ts";
+import { platformTraits } from "../../core/platforms.ts";
+import { plural } from "../../core/plural.ts";
 import type { Surroundings } from "../../core/surroundings.ts";
 import { clockTime } from "../../core/transcript.ts";
 import { BUSY_WORDS } from "./busy.ts";
 import {
   type ChatCommand,
+  countMessages,
   escaped,
   here,
+  homesFor,
   isEditor,
   isTerminal,
   nameOf,
   type Place,
-  plural,
   shortened,
 } from "./command.ts";
 import { runningHere, runningWords } from "./processes.ts";
@@ -30,9 +34,10 @@ export const status: ChatCommand = {
     const lines = [
       `- session ${nameOf(session)}, ${session.id}`,
       `- begun ${when(session.createdAt)}, last spoken ${when(session.lastAt)}`,
-      `- ${plural(session.messageCount, "message")}, ${plural(session.usage.totalTokens, "token")}`,
+      `- ${await countMessages(place, session)}, ${plural(session.usage.totalTokens, "token")}`,
       `- agent ${escaped(place.agent.name)}, ${place.talk.isAnswering(session.id) ? "answering" : "idle"}`,
       ...chosenLines(place, conversation.settings),
+      ...(await homeLines(place)),
       ...undelivered(around),
       ...(running === 0 ? [] : [`- ${runningWords(running)} here; /processes lists what runs`]),
       ...waiting.map((message) => `- waiting: “${escaped(shortened(textOf(message), 60))}”`),
@@ -53,6 +58,16 @@ function chosenLines(place: Place, settings: ConversationSettings): string[] {
           `- while it answers: ${mode}${busy === undefined ? "" : ", chosen for this chat"} (${BUSY_WORDS[mode]})`,
         ]),
   ];
+}
+
+/** For the owner, in a messenger. */
+async function homeLines(place: Place): Promise<string[]> {
+  const { platform, chatId } = place.source;
+  const homes = (await homesFor(place)).filter((home) => home.platform === platform);
+  return homes.map((home) => {
+    const which = home.chatId === chatId ? "this chat" : `${escaped(home.name)} (\`${home.chatId}\`)`;
+    return `- home channel of ${platformTraits(platform).label}: ${which}, ${originWords(home)}`;
+  });
 }
 
 /** Among the newest. What is too old to be counted has been said at its time. */

@@ -1,5 +1,6 @@
 import { PostriderError } from "../../core/errors.ts";
-import { type ChatCommand, isTerminal, type Place, plural } from "./command.ts";
+import { plural } from "../../core/plural.ts";
+import { type ChatCommand, isTerminal, type Place } from "./command.ts";
 import { leaveSession } from "./leave-session.ts";
 import { runningHere, runningWords } from "./processes.ts";
 

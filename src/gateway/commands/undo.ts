@@ -1,5 +1,6 @@
 import { textOf } from "../../core/message.ts";
-import { type ChatCommand, escaped, here, plural, shortened } from "./command.ts";
+import { plural } from "../../core/plural.ts";
+import { type ChatCommand, escaped, here, shortened } from "./command.ts";
 
 export const undo: ChatCommand = {
   name: "undo",

@@ -1,4 +1,4 @@
-import { type ChatCommand, here, type Place, plural } from "./command.ts";
+import { type ChatCommand, countMessages, here, type Place } from "./command.ts";
 
 export const usage: ChatCommand = {
   name: "usage",
@@ -9,7 +9,7 @@ export const usage: ChatCommand = {
     const { conversation, session } = await here(place);
     const { usage: used } = session;
     if (used.totalTokens === 0 && used.costUsd === undefined) {
-      return { text: `No tokens have been counted in ${plural(session.messageCount, "message")} yet.` };
+      return { text: `No tokens have been counted yet (${await countMessages(place, session)}).` };
     }
     const count = (tokens: number): string => tokens.toLocaleString("en-US");
     const cost =

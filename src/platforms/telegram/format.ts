@@ -1,4 +1,5 @@
 import { type Inline, parseInline } from "./inline.ts";
+import { runAt } from "./marks.ts";
 
 /** A text as Telegram takes it, and what people will read of it. */
 export interface Formatted {
@@ -47,29 +48,29 @@ class Output {
   }
 }
 
-const FENCE = /^(\s*)(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/;
-const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
 const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const BULLET = /^(\s*)[-*+][ \t]+(?:\[([ xX])\][ \t]+)?(\S.*)$/;
 const QUOTE = /^ {0,3}>[ \t]?/;
-const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$/;
+/** Telegram has quotes of one level. */
+const QUOTES = /^(?: {0,3}>[ \t]?)+/;
 
 function writeBlocks(lines: readonly string[], out: Output, quoted: boolean): void {
   let at = 0;
   while (at < lines.length) {
     if (at > 0) out.say("\n");
     const line = lines[at] ?? "";
-    const fence = FENCE.exec(line);
+    const fence = fenceAt(line);
     const heading = HEADING.exec(line);
     const bullet = BULLET.exec(line);
-    if (fence !== null) at = writeFence(lines, at, fence, out);
+    if (fence !== undefined) at = writeFence(lines, at, fence, out);
     else if (QUOTE.test(line)) at = writeQuote(lines, at, out, quoted);
-    else if (line.includes("|") && TABLE_RULE.test(lines[at + 1] ?? "")) at = writeTable(lines, at, out);
+    else if (line.includes("|") && isTableRule(lines[at + 1] ?? "")) at = writeTable(lines, at, out);
     else if (RULE.test(line)) {
       out.say("———");
       at += 1;
     } else if (heading !== null) {
-      out.within("b", "", () => writeInline(parseInline(heading[1] ?? ""), out));
+      out.within("b", "", () => writeInline(parseInline(withoutClosing(heading[1] ?? "")), out));
       at += 1;
     } else if (bullet !== null) {
       const box = bullet[2] === undefined ? "" : bullet[2] === " " ? "☐ " : "☑ ";
@@ -80,12 +81,53 @@ function writeBlocks(lines: readonly string[], out: Output, quoted: boolean): vo
   }
 }
 
+interface Fence {
+  readonly indent: string;
+  readonly mark: string;
+  readonly language: string;
+}
+
+function fenceAt(line: string): Fence | undefined {
+  const [, indent = "", mark, rest = ""] = /^(\s*)(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
+  if (mark === undefined || rest.includes("`")) return undefined;
+  return { indent, mark, language: /^[ \t]*(\S*)/.exec(rest)?.[1] ?? "" };
+}
+
+/** Closed by a line of the same marks, and at least as many. */
+function closesFence(line: string, mark: string): boolean {
+  const marks = line.trim();
+  return marks.length >= mark.length && runAt(marks, 0) === marks.length && marks[0] === mark[0];
+}
+
+/** A heading may end in marks, which say nothing. */
+function withoutClosing(heading: string): string {
+  const text = trimBlanks(heading);
+  let end = text.length;
+  while (text[end - 1] === "#") end -= 1;
+  const isClosed = end < text.length && (text[end - 1] === " " || text[end - 1] === "\t");
+  return isClosed ? trimBlanks(text.slice(0, end)) : text;
+}
+
+function trimBlanks(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === " " || text[end - 1] === "\t") end -= 1;
+  return text.slice(0, end);
+}
+
+/** The second line of a table: two columns or more of dashes. */
+function isTableRule(line: string): boolean {
+  if (!/^[\s|:-]+$/.test(line)) return false;
+  const cells = line.split("|").map((cell) => cell.trim());
+  if (cells[0] === "") cells.shift();
+  if (cells.at(-1) === "") cells.pop();
+  return cells.length >= 2 && cells.every((cell) => /^:?-+:?$/.test(cell));
+}
+
 /** A block that nothing closes is code to the end: the answer is still being written. */
-function writeFence(lines: readonly string[], at: number, fence: RegExpExecArray, out: Output): number {
-  const [, indent = "", mark = "", language = ""] = fence;
+function writeFence(lines: readonly string[], at: number, fence: Fence, out: Output): number {
+  const { indent, mark, language } = fence;
   let end = at + 1;
-  const closing = new RegExp(`^\\s*\\${mark[0]}{${mark.length},}\\s*$`);
-  while (end < lines.length && !closing.test(lines[end] ?? "")) end += 1;
+  while (end < lines.length && !closesFence(lines[end] ?? "", mark)) end += 1;
   const code = lines
     .slice(at + 1, end)
     .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line.trimStart()))
@@ -101,12 +143,7 @@ function writeFence(lines: readonly string[], at: number, fence: RegExpExecArray
 function writeQuote(lines: readonly string[], at: number, out: Output, quoted: boolean): number {
   let end = at;
   while (end < lines.length && QUOTE.test(lines[end] ?? "")) end += 1;
-  const inside = lines.slice(at, end).map((line) => {
-    let rest = line;
-    // Telegram has quotes of one level.
-    while (QUOTE.test(rest)) rest = rest.replace(QUOTE, "");
-    return rest;
-  });
+  const inside = lines.slice(at, end).map((line) => line.replace(QUOTES, ""));
   if (quoted) writeBlocks(inside, out, true);
   else out.within("blockquote", "", () => writeBlocks(inside, out, true));
   return end;
@@ -131,8 +168,9 @@ function beginsBlock(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? "";
   return (
     line.trim() === "" ||
-    [FENCE, HEADING, RULE, BULLET, QUOTE].some((pattern) => pattern.test(line)) ||
-    (line.includes("|") && TABLE_RULE.test(lines[at + 1] ?? ""))
+    fenceAt(line) !== undefined ||
+    [HEADING, RULE, BULLET, QUOTE].some((pattern) => pattern.test(line)) ||
+    (line.includes("|") && isTableRule(lines[at + 1] ?? ""))
   );
 }
 

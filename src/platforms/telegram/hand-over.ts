@@ -1,13 +1,16 @@
 import type { Message, Update } from "grammy/types";
 import { type Part, text } from "../../core/message.ts";
+import type { Source } from "../../core/source.ts";
 import type { Cursor } from "../../core/turn.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Receiver } from "../../ports/platform.ts";
 import type { Me } from "./addressed.ts";
 import type { Arrival } from "./albums.ts";
 import type { TelegramApi } from "./api.ts";
-import type { Files } from "./files.ts";
+import type { Attachment } from "./attachment.ts";
+import type { Fetched, Files } from "./files.ts";
 import { messageIn, type Parsed, parse } from "./parse.ts";
+import { slotsByName } from "./slots.ts";
 
 export interface HandOverOptions {
   readonly api: TelegramApi;
@@ -19,19 +22,25 @@ export interface HandOverOptions {
   isOurLast(message: Message): boolean;
 }
 
-/**
- * Hands an arrival to the receiver. True when it is stored, or nothing to store; false when stopped before. `cursor` is
- * asked for at the last moment, when the most is stored.
- */
-export type HandOver = (arrival: Arrival, cursor: () => Cursor, signal: AbortSignal) => Promise<boolean>;
+/** Gives an arrival to the receiver. Resolves with true when it is stored; with false when stopped, and nothing is given. */
+export type HandOver = (cursor: Cursor) => Promise<boolean>;
 
+/** Fetches what belongs to an arrival. Arrivals of a chat may be prepared at once; they are handed over in their order. */
+export type PrepareHandOver = (arrival: Arrival, signal: AbortSignal) => Promise<HandOver>;
+
+/** Messages with files of one chat that are fetched and not stored yet, at most: each file may have 20 MB. */
+const MOST_FETCHED = 4;
 /** Albums whose captions may still be changed. */
 const ALBUMS_KEPT = 100;
 const ANSWER_PRESS_MS = 5000;
 
-export function handingOver(options: HandOverOptions): HandOver {
+const NOTHING_TO_STORE: HandOver = async () => true;
+const STOPPED: HandOver = async () => false;
+
+export function preparingHandOver(options: HandOverOptions): PrepareHandOver {
   const { api, files, receiver, log } = options;
   const albums = new Map<string, readonly Update[]>();
+  const fetching = slotsByName(MOST_FETCHED);
 
   /** An edit tells of one picture only: it is put into its album, or the others would be gone from the message. */
   function whole(updates: readonly Update[]): readonly Update[] {
@@ -71,30 +80,53 @@ export function handingOver(options: HandOverOptions): HandOver {
     }
   }
 
-  return async (arrival, cursor, signal) => {
+  /** Somebody who may not speak gets an answer at most: their files stay where they are. */
+  async function fetchAll(
+    attachments: readonly Attachment[],
+    source: Source,
+    signal: AbortSignal,
+  ): Promise<readonly Fetched[]> {
+    if (attachments.length === 0) return [];
+    if (!(await receiver.canSpeak(source)))
+      return attachments.map(({ kind }) => ({ part: text(`[${kind}: not fetched]`) }));
+    const fetched: Fetched[] = [];
+    for (const attachment of attachments) fetched.push(await files.fetch(attachment, signal));
+    return fetched;
+  }
+
+  return async (arrival, signal) => {
     const parsed = understood(arrival);
     switch (parsed.kind) {
       case "nothing":
-        return true;
+        return NOTHING_TO_STORE;
       case "moved":
         log?.warn({ from: parsed.from, to: parsed.to }, "a group has become a supergroup and has a new id");
-        return true;
+        return NOTHING_TO_STORE;
       case "pressed": {
         const { query, source, messageId, line } = parsed;
-        if (line !== undefined) await receiver.pressed({ source, messageId, line, cursor: cursor() });
         const words = line === undefined ? { text: "This button is too old. Please write it instead." } : {};
-        // Only ends the little clock on the button; too late is no harm.
-        await api.ask(
-          (calls, within) => calls.answerCallbackQuery({ callback_query_id: query, ...words }, within),
-          { signal, ms: ANSWER_PRESS_MS },
-        );
-        return true;
+        return async (cursor) => {
+          if (signal.aborted) return false;
+          if (line !== undefined) await receiver.pressed({ source, messageId, line, cursor });
+          // Only ends the little clock on the button; too late is no harm.
+          await api.ask(
+            (calls, within) => calls.answerCallbackQuery({ callback_query_id: query, ...words }, within),
+            { signal, ms: ANSWER_PRESS_MS },
+          );
+          return true;
+        };
       }
       default: {
-        const fetched = [];
-        for (const attachment of parsed.attachments) fetched.push(await files.fetch(attachment, signal));
-        if (signal.aborted) return false; // a download was cut off by us: it comes again
-        const { source, messageId, at, saidAt } = parsed;
+        const { source, messageId, at, saidAt, attachments } = parsed;
+        const release = attachments.length === 0 ? () => {} : await fetching.take(String(arrival.chat));
+        const fetched = await fetchAll(attachments, source, signal).catch((error: unknown) => {
+          release();
+          throw error;
+        });
+        if (signal.aborted) {
+          release();
+          return STOPPED; // a download was cut off by us: it comes again
+        }
         const parts: Part[] = [...parsed.texts.map(text), ...fetched.map(({ part }) => part)];
         const blobs = fetched.flatMap(({ blob }) => blob ?? []);
         const origin = {
@@ -108,11 +140,17 @@ export function handingOver(options: HandOverOptions): HandOver {
           messageId,
           message: { role: "user", parts, at, origin } as const,
           ...(blobs.length > 0 && { blobs }),
-          cursor: cursor(),
         };
-        if (parsed.kind === "edited") await receiver.edited({ ...inbound, saidAt });
-        else await receiver.message(inbound);
-        return true;
+        return async (cursor) => {
+          try {
+            if (signal.aborted) return false;
+            if (parsed.kind === "edited") await receiver.edited({ ...inbound, cursor, saidAt });
+            else await receiver.message({ ...inbound, cursor });
+            return true;
+          } finally {
+            release();
+          }
+        };
       }
     }
   };

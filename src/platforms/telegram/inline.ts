@@ -1,3 +1,5 @@
+import { type Marks, marksIn, runAt } from "./marks.ts";
+
 /** A run of text within a block. A tree, so that what is made of it is always balanced. */
 export type Inline =
   | { readonly type: "text"; readonly text: string }
@@ -11,12 +13,11 @@ const MAX_DEPTH = 12;
 /** Reads the marks that models write within a line or paragraph. What is no mark is text, as it stands. */
 export function parseInline(source: string, depth = 0): readonly Inline[] {
   const found: Inline[] = [];
-  /** Marks that nothing closes from here on: looking for each only once keeps long lines of stars cheap. */
-  const unclosed = new Set<string>();
+  const marks = marksIn(source);
   let plain = "";
   let at = 0;
   while (at < source.length) {
-    const piece = depth < MAX_DEPTH ? pieceAt(source, at, depth, unclosed) : undefined;
+    const piece = depth < MAX_DEPTH ? pieceAt(source, at, depth, marks) : undefined;
     if (piece === undefined) {
       plain += source[at];
       at += 1;
@@ -39,16 +40,16 @@ interface Piece {
   readonly end: number;
 }
 
-function pieceAt(source: string, at: number, depth: number, unclosed: Set<string>): Piece | undefined {
+function pieceAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
   switch (source[at]) {
     case "\\":
       return escaped(source, at);
     case "`":
-      return codeAt(source, at);
+      return codeAt(source, at, marks);
     case "!":
-      return source[at + 1] === "[" ? linkAt(source, at + 1, depth) : undefined;
+      return source[at + 1] === "[" ? linkAt(source, at + 1, depth, marks) : undefined;
     case "[":
-      return linkAt(source, at, depth);
+      return linkAt(source, at, depth, marks);
     case "<":
       return addressAt(source, at);
     case "h":
@@ -56,7 +57,7 @@ function pieceAt(source: string, at: number, depth: number, unclosed: Set<string
     case "*":
     case "_":
     case "~":
-      return emphasisAt(source, at, depth, unclosed);
+      return emphasisAt(source, at, depth, marks);
     default:
       return undefined;
   }
@@ -68,24 +69,19 @@ function escaped(source: string, at: number): Piece | undefined {
   return { node: { type: "text", text: next }, end: at + 2 };
 }
 
-function codeAt(source: string, at: number): Piece | undefined {
+function codeAt(source: string, at: number, marks: Marks): Piece {
   const ticks = runAt(source, at);
-  for (let close = at + ticks; close < source.length; close += 1) {
-    if (source[close] !== "`") continue;
-    const run = runAt(source, close);
-    if (run === ticks) {
-      const inside = source.slice(at + ticks, close);
-      const trimmed = /^ .*[^ ].* $/s.test(inside) ? inside.slice(1, -1) : inside;
-      return { node: { type: "code", text: trimmed }, end: close + ticks };
-    }
-    close += run - 1;
-  }
+  const close = marks.closingTicks(at + ticks, ticks);
   // Nothing closes it: the whole run is text, or its own end would be taken for a beginning.
-  return { node: { type: "text", text: source.slice(at, at + ticks) }, end: at + ticks };
+  if (close === undefined)
+    return { node: { type: "text", text: source.slice(at, at + ticks) }, end: at + ticks };
+  const inside = source.slice(at + ticks, close);
+  const isPadded = inside.startsWith(" ") && inside.endsWith(" ") && /[^ ]/.test(inside);
+  return { node: { type: "code", text: isPadded ? inside.slice(1, -1) : inside }, end: close + ticks };
 }
 
-function linkAt(source: string, at: number, depth: number): Piece | undefined {
-  const close = closingBracket(source, at);
+function linkAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
+  const close = marks.closingBracket(at);
   if (close === undefined || source[close + 1] !== "(") return undefined;
   const target =
     /^\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))+))(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/.exec(
@@ -96,18 +92,6 @@ function linkAt(source: string, at: number, depth: number): Piece | undefined {
   const label = source.slice(at + 1, close);
   const inside = label.trim() === "" ? [{ type: "text", text: url } as const] : parseInline(label, depth + 1);
   return { node: { type: "link", url, inside }, end: close + 1 + target[0].length };
-}
-
-function closingBracket(source: string, open: number): number | undefined {
-  let depth = 0;
-  for (let at = open; at < source.length; at += 1) {
-    const char = source[at];
-    if (char === "\\") at += 1;
-    else if (char === "[") depth += 1;
-    else if (char === "]" && --depth === 0) return at;
-    else if (char === "\n" && source[at + 1] === "\n") return undefined;
-  }
-  return undefined;
 }
 
 function addressAt(source: string, at: number): Piece | undefined {
@@ -122,13 +106,14 @@ function bareAddressAt(source: string, at: number): Piece | undefined {
   const found = /^https?:\/\/[^\s<>*`~[\]()|\\]+/.exec(source.slice(at, at + 2048));
   if (found === null) return undefined;
   // A mark at its end belongs to what is around it.
-  const address = found[0].replace(/_+$/, "");
+  let address = found[0];
+  while (address.endsWith("_")) address = address.slice(0, -1);
   return { node: { type: "text", text: address }, end: at + address.length };
 }
 
 const KINDS = { "**": "bold", __: "bold", "~~": "strike", "*": "italic", _: "italic" } as const;
 
-function emphasisAt(source: string, at: number, depth: number, unclosed: Set<string>): Piece | undefined {
+function emphasisAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
   const char = source[at] ?? "";
   const run = runAt(source, at);
   const isText: Piece = { node: { type: "text", text: source.slice(at, at + run) }, end: at + run };
@@ -136,10 +121,10 @@ function emphasisAt(source: string, at: number, depth: number, unclosed: Set<str
   if (run > 3 || isSpace(source[at + run])) return isText;
   for (const length of run === 3 ? [3, 2, 1] : [run]) {
     const mark = char.repeat(length);
-    if (unclosed.has(mark) || (char === "~" && length !== 2)) continue;
-    const close = closingMark(source, at + run, mark);
+    if (marks.unclosed.has(mark) || (char === "~" && length !== 2)) continue;
+    const close = closingMark(source, at + run, mark, marks);
     if (close === undefined) {
-      unclosed.add(mark);
+      marks.unclosed.add(mark);
       continue;
     }
     // More often a name in code than something to be stressed: __init__
@@ -154,7 +139,7 @@ function emphasisAt(source: string, at: number, depth: number, unclosed: Set<str
   return isText;
 }
 
-function closingMark(source: string, from: number, mark: string): number | undefined {
+function closingMark(source: string, from: number, mark: string, marks: Marks): number | undefined {
   const [char] = mark;
   let doubles = 0;
   for (let at = from; at < source.length; at += 1) {
@@ -163,7 +148,7 @@ function closingMark(source: string, from: number, mark: string): number | undef
       continue;
     }
     if (source[at] === "`") {
-      at = (codeAt(source, at)?.end ?? at + 1) - 1;
+      at = codeAt(source, at, marks).end - 1;
       continue;
     }
     if (source[at] !== char) continue;
@@ -176,12 +161,6 @@ function closingMark(source: string, from: number, mark: string): number | undef
     at += run - 1;
   }
   return undefined;
-}
-
-function runAt(source: string, at: number): number {
-  let end = at;
-  while (source[end] === source[at] && end < source.length) end += 1;
-  return end - at;
 }
 
 function isSpace(char: string | undefined): boolean {

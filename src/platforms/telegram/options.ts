@@ -2,6 +2,9 @@ import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Timing } from "./timing.ts";
 
+/** No message of an answer is a reply, the first one is, or all are. */
+export type ReplyMode = "off" | "first" | "all";
+
 export interface TelegramOptions {
   /** As BotFather gave it: the bot's id, a colon, a secret. */
   readonly token: string;
@@ -9,8 +12,8 @@ export interface TelegramOptions {
   readonly apiRoot?: string;
   /** In groups, only what mentions the bot, replies to it or is a command is received. Default true. */
   readonly requireMention?: boolean;
-  /** Whether answers refer to the message that they answer, where the gateway names it. Default `first`. */
-  readonly replyTo?: "off" | "first";
+  /** Which messages of an answer refer to the message that they answer, where the gateway names it. Default `first`. */
+  readonly replyTo?: ReplyMode;
   readonly log?: Log;
   /** For tests: waiting and chance. */
   readonly timing?: Timing;

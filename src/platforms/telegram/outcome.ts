@@ -13,7 +13,9 @@ export function outcomeOf(failure: Failure): Exclude<Sent, { state: "sent" }> {
       const { code, description, retryAfterMs } = failure;
       if (code === 429)
         return { state: "not_sent", reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-      if (code >= 500) return { state: "not_sent", reason };
+      // 500 is about this message; 502 to 504 mean that Telegram as a whole is not well.
+      if (code === 500) return { state: "not_sent", reason, cause: "message" };
+      if (code > 500) return { state: "not_sent", reason };
       // The bot's matter, not the message's: with a good token it can still go.
       if (code === 401 || code === 404) {
         return { state: "not_sent", reason: "Telegram does not accept the bot's token." };

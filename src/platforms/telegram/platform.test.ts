@@ -81,7 +81,7 @@ async function otherSide(): Promise<OtherSide> {
       for (const method of ["sendMessage", "editMessageText"])
         await server.failNext(method, faultFor(trouble));
     },
-    troubles: ["refuse", "wait", "fail", "cut", "silence"],
+    troubles: ["refuse", "wait", "fail", "error", "cut", "silence"],
   };
 }
 
@@ -96,6 +96,8 @@ function faultFor(trouble: Trouble): Parameters<FakeTelegram["failNext"]>[1] {
     }
     case "fail":
       return { kind: "badGateway" };
+    case "error":
+      return { kind: "error", code: 500, description: "Internal Server Error" };
     case "cut":
       return { kind: "dropAfter" };
     case "silence":

@@ -6,7 +6,7 @@ import type { MenuEntry, Platform } from "../../ports/platform.ts";
 import { type TelegramApi, telegramApi } from "./api.ts";
 import { edit } from "./edit.ts";
 import { telegramFiles } from "./files.ts";
-import { handingOver } from "./hand-over.ts";
+import { preparingHandOver } from "./hand-over.ts";
 import { connectionOf, type TelegramOptions } from "./options.ts";
 import { outcomeOf } from "./outcome.ts";
 import { patience, untilAnswered } from "./patience.ts";
@@ -25,13 +25,14 @@ const MOST_CHATS = 5000;
 export function telegram(options: TelegramOptions): Platform {
   const { requireMention = true, replyTo = "first", log, timing = systemTiming } = options;
   const api = telegramApi(connectionOf(options));
-  const out = sender(api, replyTo === "first", log);
+  const out = sender(api, replyTo, log);
   const ourLast = new Map<string, string>();
 
   return {
     name: "telegram",
     account: api.connection.account,
     traits: platformTraits("telegram"),
+    replies: replyTo === "all" ? "all" : "first",
     async run(receiver, signal) {
       const patient = patience(timing, log);
       const me = await untilAnswered(patient, signal, () =>
@@ -43,8 +44,8 @@ export function telegram(options: TelegramOptions): Platform {
         const thread = message.is_topic_message === true ? message.message_thread_id : undefined;
         return ourLast.get(placeOf(message.chat.id, thread)) === String(message.message_id);
       };
-      const handOver = handingOver({ api, files, receiver, me, requireMention, log, isOurLast });
-      await poll({ api, receiver, handOver, patience: patient, timing, log }, signal);
+      const prepare = preparingHandOver({ api, files, receiver, me, requireMention, log, isOurLast });
+      await poll({ api, receiver, prepare, patience: patient, timing, log }, signal);
     },
     async send(outbound, signal) {
       const sent = await out.send(outbound, signal);

@@ -4,7 +4,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Receiver } from "../../ports/platform.ts";
 import { type Arrival, openAlbums } from "./albums.ts";
 import type { Answer, TelegramApi } from "./api.ts";
-import type { HandOver } from "./hand-over.ts";
+import type { PrepareHandOver } from "./hand-over.ts";
 import { updateLedger } from "./ledger.ts";
 import type { Patience } from "./patience.ts";
 import type { Timing } from "./timing.ts";
@@ -12,7 +12,7 @@ import type { Timing } from "./timing.ts";
 export interface PollOptions {
   readonly api: TelegramApi;
   readonly receiver: Receiver;
-  readonly handOver: HandOver;
+  readonly prepare: PrepareHandOver;
   readonly patience: Patience;
   readonly timing: Timing;
   readonly log: Log | undefined;
@@ -45,7 +45,10 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
   const name = `telegram:${options.api.connection.account}`;
   const ledger = updateLedger();
   const albums = openAlbums(QUIET_ROUNDS);
+  /** By chat, the last arrival that is being handed over: the next follows it. */
   const chats = new Map<number, Promise<void>>();
+  /** Everything that is not stored yet. */
+  const working = new Set<Promise<void>>();
   const failing = new AbortController();
   const stopping = AbortSignal.any([signal, failing.signal]);
   let offset = offsetFrom(await receiver.cursor(name));
@@ -55,29 +58,48 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
     const ids = arrival.updates.map((update) => update.update_id);
     ledger.join(ids);
     const cursor = (): Cursor => ({ name, value: String(ledger.next(ids)) });
+    const prepared = options.prepare(arrival, stopping);
+    prepared.catch(() => {}); // met below, in its turn
     const before = chats.get(arrival.chat) ?? Promise.resolve();
-    const done = before
+    const next = before
       .then(async () => {
-        // After one that could not be stored, nothing of its chat may be.
-        if (!stopping.aborted && (await options.handOver(arrival, cursor, stopping))) ledger.store(ids);
+        const handOver = await prepared;
+        // After one that could not be stored, nothing of its chat may be: when stopping, this only frees what it holds.
+        own(storeWhenDone(handOver(cursor()), ids));
       })
       .catch((error: unknown) => failing.abort({ error }))
       .finally(() => {
-        if (chats.get(arrival.chat) === done) chats.delete(arrival.chat);
+        if (chats.get(arrival.chat) === next) chats.delete(arrival.chat);
       });
-    chats.set(arrival.chat, done);
+    chats.set(arrival.chat, next);
+    own(next);
+  }
+
+  async function storeWhenDone(stored: Promise<boolean>, ids: readonly number[]): Promise<void> {
+    if (await stored) ledger.store(ids);
+  }
+
+  function own(work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => failing.abort({ error }))
+      .finally(() => {
+        working.delete(done);
+      });
+    working.add(done);
   }
 
   /** Until all is stored, or a round is over; with an open album always a round. */
   async function endOfRound(): Promise<void> {
     if (albums.isOpen()) return timing.wait(ROUND_MS, stopping);
-    if (chats.size === 0) return;
+    if (working.size === 0) return;
     const early = new AbortController();
-    await Promise.race([
-      Promise.all(chats.values()),
-      timing.wait(ROUND_MS, AbortSignal.any([stopping, early.signal])),
-    ]);
+    await Promise.race([allDone(), timing.wait(ROUND_MS, AbortSignal.any([stopping, early.signal]))]);
     early.abort();
+  }
+
+  /** What is handed over adds to what works: until nothing is left. */
+  async function allDone(): Promise<void> {
+    while (working.size > 0) await Promise.all(working);
   }
 
   async function ask(): Promise<readonly Update[] | undefined> {
@@ -123,7 +145,7 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
   } finally {
     // Nothing of ours runs any more when this has ended.
     if (!failing.signal.aborted && !signal.aborted) failing.abort();
-    await Promise.all(chats.values());
+    await allDone();
   }
   const failed: unknown = failing.signal.reason;
   if (failing.signal.aborted && typeof failed === "object" && failed !== null && "error" in failed)

@@ -272,6 +272,7 @@ describe("files", () => {
     for (let time = 0; time < 3; time += 1) await fake.failNext("download", { kind: "cut" });
     const words = await wordsAfter(scene, async () => {
       await fake.sendPhoto(dm, ann, PICTURE, { caption: "broken" });
+      await scene.listening.until(1); // the next files would be fetched at the same time, and broken
       await fake.sendFile(dm, ann, PICTURE, {
         name: "film.mkv",
         claimedSize: 30 * 1024 * 1024,
@@ -583,5 +584,37 @@ describe("the connection", () => {
     await listening.stop();
     expect(scene.logged.length).toBeGreaterThan(5);
     expect(JSON.stringify(scene.logged)).not.toContain("fake-token");
+  });
+});
+
+describe("many files of one chat", () => {
+  it("are fetched four at a time until they are stored, and handed over in their order", async () => {
+    const scene = await telegramScene();
+    const stored = Promise.withResolvers<void>();
+    const listening = listen(scene, scene.platform, new Map(), () => stored.promise);
+    onTestFinished(async () => void (await listening.stop()));
+    const pictures = Array.from({ length: 10 }, (_, at) => new Uint8Array([at]));
+    for (const bytes of pictures) await scene.fake.sendPhoto(scene.dm, scene.ann, bytes);
+    await listening.until(4);
+    expect(await scene.fake.calls("getFile")).toHaveLength(4);
+    stored.resolve();
+    const heard = await listening.until(10);
+    const bytesOf = (one: Heard) => ("blobs" in one ? one.blobs?.map(({ bytes }) => [...bytes]) : undefined);
+    expect(heard.map(bytesOf)).toEqual(pictures.map((bytes) => [[...bytes]]));
+    await scene.fake.untilIdle();
+  });
+
+  it("that is stopped while files wait for their turn ends, and they come again", async () => {
+    const scene = await telegramScene();
+    const stuck = Promise.withResolvers<void>();
+    const first = listen(scene, scene.platform, new Map(), () => stuck.promise);
+    for (let at = 0; at < 10; at += 1) await scene.fake.sendPhoto(scene.dm, scene.ann, PICTURE);
+    await first.until(4);
+    const stopped = first.stop();
+    stuck.reject(new Error("the disk is full"));
+    await stopped;
+    const second = listen(scene, telegram({ token: scene.fake.token, apiRoot: scene.fake.url }), new Map());
+    onTestFinished(async () => void (await second.stop()));
+    expect(await second.until(10)).toHaveLength(10);
   });
 });

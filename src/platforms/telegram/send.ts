@@ -6,6 +6,7 @@ import type { Answer, Calls, TelegramApi } from "./api.ts";
 import { toHtml } from "./format.ts";
 import { keyboardFor } from "./keyboard.ts";
 import { loadGrammy } from "./load-grammy.ts";
+import type { ReplyMode } from "./options.ts";
 import { objectionIn, outcomeOf } from "./outcome.ts";
 import { type OutFile, type Step, stepsFor } from "./outgoing.ts";
 
@@ -29,7 +30,7 @@ interface Shape {
 type Signal = Parameters<Calls["getMe"]>[0];
 type Extras = ReturnType<typeof extrasFor>;
 
-export function sender(api: TelegramApi, replies: boolean, log: Log | undefined): Sender {
+export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined): Sender {
   const { InputFile } = loadGrammy();
   const asInput = ({ bytes, name }: OutFile): InputFile => new InputFile(bytes, name);
   /** By nonce, the ids of the steps that were taken: a further attempt goes on after them. */
@@ -114,7 +115,8 @@ export function sender(api: TelegramApi, replies: boolean, log: Log | undefined)
         asPhoto: true,
       };
       for (const step of steps.slice(done.length)) {
-        const extras = extrasFor(out, replies && done.length === 0, done.length === 0);
+        const isFirst = done.length === 0;
+        const extras = extrasFor(out, mode === "all" || (mode === "first" && isFirst), isFirst);
         const answer = await take(step, shape, extras, signal);
         if (!answer.ok) {
           const outcome = outcomeOf(answer.failure);
@@ -122,7 +124,7 @@ export function sender(api: TelegramApi, replies: boolean, log: Log | undefined)
           if (done.length === 0 || outcome.state === "refused") return outcome;
           // A part of it is there. We know which, as long as we live and the rest surely is not; whoever comes after us does not.
           if (outcome.state === "not_sent" && out.nonce !== "") remember(begun, out.nonce, done);
-          return { state: "unknown", reason: outcome.reason };
+          return { ...outcome, state: "unknown" };
         }
         done.push(answer.value.message_id);
       }

@@ -84,6 +84,17 @@ describe("a text", () => {
     expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, undefined, undefined, undefined]);
   });
 
+  it("refers with every message to what it answers where that is wanted, also with a file behind a long text", async () => {
+    const { fake, platform, dm, ann } = await telegramScene({ replyTo: "all" });
+    const said = await fake.say(dm, ann, "hello");
+    const file = { type: "file", blob: "a", mimeType: "text/plain", size: 1, name: "a.txt" } as const;
+    const out = outbound(placeIn(dm), "long ".repeat(500), { replyTo: String(said) });
+    const blob = async () => new Uint8Array([1]);
+    await platform.send({ ...out, parts: [...out.parts, file], blob }, always());
+    const answers = (await fake.messages(dm)).slice(1);
+    expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, said]);
+  });
+
   it("goes into its topic, and into the chat when the topic is gone", async () => {
     const { fake, platform } = await telegramScene();
     const forum = await fake.openGroup({ title: "Riders", forum: true });
@@ -206,13 +217,32 @@ describe("what became of it", () => {
       "Telegram knows no such chat, or the bot has never been in it.",
     ],
     [400, "Bad Request: something else", "refused", "Telegram said: Bad Request: something else"],
-    [500, "Internal Server Error", "not_sent", "Telegram said: Internal Server Error"],
+    [502, "Bad Gateway", "not_sent", "Telegram said: Bad Gateway"],
     [401, "Unauthorized", "not_sent", "Telegram does not accept the bot's token."],
   ])("%i %s is %s", async (code, description, state, reason) => {
     const { fake, platform, dm } = await telegramScene();
     await fake.failNext("sendMessage", { kind: "error", code, description });
     expect(await platform.send(outbound(placeIn(dm), "hello"), always())).toEqual({ state, reason });
     expect(await fake.messages(dm)).toEqual([]);
+  });
+
+  it("an error for one message is told apart from a Telegram that is down, also after a part of it has gone out", async () => {
+    const { fake, platform, dm } = await telegramScene();
+    const broken = { kind: "error", code: 500, description: "Internal Server Error" } as const;
+    const reason = "Telegram said: Internal Server Error";
+    await fake.failNext("sendMessage", broken);
+    expect(await platform.send(outbound(placeIn(dm), "hello"), always())).toEqual({
+      state: "not_sent",
+      cause: "message",
+      reason,
+    });
+    await fake.failNext("sendPhoto", broken);
+    const long = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
+    expect(await platform.send(long, always())).toEqual({ state: "unknown", cause: "message", reason });
+    await fake.failNext("sendMessage", { kind: "badGateway" });
+    const down = await platform.send(outbound(placeIn(dm), "hello"), always());
+    expect(down).toMatchObject({ state: "not_sent" });
+    expect(down).not.toHaveProperty("cause");
   });
 
   it("a chat that is flooded asks to wait", async () => {

@@ -4,6 +4,7 @@ import { useBlobs } from "./append.ts";
 import { blobsOf, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
 import { INBOX_STATES, moveCursor } from "./inbox.ts";
+import { parseObject } from "./json-columns.ts";
 import { conversationRow } from "./routing.ts";
 import * as sql from "./sql.ts";
 
@@ -21,7 +22,7 @@ export function reconsider(db: Db, input: Afterthought): AfterthoughtOutcome {
   if (row === undefined) return "unknown";
   db.run(message === undefined ? sql.noteWithdrawal : sql.noteEdit, now, row.n);
   if (INBOX_STATES[row.state] !== "waiting") return "late";
-  const said = JSON.parse(row.message) as NewMessage;
+  const said = parseObject<NewMessage>(row.message) ?? { role: "user", parts: [] };
   if (message === undefined) db.run(sql.cancelInbox, row.n);
   else {
     for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlob, hash, bytes.byteLength, bytes);

@@ -1,5 +1,5 @@
 import { PostriderError } from "../../core/errors.ts";
-import { type NewMessage, toolCallCount } from "../../core/message.ts";
+import { isHuman, type NewMessage, toolCallCount } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Blob } from "../../core/turn.ts";
 import type { Append } from "../../ports/store.ts";
@@ -62,7 +62,7 @@ export function insertMessages(
     if (parts !== null) useBlobs(db, session.n, message);
     seqs.push(seq);
     lastAt = Math.max(lastAt, at);
-    if (message.role === "user" && !message.origin?.proactive) humans += 1;
+    if (isHuman(message)) humans += 1;
     toolCalls += toolCallCount(message);
   }
   return { seqs, lastAt, humans, toolCalls };

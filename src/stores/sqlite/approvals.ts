@@ -1,10 +1,17 @@
-import type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "../../core/approval.ts";
+import {
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  canBeKept,
+  type Standing,
+} from "../../core/approval.ts";
 import { participantOf } from "../../core/identity.ts";
 import { type Asker, chatOf, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { account } from "./access.ts";
 import type { Db } from "./connection.ts";
+import { type Cell, convertReadable, parseObject, requireObject } from "./json-columns.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
 
@@ -24,6 +31,17 @@ export interface ApprovalRow {
   answered_at: number | null;
   is_put: number;
 }
+
+export interface StandingRow {
+  pattern: string;
+  folder: string;
+  session: string | null;
+  at: number;
+  never: number;
+}
+
+/** Of a never, and of what has no folder. */
+const EVERY_FOLDER = "";
 
 const SELECT = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
 
@@ -51,7 +69,11 @@ export function askApproval(
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     turn.session,
     turn.conversation,
-    whoMayAnswer(db, turn.conversation, JSON.parse(turn.target) as Source),
+    whoMayAnswer(
+      db,
+      turn.conversation,
+      requireObject<Source>(turn.target, { table: "turns", column: "target", row: input.turn }),
+    ),
     input.turn,
     turn.attempt,
     turn.target,
@@ -116,12 +138,32 @@ export function answerApproval(
   const answer = isLate ? "expired" : input.answer;
   db.run("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
   if (isLate) return tooLate();
-  const { pattern } = JSON.parse(row.request) as ApprovalRequest;
-  if (pattern !== undefined && (answer === "session" || answer === "always" || answer === "never")) {
-    const where = answer === "session" ? row.session : 0;
-    db.run(sql.allow, row.person, pattern, where, now, answer === "never" ? 1 : 0);
-  }
+  keepAnswer(db, row, answer, now);
   return toApproval({ ...row, answer, answered_at: now });
+}
+
+function keepAnswer(
+  db: Db,
+  { n, request: json, person, session }: ApprovalRow,
+  answer: ApprovalAnswer | "expired",
+  now: number,
+): void {
+  const request = requireObject<ApprovalRequest>(json, { table: "approvals", column: "request", row: n });
+  const { pattern, folder = EVERY_FOLDER } = request;
+  if (pattern === undefined) return;
+  if (answer === "never") {
+    db.run(sql.dropOpposite, person, pattern, 0);
+    db.run(sql.allow, person, pattern, EVERY_FOLDER, 0, now, 1);
+  } else if (answer === "always" && canBeKept(request)) {
+    db.run(sql.dropOpposite, person, pattern, 1);
+    db.run(sql.allow, person, pattern, folder, 0, now, 0);
+  } else if (answer === "session" && canBeKept(request)) {
+    db.run(sql.allow, person, pattern, folder, session, now, 0);
+  }
+}
+
+export function moveApprovalDeadline(db: Db, input: { approval: number; deadline: number }): void {
+  db.run("update approvals set deadline = ? where n = ? and answer is null", input.deadline, input.approval);
 }
 
 function tooLate(): Refused {
@@ -135,10 +177,10 @@ function tooLate(): Refused {
 }
 
 export function approvals(db: Db, input: { person: PersonId; conversation?: number }): Approval[] {
-  return db
+  const rows = db
     .all<ApprovalRow>(`${SELECT} where a.person = ? and a.answer is null order by a.n`, input.person)
-    .filter(({ conversation }) => input.conversation === undefined || conversation === input.conversation)
-    .map(toApproval);
+    .filter(({ conversation }) => input.conversation === undefined || conversation === input.conversation);
+  return convertReadable(rows, toApproval);
 }
 
 /** Asked in a chat, everyone there reads it: it must have been asked there. */
@@ -148,36 +190,40 @@ export function approval(db: Db, input: { asker: Asker; approval: number }): App
   if (row === undefined) return undefined;
   if (!isEveryone(asker)) {
     if (row.person !== asker.person) return undefined;
-    if (asker.chat !== undefined && asker.chat !== chatOf(JSON.parse(row.target) as Source)) return undefined;
+    const askedIn = parseObject<Source>(row.target);
+    if (asker.chat !== undefined && (askedIn === undefined || asker.chat !== chatOf(askedIn)))
+      return undefined;
   }
   return toApproval(row);
 }
 
 export function standing(
   db: Db,
-  { person, session, pattern }: { person: PersonId; session: string; pattern: string },
+  input: { person: PersonId; session: string; pattern: string; folder?: string },
 ): "allowed" | "never" | undefined {
-  const said = db.get<{ never: number | null }>(sql.standingOf, person, pattern, session)?.never ?? undefined;
+  const { person, session, pattern, folder = EVERY_FOLDER } = input;
+  const row = db.get<{ never: number | null }>(sql.standingOf, person, pattern, folder, session);
+  const said = row?.never ?? undefined;
   return said === undefined ? undefined : said === 0 ? "allowed" : "never";
 }
 
 export function standings(db: Db, { person }: { person: PersonId }): Standing[] {
-  return db
-    .all<{ pattern: string; session: string | null; at: number; never: number }>(sql.standingsOf, person)
-    .map(({ pattern, session, at, never }) => ({
-      pattern,
-      kind: never === 1 ? "never" : "allowed",
-      ...(session !== null && { session }),
-      at,
-    }));
+  return db.all<StandingRow>(sql.standingsOf, person).map(({ pattern, folder, session, at, never }) => ({
+    pattern,
+    ...(folder !== EVERY_FOLDER && { folder }),
+    kind: never === 1 ? "never" : "allowed",
+    ...(session !== null && { session }),
+    at,
+  }));
 }
 
 export function forgetStanding(
   db: Db,
-  { person, pattern, session }: { person: PersonId; pattern: string; session?: string },
+  input: { person: PersonId; pattern: string; folder?: string; session?: string },
 ): boolean {
+  const { person, pattern, folder = EVERY_FOLDER, session } = input;
   const where = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionById, session)?.n;
-  return where !== undefined && db.run(sql.forgetStanding, person, pattern, where).changes > 0;
+  return where !== undefined && db.run(sql.forgetStanding, person, pattern, folder, where).changes > 0;
 }
 
 function rowOf(db: Db, n: number): ApprovalRow | undefined {
@@ -191,13 +237,14 @@ function present(db: Db, n: number): ApprovalRow {
 }
 
 export function toApproval(row: ApprovalRow): Approval {
+  const cell = (column: string): Cell => ({ table: "approvals", column, row: row.n });
   return {
     number: row.n,
     session: row.session_id,
     conversation: row.conversation,
     person: row.person,
-    target: JSON.parse(row.target) as Source,
-    request: JSON.parse(row.request) as ApprovalRequest,
+    target: requireObject<Source>(row.target, cell("target")),
+    request: requireObject<ApprovalRequest>(row.request, cell("request")),
     askedAt: row.asked_at,
     deadline: row.deadline,
     ...(row.answer !== null && { answer: row.answer }),

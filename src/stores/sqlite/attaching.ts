@@ -2,6 +2,7 @@ import type { Opened } from "../../core/conversation.ts";
 import { isRefused, type Refused } from "../../core/refusal.ts";
 import type { Ask, Attach } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
+import { requireObject } from "./json-columns.ts";
 import { beginConversation, decide, opened, type Place, placeOf } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
@@ -20,6 +21,9 @@ export function attach(db: Db, input: Ask & Attach): Opened | Refused {
   const { asker, now } = input;
   const target = keptSession(db, input.session);
   if (target === undefined) return noSession;
+  // Its agent would be made from what cannot be read.
+  if (target.config !== null)
+    requireObject(target.config, { table: "sessions", column: "config", row: target.handle });
   const place = placeOf(db, input);
   const { found } = place;
   if (found === undefined) return begin(db, input, place, target);

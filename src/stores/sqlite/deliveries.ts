@@ -5,7 +5,9 @@ import type {
   Enqueue,
   NewDelivery,
   Settle,
+  SettledDelivery,
   Shown,
+  Trouble,
 } from "../../core/delivery.ts";
 import type { Part } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
@@ -13,6 +15,14 @@ import type { Source } from "../../core/source.ts";
 import { useBlobs } from "./append.ts";
 import { blobsOf, NO_SESSION, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import {
+  type Cell,
+  convertReadable,
+  parseList,
+  parseObject,
+  requireList,
+  requireObject,
+} from "./json-columns.ts";
 import { tellProcess } from "./processes.ts";
 import type { SessionRow } from "./rows.ts";
 import { left } from "./runners.ts";
@@ -36,6 +46,9 @@ export interface DeliveryRow {
   last_error: string | null;
   created_at: number;
   settled_at: number | null;
+  failures: number;
+  aside_at: number | null;
+  in_place_of: number | null;
 }
 
 /** What a delivery belongs to. */
@@ -107,7 +120,7 @@ export function deliveryOf(db: Db, n: number): Delivery | undefined {
   return row && toDelivery(row);
 }
 
-export function settle(db: Db, input: Settle): Delivery | Refused {
+export function settle(db: Db, input: Settle): SettledDelivery | Refused {
   const row = db.get<DeliveryRow>(sql.deliveryByNumber, input.delivery);
   if (row === undefined) return refuse("not_found", "There is no such delivery.");
   if (row.state === "sent" || row.state === "dead") return toDelivery(row);
@@ -123,12 +136,29 @@ export function settle(db: Db, input: Settle): Delivery | Refused {
     (outcome.state === "sent" && outcome.platformMessageId) || null,
     outcome.state === "sent" ? null : outcome.error,
     waits ? null : now,
+    waits && outcome.failed ? 1 : 0,
+    waits && outcome.aside ? now : null,
     row.n,
   );
   // A session keeps the bytes of what was said in it; what belongs to none needs them no longer.
   if (!waits && row.session_id === null)
-    for (const hash of blobsOf({ parts: JSON.parse(row.parts) as Part[] })) releaseBlob(db, hash);
-  return toDelivery(db.get<DeliveryRow>(sql.deliveryByNumber, row.n) ?? row);
+    for (const hash of blobsOf({ parts: parseList<Part>(row.parts) ?? [] })) releaseBlob(db, hash);
+  const notice = insertNotice(db, row, input);
+  const settled = toDelivery(db.get<DeliveryRow>(sql.deliveryByNumber, row.n) ?? row);
+  return { ...settled, ...(notice !== undefined && { notice }) };
+}
+
+/** Once for each delivery: one that stepped aside is dead later without another word. */
+function insertNotice(db: Db, row: DeliveryRow, { notice, outcome, now }: Settle): Delivery | undefined {
+  const isOver = outcome.state === "dead" || (outcome.state === "waiting" && outcome.aside === true);
+  if (notice === undefined || !isOver || row.aside_at !== null) return undefined;
+  const inserted = insertDelivery(db, { runner: "" }, { ...notice, begun: false }, now);
+  db.run(sql.placeDelivery, row.n, inserted.number);
+  return { ...inserted, inPlaceOf: row.n };
+}
+
+export function deliveriesAside(db: Db, { limit }: { readonly limit: number }): Delivery[] {
+  return db.all<DeliveryRow>(sql.deliveriesAside, limit).map(toDelivery);
 }
 
 export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
@@ -159,23 +189,27 @@ export function deliveries(
     platform === undefined
       ? db.all<DeliveryRow>(sql.deliveriesDue, dueAt, after, limit)
       : db.all<DeliveryRow>(sql.deliveriesDueOn, platform, dueAt, after, limit);
-  return rows.map(toDelivery);
+  return convertReadable(rows, toDelivery);
 }
 
 export function leftDeliveries(db: Db, input: { platform: string; now: number }): Delivery[] {
-  return left(db, db.all<DeliveryRow>(sql.deliveriesBegunOn, input.platform), input.now).map(toDelivery);
+  const rows = left(db, db.all<DeliveryRow>(sql.deliveriesBegunOn, input.platform), input.now);
+  return convertReadable(rows, toDelivery);
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
+  const cell = (column: string): Cell => ({ table: "deliveries", column, row: row.n });
+  const buttons = parseList(row.buttons) as Buttons | undefined;
   return {
     number: row.n,
     ...(row.session_id !== null && { session: row.session_id }),
     ...(row.turn !== null && { turn: row.turn }),
-    target: JSON.parse(row.target) as Source,
-    parts: JSON.parse(row.parts) as Part[],
+    target: requireObject<Source>(row.target, cell("target")),
+    parts: requireList<Part>(row.parts, cell("parts")),
     ...(row.reply_to !== null && { replyTo: row.reply_to }),
-    ...(row.buttons !== null && { buttons: JSON.parse(row.buttons) as Buttons }),
+    ...(buttons !== undefined && { buttons }),
     ...(row.quiet === 1 && { quiet: true }),
+    ...(row.in_place_of !== null && { inPlaceOf: row.in_place_of }),
     nonce: nonceOf(row.n, row.created_at),
     status: statusOf(row),
   };
@@ -198,6 +232,7 @@ function statusOf(row: DeliveryRow): DeliveryState {
         nextAt: row.next_at,
         shown: toShown(row.shown),
         ...(row.last_error !== null && { lastError: row.last_error }),
+        ...troubleOf(row),
       };
     case "sending":
       return {
@@ -205,6 +240,7 @@ function statusOf(row: DeliveryRow): DeliveryState {
         attempts,
         shown: toShown(row.shown),
         ...(row.runner !== null && { runner: row.runner }),
+        ...troubleOf(row),
       };
     case "sent":
       return {
@@ -218,6 +254,10 @@ function statusOf(row: DeliveryRow): DeliveryState {
   }
 }
 
+function troubleOf({ failures, aside_at: asideAt }: DeliveryRow): Trouble {
+  return { ...(failures > 0 && { failures }), ...(asideAt !== null && { asideAt }) };
+}
+
 /** In deliveries.shown: NULL is nothing, {} is unknown. */
 export function shownColumn(shown: Shown): string | null {
   if (shown === "nothing") return null;
@@ -226,6 +266,6 @@ export function shownColumn(shown: Shown): string | null {
 
 export function toShown(column: string | null): Shown {
   if (column === null) return "nothing";
-  const { messageId } = JSON.parse(column) as { messageId?: string };
+  const messageId = parseObject<{ messageId?: string }>(column)?.messageId;
   return messageId === undefined ? "unknown" : { messageId };
 }

@@ -7,6 +7,7 @@ import type { Source } from "../../core/source.ts";
 import type { Erased, ErasePerson } from "../../ports/store.ts";
 import { blobsOf, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
+import { parseList, parseObject } from "./json-columns.ts";
 import { eraseMemories } from "./memory.ts";
 import { eraseAccess } from "./person-access.ts";
 import {
@@ -55,7 +56,10 @@ export function erasePerson(db: Db, input: ErasePerson): Erased | Refused {
   }
   if (after === undefined) {
     // Found once, by a look at every turn.
-    for (const { id, target } of unsignedElsewhere(db, person)) sign(db, id, JSON.parse(target) as Source);
+    for (const { id, target } of unsignedElsewhere(db, person)) {
+      const source = parseObject<Source>(target);
+      if (source !== undefined) sign(db, id, source);
+    }
     return { done: false, after: 0 };
   }
   const last = db
@@ -212,7 +216,7 @@ function withAnswers(db: Db, n: number, theirs: ReadonlySet<number>): number[] {
 }
 
 function isSummary(meta: string | null): boolean {
-  return meta !== null && (JSON.parse(meta) as NewMessage).extra?.summary === true;
+  return parseObject<NewMessage>(meta)?.extra?.summary === true;
 }
 
 function blank(db: Db, session: SessionRow, id: number): void {
@@ -236,8 +240,7 @@ function eraseTraces(db: Db, person: string, now: number): void {
   const waited = inboxOfPerson(db, person);
   for (const { n, message } of waited) {
     db.run("delete from inbox where n = ?", n);
-    if (message === null) continue;
-    for (const hash of blobsOf(JSON.parse(message) as NewMessage)) releaseBlob(db, hash);
+    for (const hash of blobsOf(parseObject<NewMessage>(message) ?? { parts: [] })) releaseBlob(db, hash);
   }
   for (const { n, session } of conversationsOfPerson(db, person)) {
     eraseConversation(db, n);
@@ -246,7 +249,7 @@ function eraseTraces(db: Db, person: string, now: number): void {
   for (const { n, session, parts } of deliveriesOfPerson(db, person)) {
     db.run("delete from deliveries where n = ?", n);
     if (session === null)
-      for (const hash of blobsOf({ parts: JSON.parse(parts) as Part[] })) releaseBlob(db, hash);
+      for (const hash of blobsOf({ parts: parseList<Part>(parts) ?? [] })) releaseBlob(db, hash);
   }
   for (const { n, session, state, target } of turnsOfPerson(db, person)) {
     if (state === "running") {
@@ -269,5 +272,6 @@ function eraseTraces(db: Db, person: string, now: number): void {
 }
 
 function withoutName(source: string): string {
-  return JSON.stringify(nameless(JSON.parse(source) as Source));
+  const known = parseObject<Source>(source);
+  return known === undefined ? "{}" : JSON.stringify(nameless(known));
 }

@@ -28,6 +28,10 @@ export function expire(db: Db, input: Expire): Expired {
   return { expired: true, reason, session: toSession(session), ended };
 }
 
+export function limitActivity(db: Db, { now }: { now: number }): void {
+  db.run(sql.limitActivity, now, now);
+}
+
 export function silent(db: Db, input: { before: number; after?: number; limit: number }): Silent[] {
   return db
     .all<ConversationRow & { session_id: string }>(

@@ -4,7 +4,9 @@ import type { Db } from "./connection.ts";
 /** The last one that may be made also begins the wait; whoever guessed right is let off it by `clearGuesses`. */
 export function countGuess(db: Db, { name, most, lockMs, now }: CountGuess): GuessCounted {
   const row = db.get<{ count: number; locked_until: number }>("select * from guesses where name = ?", name);
-  if (row !== undefined && row.locked_until > now) return { allowed: false, until: row.locked_until };
+  const isLocked = row !== undefined && row.locked_until > now;
+  // One that ends later than any could was stored under a clock that was ahead: it is over.
+  if (isLocked && row.locked_until <= now + lockMs) return { allowed: false, until: row.locked_until };
   // A wait that is over has cleared the slate.
   const count = row === undefined || row.locked_until > 0 ? 1 : row.count + 1;
   db.run(

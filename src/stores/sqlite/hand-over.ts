@@ -21,9 +21,9 @@ export function handOver(db: Db, from: PersonId, to: PersonId, now: number): voi
   db.run("update pairings set person = ? where person = ?", to, from);
   // What both have spoken of is as the later one said; in the same moment, the no.
   db.run(
-    `insert into allowed (person, pattern, session, at, never)
-     select ?, pattern, session, at, never from allowed where person = ?
-     on conflict (person, pattern, session) do update set at = excluded.at, never = excluded.never
+    `insert into allowed (person, pattern, folder, session, at, never)
+     select ?, pattern, folder, session, at, never from allowed where person = ?
+     on conflict (person, pattern, folder, session) do update set at = excluded.at, never = excluded.never
      where (excluded.at, excluded.never) > (allowed.at, allowed.never)`,
     to,
     from,

@@ -1,5 +1,6 @@
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 
 export function setHome(db: Db, { home, now }: { home: HomeChannel; now: number }): void {
   db.run(
@@ -14,5 +15,9 @@ export function setHome(db: Db, { home, now }: { home: HomeChannel; now: number 
 export function homes(db: Db): HomeChannel[] {
   return db
     .all<{ home: string }>("select home from homes order by platform")
-    .map(({ home }) => JSON.parse(home) as HomeChannel);
+    .flatMap(({ home }) => parseObject<HomeChannel>(home) ?? []);
+}
+
+export function forgetHome(db: Db, { platform }: { platform: string }): boolean {
+  return db.run("delete from homes where platform = ?", platform).changes > 0;
 }

@@ -61,7 +61,7 @@ function said(db: Db, session: SessionRow, since: number): Counted {
   }
   const row = db.get<Counted>(
     `select count(*) as messages, coalesce(sum(role = ${USER}), 0) as humans,
-       coalesce(sum(json_array_length(meta, '$.toolCalls')), 0) as calls
+       coalesce(sum(case when json_valid(meta) then json_array_length(meta, '$.toolCalls') end), 0) as calls
      from messages where id between ? and ? and at >= ?`,
     messageId(session.n, 1),
     messageId(session.n, SEQ_BITS - 1),

@@ -3,6 +3,7 @@ import type { Source } from "../../core/source.ts";
 import type { AcceptLine, LeftLine } from "../../core/turn.ts";
 import type { Db } from "./connection.ts";
 import { insertInbox, seenBefore } from "./inbox.ts";
+import { convertReadable, requireObject } from "./json-columns.ts";
 import { left } from "./runners.ts";
 import * as sql from "./sql.ts";
 
@@ -33,10 +34,11 @@ interface LineRow {
 }
 
 export function leftLines(db: Db, input: { platform: string; now: number }): LeftLine[] {
-  return left(db, db.all<LineRow>(sql.linesOn, input.platform), input.now).map((row) => ({
+  const rows = left(db, db.all<LineRow>(sql.linesOn, input.platform), input.now);
+  return convertReadable(rows, (row) => ({
     inbox: row.n,
-    source: JSON.parse(row.source) as Source,
+    source: requireObject<Source>(row.source, { table: "inbox", column: "source", row: row.n }),
     messageId: row.message_id,
-    line: textOf(JSON.parse(row.message) as NewMessage),
+    line: textOf(requireObject<NewMessage>(row.message, { table: "inbox", column: "message", row: row.n })),
   }));
 }

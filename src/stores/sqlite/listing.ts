@@ -2,7 +2,7 @@ import { PostriderError } from "../../core/errors.ts";
 import type { Listed, ListQuery, Page, Stats } from "../../core/listing.ts";
 import type { Asker } from "../../core/owner.ts";
 import { preview } from "../../core/titles.ts";
-import { shownPieces } from "../../core/view.ts";
+import { heldLength, shownPieces, type ViewState } from "../../core/view.ts";
 import type { Db } from "./connection.ts";
 import { messageId, type SessionRow, toSession } from "./rows.ts";
 import { viewOf } from "./views.ts";
@@ -10,6 +10,7 @@ import { visibleSql } from "./visible.ts";
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
+const USED = "(s.next_seq > 1 or s.title is not null or s.parent is not null)";
 
 export function list(db: Db, input: ListQuery): Page<Listed> {
   const { where, values } = visibleSql(input.asker);
@@ -26,6 +27,7 @@ export function list(db: Db, input: ListQuery): Page<Listed> {
     also(`s.kind in (${input.kinds.map(() => "?").join(", ") || "null"})`, ...input.kinds);
   if (input.cwd !== undefined) also("s.cwd = ?", input.cwd);
   if (input.titled === true) also("s.title is not null");
+  if (input.used !== undefined) also(input.used ? USED : `not ${USED}`);
   if (input.archived !== "both")
     also(input.archived === true ? "s.archived_at is not null" : "s.archived_at is null");
   if (input.cursor !== undefined) {
@@ -43,7 +45,7 @@ export function list(db: Db, input: ListQuery): Page<Listed> {
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    items: page.map((row) => ({ ...toSession(row), preview: preview(firstHuman(db, row)) })),
+    items: page.map((row) => toListed(db, row)),
     ...(rows.length > limit && last !== undefined && { cursor: `${last.last_at}.${last.n}` }),
   };
 }
@@ -58,9 +60,14 @@ function parseCursor(cursor: string): { lastAt: number; n: number } {
   return { lastAt: Number(match[1]), n: Number(match[2]) };
 }
 
+function toListed(db: Db, row: SessionRow): Listed {
+  const view = viewOf(db, row);
+  return { ...toSession(row), preview: preview(firstHuman(db, view)), totalCount: heldLength(view) };
+}
+
 /** The first human words that the session shows. */
-function firstHuman(db: Db, session: SessionRow): string | undefined {
-  for (const piece of shownPieces(viewOf(db, session))) {
+function firstHuman(db: Db, view: ViewState): string | undefined {
+  for (const piece of shownPieces(view)) {
     const found = db.get<{ text: string | null }>(
       "select substr(text, 1, 200) as text from messages where id between ? and ? and role = 0 order by id limit 1",
       messageId(piece.session, piece.from),

@@ -8,6 +8,7 @@ import {
 import type { PersonId } from "../../core/owner.ts";
 import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
 import type { Db } from "./connection.ts";
+import { convertReadable, parseList, requireList } from "./json-columns.ts";
 import * as sql from "./sql.ts";
 
 /** So many of the newest are kept, to go back to. */
@@ -94,14 +95,19 @@ export function eraseMemories(db: Db, person: PersonId): void {
 
 export function memory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
   const row = db.get<MemoryRow>(sql.newestMemory, owner);
-  return row === undefined ? { owner, version: 0, entries: [] } : toMemory(row);
+  if (row === undefined) return { owner, version: 0, entries: [] };
+  if (parseList(row.entries) !== undefined) return toMemory(row);
+  // What was remembered before stands in for a version that cannot be read; the next one gets a number of its own.
+  const [before] = memoryVersions(db, { owner });
+  return { owner, entries: [], ...before, version: row.version };
 }
 
 export function memoryVersions(db: Db, input: { owner: MemoryOwner; limit?: number }): Memory[] {
   const limit = input.limit ?? KEPT_VERSIONS;
-  return db.all<MemoryRow>(sql.memoryVersions, input.owner, limit).map(toMemory);
+  return convertReadable(db.all<MemoryRow>(sql.memoryVersions, input.owner, limit), toMemory);
 }
 
 function toMemory({ owner, version, at, entries }: MemoryRow): Memory {
-  return { owner, version, at, entries: JSON.parse(entries) as string[] };
+  const cell = { table: "memories", column: "entries", row: `${owner} ${version}` };
+  return { owner, version, at, entries: requireList<string>(entries, cell) };
 }

@@ -6,7 +6,7 @@ import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
 import { grant } from "./access.ts";
 import { reconsider } from "./afterthoughts.ts";
 import { append } from "./append.ts";
-import { answerApproval, askApproval, forgetStanding } from "./approvals.ts";
+import { answerApproval, askApproval, forgetStanding, moveApprovalDeadline } from "./approvals.ts";
 import { attach } from "./attaching.ts";
 import { choose } from "./choosing.ts";
 import { clear } from "./clearing.ts";
@@ -14,10 +14,11 @@ import type { Db } from "./connection.ts";
 import { beginDelivery, enqueue, settle } from "./deliveries.ts";
 import { beginDraft, noteDraft } from "./drafts.ts";
 import { erasePerson } from "./erasure.ts";
-import { expire } from "./expiry.ts";
+import { expire, limitActivity } from "./expiry.ts";
 import { askFlush, claimFlush, finishFlush } from "./flushes.ts";
 import { clearGuesses, countGuess } from "./guesses.ts";
-import { setHome } from "./homes.ts";
+import { forgetHome, setHome } from "./homes.ts";
+import { moveCursor } from "./inbox.ts";
 import { acceptLine } from "./lines.ts";
 import { link } from "./linking.ts";
 import { changeMemory, restoreMemory } from "./memory.ts";
@@ -28,6 +29,7 @@ import {
   endProcess,
   keepOutput,
   processRuns,
+  recordProcessInput,
   tellProcess,
 } from "./processes.ts";
 import { prune, remove } from "./removal.ts";
@@ -37,7 +39,7 @@ import { change, create, hold, recordUsage, release, setTitle } from "./sessions
 import { fork, reshape } from "./shapes.ts";
 import { reset, switchTo } from "./switching.ts";
 import { importMore, importSession } from "./transfer.ts";
-import { accept, cancelWaiting, claim, finish, keepSaid, markShown } from "./turns.ts";
+import { accept, acceptMany, cancelWaiting, claim, finish, keepSaid, markShown } from "./turns.ts";
 import { wake } from "./waking.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
@@ -56,6 +58,8 @@ export type AllReads = Reads & OutboxReads & AccessReads & ProcessReads & Memory
 export const WRITES: On<Writes> = {
   open,
   accept,
+  acceptMany,
+  moveCursor,
   claim,
   append,
   keepSaid,
@@ -70,6 +74,7 @@ export const WRITES: On<Writes> = {
   cancelWaiting,
   markShown,
   expire,
+  limitActivity,
   clear,
   askPairing,
   countGuess,
@@ -79,12 +84,14 @@ export const WRITES: On<Writes> = {
   grant,
   askApproval,
   answerApproval,
+  moveApprovalDeadline,
   forgetStanding,
   beginProcess,
   processRuns,
   keepOutput,
   endProcess,
   adoptProcesses,
+  recordProcessInput,
   tellProcess,
   wake,
   changeMemory,
@@ -102,6 +109,7 @@ export const WRITES: On<Writes> = {
   change,
   choose,
   setHome,
+  forgetHome,
   recordUsage,
   remove,
   prune,

@@ -7,6 +7,7 @@ import type { Source } from "../../core/source.ts";
 import { accountName, grant } from "./access.ts";
 import { resolveAccount } from "./accounts.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 import { link } from "./linking.ts";
 
 interface PairingRow {
@@ -36,17 +37,17 @@ export function askPairing(db: Db, input: AskPairing): PairingAsked {
       platform,
       ...ids,
     );
-    const until = (last?.at ?? Number.NEGATIVE_INFINITY) + input.everyMs;
+    const at = last?.at ?? Number.NEGATIVE_INFINITY;
+    const until = isFromFuture(at, now) ? now : at + input.everyMs;
     if (until > now) return { state: "too_soon", until };
-    const others = db.get<{ n: number }>(
-      `select count(*) as n from pairings
-       where platform = ? and asker is not null and expires_at > ? and user_id not in (${marks})`,
-      platform,
-      now,
-      ...ids,
-    );
-    if ((others?.n ?? 0) >= input.mostPending) return { state: "too_many" };
     db.run(`delete from pairings where platform = ? and user_id in (${marks})`, platform, ...ids);
+    // Nobody's request keeps somebody else from asking: the oldest ones make room.
+    db.run(
+      `delete from pairings where n in (select n from pairings where platform = ? and asker is not null
+       order by n desc limit -1 offset ?)`,
+      platform,
+      input.mostPending - 1,
+    );
   }
   const { lastInsertRowid } = db.run(
     `insert into pairings (platform, user_id, asker, person, salt, hash, asked_at, expires_at)
@@ -77,7 +78,7 @@ export function usePairing(
   const row = db.get<PairingRow>("select * from pairings where n = ?", pairing);
   if (row === undefined) return refuse("not_found", "There is no such code.");
   if (row.expires_at <= now) return refuse("expired", "That code has expired. Ask for a new one.");
-  const asker = row.asker === null ? undefined : (JSON.parse(row.asker) as Source);
+  const asker = parseObject<Source>(row.asker);
   const used = row.person === null ? admit(db, asker, now) : linkTo(db, row.person, asker, input);
   if (!isRefused(used)) db.run("delete from pairings where n = ?", pairing);
   return used;
@@ -124,6 +125,11 @@ function named(account: AccountName, name: string | undefined): AccountName {
   return name === undefined ? account : { ...account, name };
 }
 
+/** Stored under a clock that was ahead. Such a code counts no longer, and keeps nobody from asking for another. */
+function isFromFuture(at: number, now: number): boolean {
+  return at > now + 60_000;
+}
+
 export function pairings(db: Db, input: { platform?: string; now: number }): Pairing[] {
   const rows =
     input.platform === undefined
@@ -133,14 +139,18 @@ export function pairings(db: Db, input: { platform?: string; now: number }): Pai
           input.now,
           input.platform,
         );
-  return rows.map((row) => ({
-    number: row.n,
-    platform: row.platform,
-    ...(row.asker !== null && { asker: JSON.parse(row.asker) as Source }),
-    ...(row.person !== null && { person: row.person }),
-    salt: row.salt,
-    hash: row.hash,
-    askedAt: row.asked_at,
-    expiresAt: row.expires_at,
-  }));
+  const known = rows.filter((row) => !isFromFuture(row.asked_at, input.now));
+  return known.map((row) => {
+    const asker = parseObject<Source>(row.asker);
+    return {
+      number: row.n,
+      platform: row.platform,
+      ...(asker !== undefined && { asker }),
+      ...(row.person !== null && { person: row.person }),
+      salt: row.salt,
+      hash: row.hash,
+      askedAt: row.asked_at,
+      expiresAt: row.expires_at,
+    };
+  });
 }

@@ -3,9 +3,11 @@ import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { PersonAccess } from "../../core/person.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { Source } from "../../core/source.ts";
-import { type ApprovalRow, toApproval } from "./approvals.ts";
+import { type ApprovalRow, type StandingRow, toApproval } from "./approvals.ts";
 import type { Db } from "./connection.ts";
+import { convertReadable, parseObject } from "./json-columns.ts";
 import { accountsOf, speaks } from "./person-rows.ts";
+import * as sql from "./sql.ts";
 
 /** What a person may do here, was asked and has allowed: one place for showing it and for erasing it. */
 export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
@@ -14,25 +16,23 @@ export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
   return {
     ...(role !== null && role !== undefined && { role }),
     // Without salt and hash: a code is a secret of whoever got it, and these are what it is known by.
-    pairings: pairingsOf(db, person).map(({ platform, asker, asked_at, expires_at }) => ({
-      platform,
-      ...(asker !== null && { asker: JSON.parse(asker) as Source }),
-      askedAt: asked_at,
-      expiresAt: expires_at,
-    })),
+    pairings: pairingsOf(db, person).map((row) => {
+      const asker = parseObject<Source>(row.asker);
+      return {
+        platform: row.platform,
+        ...(asker !== undefined && { asker }),
+        askedAt: row.asked_at,
+        expiresAt: row.expires_at,
+      };
+    }),
     approvals: approvalsOf(db, person),
-    allowed: db
-      .all<{ pattern: string; session: string | null; at: number; never: number }>(
-        `select a.pattern, s.id as session, a.at, a.never from allowed a left join sessions s on s.n = a.session
-         where a.person = ? order by a.at, a.pattern`,
-        person,
-      )
-      .map(({ pattern, session, at, never }) => ({
-        pattern,
-        at,
-        ...(session !== null && { session }),
-        ...(never === 1 && { never: true as const }),
-      })),
+    allowed: db.all<StandingRow>(sql.standingsOf, person).map(({ pattern, folder, session, at, never }) => ({
+      pattern,
+      at,
+      ...(folder !== "" && { folder }),
+      ...(session !== null && { session }),
+      ...(never === 1 && { never: true as const }),
+    })),
   };
 }
 
@@ -54,7 +54,7 @@ export function eraseAccess(db: Db, person: PersonId): void {
     );
   }
   for (const { platform, home } of db.all<{ platform: string; home: string }>("select * from homes")) {
-    const { chatId } = JSON.parse(home) as HomeChannel;
+    const chatId = parseObject<HomeChannel>(home)?.chatId;
     if (ids.some((one) => one.platform === platform && one.id === chatId))
       db.run("delete from homes where platform = ?", platform);
   }
@@ -79,10 +79,10 @@ function pairingsOf(db: Db, person: PersonId): PairingRow[] {
 /** Asked of them, or because of what they said. */
 function approvalsOf(db: Db, person: PersonId): Approval[] {
   const isTheirs = speaks(accountsOf(db, person));
-  return db
+  const rows = db
     .all<ApprovalRow>(
       "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n",
     )
-    .filter((row) => row.person === person || isTheirs(row.target))
-    .map(toApproval);
+    .filter((row) => row.person === person || isTheirs(row.target));
+  return convertReadable(rows, toApproval);
 }

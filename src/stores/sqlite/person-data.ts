@@ -4,6 +4,7 @@ import { KEPT_OUTPUT } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
 import { INBOX_STATES } from "./inbox.ts";
+import { parseList, parseObject } from "./json-columns.ts";
 import { memoriesOfPerson } from "./memory.ts";
 import { accessOfPerson } from "./person-access.ts";
 import {
@@ -102,28 +103,34 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       state,
       startedAt: started_at,
       ...(ended_at !== null && { endedAt: ended_at }),
-      target: JSON.parse(target) as Source,
+      target: sourceOf(target),
     })),
     deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
       ...(session !== null && { session: nameOf(session) }),
       state,
       createdAt: created_at,
-      target: JSON.parse(target) as Source,
-      parts: JSON.parse(parts) as Part[],
+      target: sourceOf(target),
+      parts: parseList<Part>(parts) ?? [],
     })),
     processes: processes.map((one) => toPersonProcess(db, one, nameOf(one.session))),
     memories,
   };
 }
 
-function toInbox({ platform, chat_id, message_id, at, state, message }: InboxRow): PersonInbox {
+/** A place that cannot be read is told as none: the rest is theirs all the same. */
+function sourceOf(json: string): Source {
+  return parseObject<Source>(json) ?? { platform: "", chatType: "dm", chatId: "" };
+}
+
+function toInbox({ platform, chat_id, message_id, at, state, ...row }: InboxRow): PersonInbox {
+  const message = parseObject<NewMessage>(row.message);
   return {
     platform,
     chatId: chat_id,
     messageId: message_id,
     at,
     state: INBOX_STATES[state] ?? "done",
-    ...(message !== null && { message: JSON.parse(message) as NewMessage }),
+    ...(message !== undefined && { message }),
   };
 }
 
@@ -136,7 +143,7 @@ function toPersonProcess(db: Db, row: PersonProcessRow, session: string): Person
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
     command: row.command,
     cwd: row.cwd,
-    target: JSON.parse(row.target) as Source,
+    target: sourceOf(row.target),
     output: lastOutput(db, row, KEPT_OUTPUT).text,
   };
 }

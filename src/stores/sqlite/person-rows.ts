@@ -3,6 +3,7 @@ import type { PersonId } from "../../core/owner.ts";
 import { isFrom, type PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 import type { ProcessRow } from "./process-rows.ts";
 import { type ConversationRow, SEQ_BITS } from "./rows.ts";
 
@@ -67,7 +68,10 @@ export function speaks(
     ...(user_id !== null && { id: user_id }),
     ...(alt_id !== null && { altId: alt_id }),
   }));
-  return (json) => json !== null && isFrom(known, JSON.parse(json) as Source);
+  return (json) => {
+    const source = parseObject<Source>(json);
+    return source !== undefined && isFrom(known, source);
+  };
 }
 
 /** Their conversations: their own ones, and those in which one of their accounts is the participant. */
@@ -186,7 +190,7 @@ export function signedElsewhere(
   const found = accountsOf(db, person).flatMap(({ platform, user_id, alt_id }) =>
     db.rows(
       `select m.id from messages m where m.id > ? and m.id <= ? and m.role = ${USER} and m.meta is not null
-         and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
+         and json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
          and exists (select 1 from sessions s where s.n = m.id >> 24 and s.owner <> ?)`,
       after,
       last,
@@ -217,7 +221,7 @@ export function unsignedElsewhere(db: Db, person: PersonId): { id: number; targe
     const unsigned = db.get(
       `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
          and s.owner <> ? and (m.text is not null or m.parts is not null)
-         and (m.meta is null or json_extract(m.meta, '$.origin.userId') is null)`,
+         and (m.meta is null or (json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') is null))`,
       id,
       person,
     );

@@ -41,6 +41,7 @@ const GROWING = [
 /** Partial indexes of what waits, runs or was left over: few rows at any time, so walking them is fine. */
 const FEW = [
   "approvals_open",
+  "deliveries_aside",
   "deliveries_due",
   "deliveries_sending",
   "flushes_open",
@@ -61,8 +62,8 @@ const ALLOWED: readonly { readonly statement: RegExp; readonly why: string }[] =
   },
   { statement: /update (conversations|approvals) set person = \? where person = \?/, why: "the same" },
   {
-    statement: /^select \* from conversations where person = \?$/,
-    why: "an account changes hands: the same",
+    statement: /^update conversations set active_at = \? where expired is null/,
+    why: "once an hour",
   },
   {
     statement: /^select \* from sessions where n in \(select s\.n from sessions s where 1 and/,
@@ -319,6 +320,10 @@ function everyStep(db: Db, called: Set<string>): void {
   const line = { profile: "main", source: ANN, line: "/status", runner: "r0", now: T0 };
   const asking = write.acceptLine(db, { ...line, messageId: "line 1" });
   write.acceptLine(db, { ...line, messageId: "line 2" });
+  const together = ["one", "two"].map((messageId) => ({ ...routing(ANN), messageId, message: hello }));
+  write.acceptMany(db, { messages: together });
+  write.cancelWaiting(db, { conversation, now: T0 });
+  write.moveCursor(db, { cursor, now: T0 });
   read.leftLines(db, { platform: "telegram", now: T0 });
   const [one, two] = write.enqueue(db, {
     deliveries: [
@@ -340,6 +345,9 @@ function everyStep(db: Db, called: Set<string>): void {
   for (const delivery of [one, two, unowned].map((it) => it?.number ?? 0)) {
     write.beginDelivery(db, { delivery, runner: "r0", now: T0 });
     read.leftDeliveries(db, { platform: "telegram", now: T0 });
+    const aside = { state: "waiting", nextAt: T0, error: "500", failed: true, aside: true } as const;
+    write.settle(db, { delivery, outcome: aside, notice: { target: ANN, parts: hello.parts }, now: T0 });
+    read.deliveriesAside(db, { limit: 10 });
     write.settle(db, { delivery, outcome: { state: "sent" }, now: T0 });
   }
   for (const ending of ["complete", "abandon", "never shown"]) {
@@ -459,12 +467,15 @@ function everyStep(db: Db, called: Set<string>): void {
     read.findByTitle(db, { asker, title: "Plan" });
     read.conversations(db, { asker, source: ANN });
     read.conversations(db, { asker, session: id });
+    read.listConversations(db, { asker, platform: "telegram" });
+    read.listConversations(db, { asker: { person: "p_ann", chat: "chat:telegram:1" } });
     read.history(db, { asker, session: copy.id });
     read.messages(db, { asker, session: made.id });
     read.shape(db, { asker, session: copy.id });
     read.versions(db, { asker, session: made.id });
     read.decisions(db, { asker, conversation });
     read.waiting(db, { asker, session: id });
+    read.growing(db, { asker, session: id });
     read.surroundings(db, { asker, session: id });
     read.conversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
     read.arrivals(db, { asker, session: id, seq: 1 });
@@ -474,6 +485,7 @@ function everyStep(db: Db, called: Set<string>): void {
     read.stats(db, { asker });
     read.search(db, { asker, text: "hello" });
     read.search(db, { asker, text: "hello", session: copy.id, platforms: ["telegram"], kinds: ["chat"] });
+    read.unsearched(db, { asker, text: "hello" });
     read.list(db, { asker });
     read.list(db, {
       asker,
@@ -483,6 +495,7 @@ function everyStep(db: Db, called: Set<string>): void {
       kinds: ["chat"],
       archived: true,
       titled: true,
+      used: true,
       cwd: "/",
       cursor: "1.1",
     });
@@ -506,6 +519,7 @@ function everyStep(db: Db, called: Set<string>): void {
   write.keepOutput(db, { ...printed, from: 205_001, text: "z" });
   write.adoptProcesses(db, { keeper: "k2", now: T0 + 31_000 });
   const untold = { process: "proc_0", before: { upTo: 0, matches: 0, end: false }, matches: 0, end: false };
+  write.recordProcessInput(db, { id: untold.process, unfinished: "rm -" });
   write.tellProcess(db, { ...untold, upTo: 1, now: T0 });
   const tells = { ...untold, before: { ...untold.before, upTo: 1 }, upTo: 2, isProgress: true };
   write.enqueue(db, { deliveries: [{ target: ANN, parts: hello.parts }], runner: "r0", tells, now: T0 });
@@ -558,6 +572,7 @@ function everyStep(db: Db, called: Set<string>): void {
     write.askApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
   const approval = asked.number;
+  write.moveApprovalDeadline(db, { approval, deadline: T0 + 60_000 });
   write.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
   write.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
   const denied = unrefused(
@@ -603,8 +618,10 @@ function everyStep(db: Db, called: Set<string>): void {
   // Rounds: what fell silent, what may go, who holds what.
   for (const { conversation: silent } of read.silent(db, { before: T0 + 99, limit: 9 }))
     write.expire(db, { conversation: silent.number, reset: { idleBefore: T0 + 99 }, now: T0 + 99 });
+  write.limitActivity(db, { now: T0 + 99 });
   write.setHome(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
   read.homes(db);
+  write.forgetHome(db, { platform: "telegram" });
   read.leases(db, { now: T0 });
   for (const asker of [ann, inChat, everyone]) read.insights(db, { asker, since: T0, platform: "telegram" });
   write.clear(db, { before: T0, limit: 3, now: T0 });

@@ -2,6 +2,7 @@ import type { Asker } from "../../core/owner.ts";
 import { KEPT_OUTPUT, type Process, type ProcessOutput } from "../../core/process.ts";
 import type { ProcessesAsked } from "../../ports/processes.ts";
 import type { Db } from "./connection.ts";
+import { convertReadable } from "./json-columns.ts";
 import { lastOutput, outputFrom } from "./process-output.ts";
 import { type ProcessRow, processRow, toProcess } from "./process-rows.ts";
 import { sessionRow } from "./routing.ts";
@@ -15,7 +16,7 @@ export function process(db: Db, input: { asker: Asker; id: string }): Process | 
 
 export function processes(db: Db, input: ProcessesAsked): Process[] {
   const { statement, values } = processesSql(input);
-  return db.all<ProcessRow>(statement, ...values).map(toProcess);
+  return convertReadable(db.all<ProcessRow>(statement, ...values), toProcess);
 }
 
 /** Those that run are found by being open, those that have ended by their end: neither looks through all there ever were. */
@@ -61,7 +62,7 @@ export function processOutput(
 }
 
 export function watchedProcesses(db: Db): Process[] {
-  return db.all<ProcessRow>(sql.watchedProcesses).map(toProcess);
+  return convertReadable(db.all<ProcessRow>(sql.watchedProcesses), toProcess);
 }
 
 function seen(db: Db, asker: Asker, id: string): ProcessRow | undefined {

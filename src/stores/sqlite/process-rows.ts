@@ -1,6 +1,7 @@
 import type { Process, ProcessState, Watch } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
+import { type Cell, parseList, requireObject } from "./json-columns.ts";
 import * as sql from "./sql.ts";
 
 export interface ProcessRow {
@@ -21,6 +22,7 @@ export interface ProcessRow {
   born: string | null;
   detached: number;
   begun_at: number;
+  unfinished_input: string | null;
   ended_at: number | null;
   exit_code: number | null;
   signal: string | null;
@@ -32,6 +34,8 @@ export interface ProcessRow {
   told_matches: number;
   told_end: number;
   progress: number | null;
+  timeout_ms: number | null;
+  read_to: string | null;
 }
 
 export function processRow(db: Db, id: string): ProcessRow | undefined {
@@ -39,22 +43,26 @@ export function processRow(db: Db, id: string): ProcessRow | undefined {
 }
 
 export function toProcess(row: ProcessRow): Process {
+  const cell = (column: string): Cell => ({ table: "processes", column, row: row.id });
   return {
     id: row.id,
     command: row.command,
     cwd: row.cwd,
     background: row.background === 1,
     pty: row.pty === 1,
-    watch: JSON.parse(row.watch) as Watch,
+    watch: requireObject<Watch>(row.watch, cell("watch")),
+    ...(row.timeout_ms !== null && { timeoutMs: row.timeout_ms }),
     session: row.session_id,
     conversation: row.conversation,
-    target: JSON.parse(row.target) as Source,
+    target: requireObject<Source>(row.target, cell("target")),
     begunAt: row.begun_at,
+    ...(row.unfinished_input !== null && { unfinishedInput: row.unfinished_input }),
     status: statusOf(row),
     total: row.total,
+    ...(row.read_to !== null && { readTo: row.read_to }),
     matches: {
       count: row.match_count,
-      lines: row.match_lines === null ? [] : (JSON.parse(row.match_lines) as string[]),
+      lines: parseList<string>(row.match_lines) ?? [],
     },
     told: {
       upTo: row.told_upto,

@@ -2,10 +2,11 @@ import { type Exit, KEPT_OUTPUT, type Process, type TellProcess } from "../../co
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { BeginProcess, KeepOutput } from "../../ports/processes.ts";
 import type { Db } from "./connection.ts";
+import { convertReadable, parseList } from "./json-columns.ts";
 import { keepChunk, startOfLast } from "./process-output.ts";
 import { type ProcessRow, processRow, toProcess } from "./process-rows.ts";
 import type { SessionRow } from "./rows.ts";
-import { whoLives } from "./runners.ts";
+import { isRunning, whoLives } from "./runners.ts";
 import * as sql from "./sql.ts";
 
 /** So long a program may be on its way to a keeper that is only just starting. */
@@ -40,6 +41,7 @@ export function beginProcess(db: Db, input: BeginProcess): Process | Refused {
     process.background ? 1 : 0,
     process.pty ? 1 : 0,
     JSON.stringify(process.watch),
+    process.timeoutMs ?? null,
     now,
   );
   return present(db, process.id);
@@ -87,19 +89,25 @@ export function endProcess(
   return present(db, input.id);
 }
 
-export function adoptProcesses(db: Db, { keeper, now }: { keeper: string; now: number }): Process[] {
-  const lives = whoLives(db, now);
+export function adoptProcesses(
+  db: Db,
+  { keeper, attachable = [], now }: { keeper: string; attachable?: readonly string[]; now: number },
+): Process[] {
+  // A keeper that is stopped still is the parent of its programs, so it keeps them.
+  const lives = whoLives(db, now, isRunning);
   for (const row of db.all<ProcessRow>(sql.openProcesses)) {
     if (row.keeper === null) {
       if (row.begun_at < now - ON_ITS_WAY_MS) end(db, row.n, { unknown: true }, now);
     } else if (row.keeper !== keeper && !lives(row.keeper)) {
-      db.run(sql.adoptProcess, keeper, row.n);
+      db.run(sql.adoptProcess, keeper, attachable.includes(row.id) ? row.detached : 1, row.n);
     }
   }
-  return db
-    .all<ProcessRow>(sql.openProcesses)
-    .filter((row) => row.keeper === keeper)
-    .map(toProcess);
+  const own = db.all<ProcessRow>(sql.openProcesses).filter((row) => row.keeper === keeper);
+  return convertReadable(own, toProcess);
+}
+
+export function recordProcessInput(db: Db, { id, unfinished }: { id: string; unfinished?: string }): void {
+  db.run(sql.recordProcessInput, unfinished ?? null, id);
 }
 
 export function tellProcess(db: Db, input: TellProcess & { now: number }): boolean {
@@ -122,20 +130,21 @@ export function tellProcess(db: Db, input: TellProcess & { now: number }): boole
 function keepMore(
   db: Db,
   row: ProcessRow,
-  { from, text, matched = [] }: Pick<KeepOutput, "from" | "text" | "matched">,
+  { from, text, readTo, matched = [] }: Pick<KeepOutput, "from" | "text" | "readTo" | "matched">,
 ): void {
   // Given again by a keeper that could not know whether it was stored.
   if (text !== "" && from + text.length <= row.total) return;
   const start = Math.max(row.total - from, startOfLast(text, KEPT_OUTPUT));
   const total = from + text.length;
   if (text.length > start) keepChunk(db, row.n, { from: from + start, text: text.slice(start) });
-  const lines = row.match_lines === null ? [] : (JSON.parse(row.match_lines) as string[]);
+  const lines = parseList<string>(row.match_lines) ?? [];
   const newest = [...lines, ...matched.map((line) => line.slice(0, LONGEST_MATCH))].slice(-KEPT_MATCHES);
   db.run(
     sql.keepOutput,
     Math.max(total, row.total),
     matched.length,
     newest.length === 0 ? null : JSON.stringify(newest),
+    readTo ?? row.read_to,
     row.n,
   );
 }

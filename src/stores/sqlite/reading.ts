@@ -6,9 +6,11 @@ import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import { findByTitle as bestTitle } from "../../core/titles.ts";
+import type { Growing, SaidSoFar } from "../../core/turn.ts";
 import { shownPieces } from "../../core/view.ts";
 import type { Ask, Shape } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 import { keyOf, sessionRow } from "./routing.ts";
 import {
   type ConversationRow,
@@ -247,7 +249,14 @@ export function waiting(db: Db, input: Ask): NewMessage[] {
   const session = readableSession(db, input.asker, input.session);
   if (session === undefined) return [];
   const rows = db.all<{ message: string }>(sql.waitingInSession, session.n);
-  return rows.map((row) => JSON.parse(row.message) as NewMessage);
+  return rows.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
+}
+
+export function growing(db: Db, input: Ask): Growing | undefined {
+  const session = readableSession(db, input.asker, input.session);
+  const row = session && db.get<{ seq: number; said: string }>(sql.growing, session.n);
+  const said = parseObject<SaidSoFar>(row?.said ?? null);
+  return row && said && { seq: row.seq, said };
 }
 
 /** One place per session: where the turn that runs is answered, else where the next one would be. */

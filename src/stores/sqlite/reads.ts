@@ -1,10 +1,11 @@
 import { account, grants } from "./access.ts";
 import { approval, approvals, standing, standings } from "./approvals.ts";
-import { deliveries, delivery, leftDeliveries } from "./deliveries.ts";
+import { deliveries, deliveriesAside, delivery, leftDeliveries } from "./deliveries.ts";
 import { silent } from "./expiry.ts";
 import { homes } from "./homes.ts";
 import { insights } from "./insights.ts";
 import { leftLines } from "./lines.ts";
+import { listConversations } from "./list-conversations.ts";
 import { list, stats } from "./listing.ts";
 import { memory, memoryVersions } from "./memory.ts";
 import type { AllReads, On, Operation } from "./operations.ts";
@@ -13,7 +14,7 @@ import { personData } from "./person-data.ts";
 import { process, processes, processOutput, watchedProcesses } from "./process-reads.ts";
 import * as reading from "./reading.ts";
 import { leases } from "./runners.ts";
-import { search } from "./search.ts";
+import { search, unsearched } from "./search.ts";
 import { arrivals, conversationsByKey, surroundings } from "./surroundings.ts";
 
 /** Everything that only reads: apart from what writes, because many commands need nothing else. */
@@ -21,11 +22,13 @@ export const READS: On<AllReads> = {
   find: reading.find,
   findByTitle: reading.findByTitle,
   conversations: reading.conversations,
+  listConversations,
   history: reading.history,
   messages: reading.messages,
   shape: reading.shape,
   versions: reading.versions,
   waiting: reading.waiting,
+  growing: reading.growing,
   decisions: reading.decisions,
   blob: reading.blob,
   hasOther: reading.hasOther,
@@ -36,11 +39,13 @@ export const READS: On<AllReads> = {
   arrivals,
   delivery,
   deliveries,
+  deliveriesAside,
   leftDeliveries,
   leftLines,
   list,
   stats,
   search,
+  unsearched,
   silent,
   insights,
   homes,

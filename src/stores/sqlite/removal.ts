@@ -6,6 +6,7 @@ import type { SeqRange } from "../../core/view.ts";
 import type { Ask, Prune } from "../../ports/store.ts";
 import { useBlobs } from "./append.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 import { sessionRow } from "./routing.ts";
 import { messageId, SEQ_BITS, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
@@ -133,7 +134,8 @@ function sweep(db: Db, session: SessionRow, now: number): void {
 /** The bytes of messages that still wait belong to the sessions in which they will run. */
 function keepForWaiting(db: Db): void {
   for (const { session, message } of db.all<{ session: number; message: string }>(sql.waitingMessages)) {
-    useBlobs(db, session, JSON.parse(message) as NewMessage);
+    const waits = parseObject<NewMessage>(message);
+    if (waits !== undefined) useBlobs(db, session, waits);
   }
 }
 

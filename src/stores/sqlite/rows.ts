@@ -3,6 +3,7 @@ import { type Message, type NewMessage, type Part, ROLES, textOf } from "../../c
 import type { EndReason, Session, SessionKind } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import type { Usage } from "../../core/usage.ts";
+import { parseList, parseObject } from "./json-columns.ts";
 
 /** A session's row as SQLite gives it. */
 export interface SessionRow {
@@ -93,10 +94,16 @@ export function toSession(row: SessionRow): Session {
   };
   if (row.audience !== null) session.audience = row.audience;
   if (row.title !== null) session.title = row.title;
-  if (row.origin !== null) session.origin = JSON.parse(row.origin) as Source;
+  const origin = parseObject<Source>(row.origin);
+  if (origin !== undefined) session.origin = origin;
   if (row.display_name !== null) session.displayName = row.display_name;
   if (row.cwd !== null) session.cwd = row.cwd;
-  if (row.config !== null) session.config = JSON.parse(row.config) as Record<string, unknown>;
+  const config = parseObject<Record<string, unknown>>(row.config);
+  if (config !== undefined) session.config = config;
+  const damaged = (["origin", "config"] as const).filter(
+    (column) => row[column] !== null && session[column] === undefined,
+  );
+  if (damaged.length > 0) session.damaged = damaged;
   if (row.ended_at !== null) session.endedAt = row.ended_at;
   if (row.end_reason !== null) session.endReason = row.end_reason;
   if (row.archived_at !== null) session.archivedAt = row.archived_at;
@@ -139,7 +146,7 @@ export function toConversation(row: ConversationRow, key: string, session: strin
 }
 
 export function settingsOf({ settings }: Pick<ConversationRow, "settings">): ConversationSettings {
-  return settings === null ? {} : (JSON.parse(settings) as ConversationSettings);
+  return parseObject<ConversationSettings>(settings) ?? {};
 }
 
 /** The columns of a message. A plain text is `text` alone, which loads without any JSON. */
@@ -171,8 +178,8 @@ export function toMessage(row: readonly unknown[], session: string): Message {
   const text = row[3] as string | null;
   const json = row[4] as string | null;
   const meta = row[5] as string | null;
-  const parts: readonly Part[] =
-    json === null ? (text === null ? [] : [{ type: "text", text }]) : JSON.parse(json);
+  const stored = parseList<Part>(json);
+  const parts: readonly Part[] = stored ?? (text === null ? [] : [{ type: "text", text }]);
   const message = {
     session,
     seq: (row[0] as number) % SEQ_BITS,
@@ -180,7 +187,13 @@ export function toMessage(row: readonly unknown[], session: string): Message {
     role: ROLES[row[2] as number] ?? "note",
     parts,
   };
-  return meta === null ? message : Object.assign(message, JSON.parse(meta) as object);
+  if (meta === null && json === null) return message;
+  const more = parseObject(meta);
+  const damaged = [
+    ...(json !== null && stored === undefined ? ["parts"] : []),
+    ...(meta !== null && more === undefined ? ["meta"] : []),
+  ];
+  return Object.assign(message, more, damaged.length > 0 && { extra: { damaged } });
 }
 
 function hasAny(object: object): boolean {

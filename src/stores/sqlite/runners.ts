@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
-import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
+import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
 import type { Db } from "./connection.ts";
+import { isBeating } from "./heartbeats.ts";
 
 interface RunnerRow {
   id: string;
@@ -10,6 +11,10 @@ interface RunnerRow {
   pid: number;
   started: string;
   heartbeat: number;
+  /** How long the machine had slept since its start, at that heartbeat. */
+  suspended: number;
+  /** The first heartbeat after a silence in which it would have been taken for dead. */
+  resumed_at: number;
 }
 
 /** This process as a runner, under a new id. */
@@ -26,14 +31,16 @@ export function localRunner(): Runner {
 export function beat(db: Db, input: { runner: Runner; now: number }): void {
   const { id, host, boot, pid, started } = input.runner;
   db.run(
-    `insert into runners (id, host, boot, pid, started, heartbeat) values (?, ?, ?, ?, ?, ?)
-     on conflict (id) do update set heartbeat = excluded.heartbeat`,
+    `insert into runners (id, host, boot, pid, started, heartbeat, suspended) values (?, ?, ?, ?, ?, ?, ?)
+     on conflict (id) do update set heartbeat = excluded.heartbeat, suspended = excluded.suspended,
+       resumed_at = case when excluded.heartbeat - heartbeat > ${RUNNER_DEAD_MS} then excluded.heartbeat else resumed_at end`,
     id,
     host,
     boot,
     pid,
     started,
     input.now,
+    suspendedMs(),
   );
 }
 
@@ -43,13 +50,33 @@ export function retire(db: Db, input: { runner: string }): void {
 }
 
 /**
- * Whether a runner still lives. On this machine the system knows at once: a pid that is gone, or that started at
- * another time, is a dead runner. Elsewhere only the heartbeat tells.
+ * Whether a runner keeps its work. A process that is gone has lost it at once; one that was silent for half a minute, as
+ * when it was stopped or hangs, has lost it although it exists: its fence refuses it when it wakes.
  */
 export function alive(db: Db, id: string, now: number): boolean {
-  const row = db.get<RunnerRow>("select * from runners where id = ?", id);
+  const row = db.get<RunnerRow>(runnerById, id);
   if (row === undefined) return false;
-  if (row.host !== hostname() || row.boot !== bootId()) return now - row.heartbeat <= RUNNER_DEAD_MS;
+  const exists = processExists(row);
+  if (exists === undefined) return isBeating(db, row, now);
+  // This very process cannot be stopped: it is asking.
+  if (!exists || row.pid === process.pid) return exists;
+  const asleep = suspendedMs() - row.suspended;
+  // The two clocks behind it are read one after the other, so that less than a second means nothing.
+  return isBeating(db, row, now - (asleep < 1000 ? 0 : asleep)) || hasJustResumed(db, now);
+}
+
+/** Whether a runner's process exists, however long it has been silent. It may still have files open and children. */
+export function isRunning(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>(runnerById, id);
+  if (row === undefined) return false;
+  return processExists(row) ?? isBeating(db, row, now);
+}
+
+const runnerById = "select * from runners where id = ?";
+
+/** `undefined` when the system cannot tell: on another machine, or without start times (not Linux). */
+function processExists(row: RunnerRow): boolean | undefined {
+  if (row.host !== hostname() || row.boot !== bootId()) return undefined;
   if (row.pid === process.pid) return row.started === (startOf(process.pid) ?? "");
   try {
     process.kill(row.pid, 0);
@@ -57,9 +84,30 @@ export function alive(db: Db, id: string, now: number): boolean {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   const started = startOf(row.pid);
-  // Without a start time (not Linux) a reused pid cannot be told, so the heartbeat has to.
-  if (started === undefined || row.started === "") return now - row.heartbeat <= RUNNER_DEAD_MS;
+  if (started === undefined || row.started === "") return undefined;
   return started === row.started;
+}
+
+/**
+ * Whether this process was silent itself until a moment ago, as after the machine slept or the clock was set. Others
+ * have then had no chance to say that they live, so it waits for a heartbeat before it judges them.
+ */
+function hasJustResumed(db: Db, now: number): boolean {
+  return db
+    .all<RunnerRow>("select * from runners where pid = ?", process.pid)
+    .some(
+      (own) =>
+        processExists(own) === true &&
+        (now - own.heartbeat > RUNNER_DEAD_MS || now - own.resumed_at < RESUMED_MS),
+    );
+}
+
+/** A heartbeat's interval, and a moment for a busy machine to store it. */
+const RESUMED_MS = HEARTBEAT_MS + 2000;
+
+/** How long the machine has slept since its start. Where the steady clock runs on in sleep (not Linux), always the same. */
+function suspendedMs(): number {
+  return Math.round(uptime() * 1000 - Number(process.hrtime.bigint() / 1_000_000n));
 }
 
 /** Those that nobody sees to: their runner is gone, or they never had one. */
@@ -72,11 +120,11 @@ export function left<Row extends { readonly runner: string | null }>(
   return rows.filter(({ runner }) => runner === null || !isAlive(runner));
 }
 
-/** `alive`, asked once of each. */
-export function whoLives(db: Db, now: number): (id: string) => boolean {
+/** `alive`, or another question, asked once of each. */
+export function whoLives(db: Db, now: number, lifeOf: typeof alive = alive): (id: string) => boolean {
   const lives = new Map<string, boolean>();
   return (id) => {
-    const known = lives.get(id) ?? alive(db, id, now);
+    const known = lives.get(id) ?? lifeOf(db, id, now);
     lives.set(id, known);
     return known;
   };
@@ -123,20 +171,32 @@ export function unlease(db: Db, input: { name: string; runner: string }): boolea
   );
 }
 
-export function leases(db: Db, { now }: { now: number }): HeldLease[] {
+export function leases(
+  db: Db,
+  { now, silent = false }: { readonly now: number; readonly silent?: boolean },
+): HeldLease[] {
+  const isHeld = whoLives(db, now);
   return db
     .all<RunnerRow & { name: string; until: number; about: string | null }>(
       `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
        where l.until > ? order by l.name`,
-      now,
+      silent ? 0 : now,
     )
-    .filter(({ id }) => alive(db, id, now))
-    .map(({ name, until, about, id, host, boot, pid, started }) => ({
-      name,
-      runner: { id, host, boot, pid, started },
-      until,
-      ...(about !== null && { about }),
-    }));
+    .flatMap(({ name, until, about, heartbeat, ...row }) => {
+      const { id, host, boot, pid, started } = row;
+      const isSilent = until <= now || !isHeld(id);
+      // Only this machine knows of a process that says nothing.
+      if (isSilent && !(silent && processExists({ ...row, heartbeat }) === true)) return [];
+      return [
+        {
+          name,
+          runner: { id, host, boot, pid, started },
+          until,
+          ...(about !== null && { about }),
+          ...(isSilent && { silentSince: heartbeat }),
+        },
+      ];
+    });
 }
 
 let boot: string | undefined;
@@ -148,10 +208,20 @@ function bootId(): string {
   return boot;
 }
 
-/** When a process started, in the kernel's ticks; the name in the stat line may hold spaces and brackets. */
-export function startOf(pid: number): string | undefined {
+/** As the kernel names it, such as `T` for a process that is stopped; `undefined` where it does not say. */
+export function processState(pid: number): string | undefined {
+  return statFields(pid)?.[0];
+}
+
+/** The name in the stat line may hold spaces and brackets. */
+function statFields(pid: number): string[] | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** When a process started, in the kernel's ticks. */
+export function startOf(pid: number): string | undefined {
+  const fields = statFields(pid);
   // A zombie is dead: only its parent has not asked how it ended.
   return fields?.[0] === "Z" ? "ended" : fields?.[19];
 }

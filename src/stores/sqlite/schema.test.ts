@@ -163,13 +163,26 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
   });
 
-  it("carry a running turn and what was allowed from the second version into the present one", async () => {
+  it("keep every never, and what was allowed to MCP servers, but no command that was allowed in all folders", async () => {
+    directly((raw) => {
+      secondVersion(raw);
+      raw.exec(MIGRATIONS[2] ?? "");
+      raw.pragma("user_version = 3");
+      raw.exec("insert into allowed values ('p_ann', 'git push --force', 0, 1, 1)");
+    });
+    const opened = await store();
+    const person = "p_ann";
+    expect(await opened.standings({ person })).toEqual([
+      { pattern: "git push --force", kind: "never", at: 1 },
+      { pattern: "mcp:files/list", kind: "allowed", at: 1 },
+    ]);
+    const never = { person, session: "any", pattern: "git push --force" };
+    expect(await opened.standing({ ...never, folder: "/home/ann/shop" })).toBe("never");
+  });
+
+  it("carry a running turn from the second version into the present one", async () => {
     directly(secondVersion);
     const opened = await store();
-    const standing = (pattern: string, session: string) =>
-      opened.standing({ person: "p_ann", session, pattern });
-    expect(await standing("ls", "any")).toBe("allowed");
-    expect([await standing("rm", "s1"), await standing("rm", "any")]).toEqual(["allowed", undefined]);
     const turn = await opened.claim({ session: "s1", runner: "r2", take: "one", now: T0 });
     expect(turn).toEqual({
       number: 3,
@@ -265,7 +278,7 @@ function secondVersion(raw: Database.Database): void {
       (3, 1, 1, 'r1', 4, 1, 'running', '{"platform":"telegram","chatType":"dm","chatId":"ann"}', 1);
     insert into inbox (profile, platform, chat_id, message_id, conversation, at, state, runner, turn, seq) values
       ('main', 'telegram', 'ann', '1', 1, 1, 1, 'r1', 3, 1);
-    insert into allowed values ('p_ann', 'ls', 0, 1), ('p_ann', 'rm', 1, 1);`);
+    insert into allowed values ('p_ann', 'ls', 0, 1), ('p_ann', 'rm', 1, 1), ('p_ann', 'mcp:files/list', 0, 1);`);
 }
 
 /** Says once what the version was before another process changed it. */

@@ -430,4 +430,41 @@ alter table approvals add column attempt integer not null default 1;
 alter table deliveries add column quiet integer not null default 0;
 alter table approvals add column is_put integer not null default 0;
 `,
+  `
+create index conversations_by_person on conversations(person);
+`,
+  // A command that was allowed without a folder must not be allowed in every folder. Tools of MCP servers have no folder.
+  `
+create table allowed_with_folder (
+  person text not null,
+  pattern text not null,
+  folder text not null default '',
+  session integer not null default 0,
+  at integer not null,
+  never integer not null default 0,
+  primary key (person, pattern, folder, session)
+) without rowid;
+insert into allowed_with_folder (person, pattern, session, at, never)
+  select person, pattern, session, at, never from allowed where never = 1 or pattern like 'mcp:%';
+drop table allowed;
+alter table allowed_with_folder rename to allowed;
+create index allowed_in_session on allowed(session) where session > 0;
+`,
+  `
+alter table runners add column suspended integer not null default 0;
+alter table runners add column resumed_at integer not null default 0;
+`,
+  `
+alter table deliveries add column failures integer not null default 0;
+alter table deliveries add column aside_at integer;
+alter table deliveries add column in_place_of integer;
+create index deliveries_aside on deliveries(n) where aside_at is not null and settled_at is null;
+`,
+  `
+alter table processes add column unfinished_input text;
+`,
+  `
+alter table processes add column timeout_ms integer;
+alter table processes add column read_to text;
+`,
 ];

@@ -10,6 +10,8 @@ import { visible, visibleSql } from "./visible.ts";
 
 /** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest count. */
 const RANKED_HITS = 2000;
+/** Read in some tenths of a second. More than the writer leaves waiting, so that only an import or a crash exceeds it. */
+export const MOST_UNINDEXED = 20_000;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
 
@@ -97,24 +99,42 @@ function indexedHits(db: Db, expression: string, { numbers, values }: SessionSco
   return newest.map(({ rowid }) => ({ id: rowid, rank: ranks.get(rowid) ?? 0 }));
 }
 
+/** What is not indexed yet is read, the sessions that were spoken in last first, and no more than one search may read. */
 function unindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): Found[] {
   const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
-    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
+    `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})
+     order by s.last_at desc`,
     ...values,
   );
   const hits: Found[] = [];
+  let left = MOST_UNINDEXED;
   for (const { n, indexed_seq } of pending) {
+    if (left <= 0) break;
     const rows = db.rows(
-      "select id, text from messages where id between ? and ? and role in (0, 1) and text is not null",
+      `select id, role, text from messages where id between ? and ? order by id desc limit ?`,
       messageId(n, indexed_seq + 1),
       messageId(n, SEQ_BITS - 1),
+      left,
     );
-    for (const [id, text] of rows) {
+    left -= rows.length;
+    for (const [id, role, text] of rows) {
+      if (text === null || !isIndexedRole(ROLES[role as number])) continue;
       if (matches(query, searchTerms(text as string)))
         hits.push({ id: id as number, rank: Number.NEGATIVE_INFINITY });
     }
   }
   return hits;
+}
+
+/** How many messages a search like this leaves out: the oldest of those that the index does not have yet. */
+export function unsearched(db: Db, input: SearchRequest): number {
+  const { numbers, values } = scopeOf(input);
+  const waiting = db.get<{ n: number }>(
+    `select coalesce(sum(s.next_seq - 1 - s.indexed_seq), 0) as n from sessions s
+     where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
+    ...values,
+  );
+  return Math.max(0, (waiting?.n ?? 0) - MOST_UNINDEXED);
 }
 
 interface HitRow {

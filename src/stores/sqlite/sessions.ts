@@ -82,9 +82,9 @@ export function change(db: Db, input: Ask & { change: SessionChange; now: number
     set("config", wanted.config === null ? null : JSON.stringify(wanted.config));
   if (wanted.archived !== undefined)
     set("archived_at", wanted.archived ? (session.archived_at ?? now) : null);
-  if (wanted.ended === true) {
+  if (wanted.ended !== undefined && wanted.ended !== false) {
     set("ended_at", session.ended_at ?? now);
-    set("end_reason", session.end_reason ?? "closed");
+    set("end_reason", session.end_reason ?? (wanted.ended === true ? "closed" : wanted.ended));
   }
   if (wanted.ended === false) db.run(sql.reopen, session.n);
   return toSession(sessionRow(db, session.n));

@@ -20,6 +20,7 @@ import {
 import type { Ask } from "../../ports/store.ts";
 import { insertMessages, staleFence } from "./append.ts";
 import type { Db } from "./connection.ts";
+import { requireObject } from "./json-columns.ts";
 import { createSession, sessionRow } from "./routing.ts";
 import { messageId, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
@@ -125,7 +126,13 @@ export function fork(
     ...(origin.model !== null && { model: origin.model }),
     ...(origin.provider !== null && { provider: origin.provider }),
     ...(origin.base_url !== null && { baseUrl: origin.base_url }),
-    ...(origin.config !== null && { config: JSON.parse(origin.config) as Record<string, unknown> }),
+    ...(origin.config !== null && {
+      config: requireObject<Record<string, unknown>>(origin.config, {
+        table: "sessions",
+        column: "config",
+        row: origin.handle,
+      }),
+    }),
     ...rest,
     ...(title !== undefined && { title }),
   };

@@ -2,6 +2,7 @@ import type { NewMessage } from "../../core/message.ts";
 import { ROLES } from "../../core/message.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
+import { parseObject } from "./json-columns.ts";
 import { messageId } from "./rows.ts";
 
 const USER = ROLES.indexOf("user");
@@ -9,7 +10,9 @@ const USER = ROLES.indexOf("user");
 /** From now on the message says itself whose it is, where so far only the turn that took it up has told. */
 export function sign(db: Db, id: number, { platform, userId, userIdAlt }: Source): void {
   const [row] = db.rows("select meta from messages where id = ?", id);
-  const meta = JSON.parse((row?.[0] as string | null) ?? "{}") as Partial<NewMessage>;
+  const stored = (row?.[0] as string | null | undefined) ?? "{}";
+  const meta = parseObject<Partial<NewMessage>>(stored);
+  if (meta === undefined) return; // what cannot be read is left as it is, for whoever mends it
   const origin = { ...meta.origin, platform, userId: userId ?? userIdAlt };
   db.run("update messages set meta = ? where id = ?", JSON.stringify({ ...meta, origin }), id);
 }
@@ -29,11 +32,12 @@ export function signIfLast(db: Db, input: { n: number; turn: number; seq: number
   const id = messageId(found.session, seq);
   const unsigned = db.get(
     `select 1 from messages where id = ? and role = ${USER} and (text is not null or parts is not null)
-       and (meta is null or json_extract(meta, '$.origin.userId') is null)`,
+       and (meta is null or (json_valid(meta) and json_extract(meta, '$.origin.userId') is null))`,
     id,
   );
   if (unsigned === undefined) return;
-  const target = JSON.parse(found.target) as Source;
+  const target = parseObject<Source>(found.target);
+  if (target === undefined) return;
   if (target.userId === undefined && target.userIdAlt === undefined) return;
   const another = db.get(`select 1 from messages where id = ? and role = ${USER}`, id + 1);
   const isFollowed =

@@ -59,6 +59,7 @@ export const silentConversations = `
 select c.*, s.id as session_id from conversations c join sessions s on s.n = c.session
 where c.expired is null and c.n > ? and c.active_at < ? and +s.next_seq > 1 and +s.ended_at is null
 order by c.n limit ?`;
+export const limitActivity = "update conversations set active_at = ? where expired is null and active_at > ?";
 /** In a direct chat there is only the one that everyone shares. */
 export const conversationOfAll = `
 select * from conversations
@@ -149,7 +150,7 @@ from turns t join sessions s on s.n = t.session where t.n = ?`;
 export const turnByNumber = "select * from turns where n = ?";
 export const runningTurn = "select * from turns where session = ? and state = 'running'";
 export const runningTurns = `
-select s.id, t.runner, json_extract(t.target, '$.platform') as platform from turns t join sessions s on s.n = t.session where t.state = 'running'`;
+select s.id, t.runner, coalesce(case when json_valid(t.target) then json_extract(t.target, '$.platform') end, s.platform, '') as platform from turns t join sessions s on s.n = t.session where t.state = 'running'`;
 export const takeUpTurn = `
 update turns set runner = ?, fence = ?, attempt = attempt + 1, deadline = ?, started_at = ? where n = ?`;
 export const expireQuestionsOf = `
@@ -157,6 +158,10 @@ update approvals set answer = 'expired', answered_at = ? where session = ? and t
 /** What was said of the answer is a message by now, or will be none. */
 export const endTurn = "update turns set state = ?, ended_at = ?, said = null where n = ?";
 export const keepSaid = "update turns set said = ? where n = ? and fence = ? and state = 'running'";
+/** In one statement: between two, the message may have been stored. */
+export const growing = `
+select s.next_seq as seq, t.said from turns t join sessions s on s.n = t.session
+where t.session = ? and t.state = 'running' and t.said is not null`;
 export const dropSaidIn =
   "update turns set said = null where session = ? and state = 'running' and said is not null";
 
@@ -170,8 +175,9 @@ select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d
 export const beginDelivery = `
 update deliveries set state = 'sending', attempts = attempts + 1, runner = ? where n = ? and state = 'waiting'`;
 export const settleDelivery = `
-update deliveries set state = ?, next_at = ?, shown = ?, platform_message_id = ?, last_error = ?, settled_at = ?
-where n = ?`;
+update deliveries set state = ?, next_at = ?, shown = ?, platform_message_id = ?, last_error = ?, settled_at = ?,
+  failures = failures + ?, aside_at = coalesce(aside_at, ?) where n = ?`;
+export const placeDelivery = "update deliveries set in_place_of = ? where n = ?";
 /** The plus keeps SQLite from walking through all deliveries in the order asked for, sent ones too. */
 export const deliveriesDue = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
@@ -179,6 +185,9 @@ where d.state = 'waiting' and d.next_at <= ? and +d.n > ? order by +d.n limit ?`
 export const deliveriesDueOn = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'waiting' and d.platform = ? and d.next_at <= ? and +d.n > ? order by +d.n limit ?`;
+export const deliveriesAside = `
+select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
+where d.aside_at is not null and d.settled_at is null order by d.n limit ?`;
 export const deliveriesBegunOn = `
 select d.*, s.id as session_id from deliveries d left join sessions s on s.n = d.session
 where d.state = 'sending' and d.platform = ? order by d.n`;
@@ -206,16 +215,20 @@ export const hiddenOf = "select from_seq, to_seq from hidden where session = ? o
 export const approvalPut = "update approvals set is_put = 1 where n = ?";
 /** What was said last counts. */
 export const allow = `
-insert into allowed (person, pattern, session, at, never) values (?, ?, ?, ?, ?)
-on conflict (person, pattern, session) do update set at = excluded.at, never = excluded.never`;
+insert into allowed (person, pattern, folder, session, at, never) values (?, ?, ?, ?, ?, ?)
+on conflict (person, pattern, folder, session) do update set at = excluded.at, never = excluded.never`;
+/** Of always (0) and never (1), in whichever folder, the one that was not said last. */
+export const dropOpposite =
+  "delete from allowed where person = ? and pattern = ? and session = 0 and never = ?";
 /** In every session (0) and in this one; null where nothing was said. */
 export const standingOf = `
-select max(never) as never from allowed where person = ? and pattern = ?
+select max(never) as never from allowed where person = ? and pattern = ? and (never = 1 or folder = ?)
   and (session = 0 or session = (select n from sessions where id = ?))`;
 export const standingsOf = `
-select a.pattern, s.id as session, a.at, a.never from allowed a left join sessions s on s.n = a.session
-where a.person = ? order by a.at, a.pattern, a.session`;
-export const forgetStanding = "delete from allowed where person = ? and pattern = ? and session = ?";
+select a.pattern, a.folder, s.id as session, a.at, a.never from allowed a left join sessions s on s.n = a.session
+where a.person = ? order by a.at, a.pattern, a.folder, a.session`;
+export const forgetStanding =
+  "delete from allowed where person = ? and pattern = ? and folder = ? and session = ?";
 /** What was allowed in one session goes with it. */
 export const dropAllowedIn = "delete from allowed where session = ? and session > 0";
 
@@ -236,17 +249,19 @@ export const countOpenProcesses = "select count(*) as n from processes where sta
 /** Whoever wants to be told nothing, and wakes nobody, is not watched. */
 export const watchedProcesses: string = `${process}
 where p.background = 1 and p.told_end = 0 and p.state <> 'starting'
-  and (json_extract(p.watch, '$.mode') <> 'off' or json_extract(p.watch, '$.wakes')) order by p.n`;
+  and json_valid(p.watch) and (json_extract(p.watch, '$.mode') <> 'off' or json_extract(p.watch, '$.wakes')) order by p.n`;
 export const insertProcess = `
-insert into processes (id, session, conversation, target, command, cwd, background, pty, watch, state, begun_at)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'starting', ?)`;
+insert into processes
+  (id, session, conversation, target, command, cwd, background, pty, watch, timeout_ms, state, begun_at, unfinished_input)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'starting', ?, '')`;
 export const processRuns = `
 update processes set state = 'running', keeper = ?, pid = ?, born = ?, pty = ? where n = ?`;
 export const keepOutput = `
-update processes set total = ?, match_count = match_count + ?, match_lines = ? where n = ?`;
+update processes set total = ?, match_count = match_count + ?, match_lines = ?, read_to = ? where n = ?`;
 export const endProcess = `
 update processes set state = 'ended', ended_at = ?, exit_code = ?, signal = ? where n = ?`;
-export const adoptProcess = "update processes set keeper = ?, detached = 1 where n = ?";
+export const recordProcessInput = "update processes set unfinished_input = ? where id = ?";
+export const adoptProcess = "update processes set keeper = ?, detached = ? where n = ?";
 export const tellProcess = `
 update processes set told_upto = ?, told_matches = ?, told_end = ?, told_at = ?
 where id = ? and told_upto = ? and told_matches = ? and told_end = ?`;

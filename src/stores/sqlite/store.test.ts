@@ -11,7 +11,7 @@ import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Reshape } from "../../core/reshape.ts";
 import type { Store } from "../../ports/store.ts";
 import { type StoreHarness, storeContract } from "../../testing/index.ts";
-import { localRunner } from "./runners.ts";
+import { localRunner, startOf } from "./runners.ts";
 import { type SqliteOptions, sqliteStore } from "./store.ts";
 
 // The threads' sources are compiled once, and not for each of the many stores that these tests open.
@@ -48,6 +48,12 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
     quiet: (store) => indexed(join(opened.get(store) ?? "", "postrider.db")),
     // No process has this pid: the kernel gives out none beyond 2^22.
     deadRunner: () => ({ ...localRunner(), host: hostname(), pid: 4_194_999 }),
+    silentRunner: () => ({
+      ...localRunner(),
+      pid: process.ppid,
+      started: startOf(process.ppid) ?? "",
+    }),
+    ownRunner: () => localRunner(),
   };
 }
 

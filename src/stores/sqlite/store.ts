@@ -15,6 +15,11 @@ export interface SqliteOptions {
   readonly mode?: "workers" | "in-process";
   /** The database may not grow beyond this many bytes; what would is refused with `disk_full`. */
   readonly maxBytes?: number;
+  /**
+   * Called once when the database's files were removed, replaced or moved. The error, `store_lost`, says where everything
+   * acknowledged was saved. Every later write is refused with it; a program should stop and say so.
+   */
+  readonly onLost?: (error: PostriderError) => void;
 }
 
 /** How the port's calls reach the database, whichever threads are involved. */
@@ -28,14 +33,31 @@ export interface Transport {
 /** Opens, and if need be creates, a database. */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   checkOptions(options);
-  const settings = { ...options, file: resolve(options.file) };
+  const { onLost, ...rest } = options;
+  const settings = { ...rest, file: resolve(options.file) };
   const transport = await (options.mode === "in-process"
     ? (await import("./in-process.ts")).inProcess(settings)
     : (await import("./through-workers.ts")).throughWorkers(settings));
+  const write = onLost === undefined ? transport.write : reportLoss(transport.write, onLost);
   const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
-  for (const name of keys(WRITE_NAMES)) store[name] = (input: unknown) => transport.write(name, input);
+  for (const name of keys(WRITE_NAMES)) store[name] = (input: unknown) => write(name, input);
   for (const name of keys(READ_ALONE)) store[name] = (input: unknown) => transport.read(name, input);
   return store as unknown as Store;
+}
+
+function reportLoss(write: Transport["write"], onLost: (error: PostriderError) => void): Transport["write"] {
+  let isReported = false;
+  return async (name, input) => {
+    try {
+      return await write(name, input);
+    } catch (error) {
+      if (error instanceof PostriderError && error.code === "store_lost" && !isReported) {
+        isReported = true;
+        onLost(error);
+      }
+      throw error;
+    }
+  };
 }
 
 function checkOptions(options: SqliteOptions): void {

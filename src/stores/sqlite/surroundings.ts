@@ -6,6 +6,7 @@ import { type AccountRow, accountByNumber } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";
 import { INBOX_STATES } from "./inbox.ts";
+import { convertReadable } from "./json-columns.ts";
 import { type DecisionRow, toDecision } from "./reading.ts";
 import { identityOfRow, keyOf, sessionRow } from "./routing.ts";
 import { type ConversationRow, type SessionRow, toConversation } from "./rows.ts";
@@ -30,7 +31,7 @@ export function surroundings(db: Db, input: Ask): Surroundings | undefined {
       .filter((row) => speaksIn(input.asker, row))
       .map((row) => placed(db, row)),
     turns: db.all<TurnRow>(turns, n).map(toTurnRecord),
-    deliveries: db.all<DeliveryRow>(sent, n).map(toDelivery),
+    deliveries: convertReadable(db.all<DeliveryRow>(sent, n), toDelivery),
     decisions: db
       .all<DecisionRow>(decided, session.id, session.id)
       .filter((row) => knownConversation(db, input.asker, row.conversation) !== undefined)
@@ -126,7 +127,7 @@ function sessionOf(
   return found === undefined || found.removed_at !== null ? {} : { session: found.id };
 }
 
-function placed(db: Db, row: ConversationRow): PlacedConversation {
+export function placed(db: Db, row: ConversationRow): PlacedConversation {
   const session = sessionRow(db, row.session);
   const account = accountOf(db, row);
   const name = account?.name ?? undefined;

@@ -11,6 +11,7 @@ import { hasHappened } from "./write-names.ts";
 const LONG_READS: ReadonlySet<string> = new Set<keyof AllReads>([
   "list",
   "search",
+  "unsearched",
   "stats",
   "blob",
   "surroundings",

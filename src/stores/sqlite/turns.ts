@@ -20,6 +20,7 @@ import type { Db } from "./connection.ts";
 import { insertDelivery } from "./deliveries.ts";
 import { abandonDraft, completeDraft, draftOf } from "./drafts.ts";
 import { insertInbox, seenBefore } from "./inbox.ts";
+import { parseObject } from "./json-columns.ts";
 import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
 import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
@@ -95,6 +96,11 @@ export function accept(db: Db, input: Accept): Accepted {
   };
 }
 
+/** In one savepoint: a message that cannot be stored takes back those before it, so that none overtakes it. */
+export function acceptMany(db: Db, { messages }: { messages: readonly Accept[] }): Accepted[] {
+  return messages.map((message) => accept(db, message));
+}
+
 /** Nobody holds the session, and nothing waits that this runner would take before what comes now. */
 export function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
   return session.lease_holder === null && waitingFor(db, session, by, now).length === 0;
@@ -102,7 +108,12 @@ export function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): b
 
 /** What waits in a session and is this runner's to take, in order. */
 function waitingFor(db: Db, session: SessionRow, by: ClaimBy, now: number): WaitingRow[] {
-  return takeable(db, db.all<WaitingRow>(sql.waitingInSession, session.n), by, now);
+  const rows = db.all<WaitingRow>(sql.waitingInSession, session.n);
+  // What cannot be read holds up nobody; it stays, and doctor names it.
+  const readable = rows.filter(
+    ({ message, source }) => parseObject(message) !== undefined && parseObject(source) !== undefined,
+  );
+  return takeable(db, readable, by, now);
 }
 
 /** One more than may wait is a row without words, so that it is not taken later either. */
@@ -196,7 +207,11 @@ export function claim(db: Db, input: Claim): Turn | undefined {
 }
 
 /** A turn whose runner is gone runs again under a new fence; its inputs are in the session already. */
-function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn {
+function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn | undefined {
+  // Where to answer: as it was fixed, else where the session was last spoken to from.
+  const target = parseObject<Source>(turn.target) ?? parseObject<Source>(session.origin);
+  if (target === undefined) return undefined;
+  const said = parseObject<SaidSoFar>(turn.said);
   const fence = session.fence + 1;
   db.run(sql.takeLease, by.runner, session.n);
   db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
@@ -209,10 +224,10 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
     conversation: turn.conversation,
     fence,
     attempt: turn.attempt + 1,
-    target: JSON.parse(turn.target) as Source,
+    target,
     inputs: db.all<{ seq: number }>(sql.inputsOfTurn, turn.n).map((row) => row.seq),
     ...(conversation === undefined ? { settings: {} } : told(db, conversation)),
-    ...(turn.said !== null && { said: JSON.parse(turn.said) as SaidSoFar }),
+    ...(said !== undefined && { said }),
     ...(draft !== undefined && { draft }),
   };
 }
@@ -332,5 +347,5 @@ export function markShown(db: Db, input: { conversation: number; shown: Shown })
 export function cancelWaiting(db: Db, input: { conversation: number; now: number }): NewMessage[] {
   const waiting = db.all<{ n: number; message: string }>(sql.waitingInConversation, input.conversation);
   for (const row of waiting) db.run(sql.cancelInbox, row.n);
-  return waiting.map((row) => JSON.parse(row.message) as NewMessage);
+  return waiting.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
 }

@@ -3,6 +3,7 @@ import type { Source } from "../../core/source.ts";
 import type { Wake, Woken } from "../../ports/processes.ts";
 import type { Db } from "./connection.ts";
 import { seenBefore } from "./inbox.ts";
+import { requireObject } from "./json-columns.ts";
 import { freshOf, sessionRow } from "./routing.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
@@ -31,7 +32,7 @@ export function wake(db: Db, { process: id, message, claim, now }: Wake): Woken 
   const session = sessionRow(db, process.session);
   const arrival: Arrival = {
     profile: conversation.profile,
-    source: JSON.parse(process.target) as Source,
+    source: requireObject<Source>(process.target, { table: "processes", column: "target", row: id }),
     messageId: `process:${id}`,
     message: { ...message, origin: { ...message.origin, proactive: true } },
     claim,

@@ -1,9 +1,12 @@
+import type { PostriderError } from "../../core/errors.ts";
 import { type Db, openWriter, type WriterOptions } from "./connection.ts";
 import { retryBusy, storeError } from "./failure.ts";
+import { guardFiles } from "./file-guard.ts";
 import { BATCH, commitTogether, rollBack } from "./group-commit.ts";
 import type { Call, Outcome } from "./operations.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
+import { rescueDatabase } from "./upkeep/rescue.ts";
 
 /**
  * Words are indexed in quiet moments: a search finds what waits by reading it, which for this many messages takes a
@@ -31,6 +34,8 @@ const REMOVES: ReadonlySet<string> = new Set(["remove", "prune", "erasePerson"])
 
 export function startWriter(options: WriterOptions): Writer {
   const db = openWriter(options);
+  const guard = guardFiles(db);
+  let lost: PostriderError | undefined;
   let unindexed = 0;
   let commits = 0;
   // An earlier process may have left something.
@@ -38,6 +43,7 @@ export function startWriter(options: WriterOptions): Writer {
 
   function indexWhenIdle(): void {
     idle = undefined;
+    if (lost !== undefined) return;
     const done = index(db);
     if (done === undefined) idle = setTimeout(indexWhenIdle, AGAIN_MS).unref();
     else if (done < INDEX_CHUNK) unindexed = 0;
@@ -46,17 +52,26 @@ export function startWriter(options: WriterOptions): Writer {
 
   return {
     run(calls) {
+      const refuse = (error: PostriderError): Outcome[] => calls.map(() => ({ error }));
+      if (lost !== undefined) return refuse(lost);
       const outcomes: Outcome[] = [];
       for (let at = 0; at < calls.length; at += BATCH) {
         outcomes.push(...commitTogether(db, calls.slice(at, at + BATCH)));
       }
       if (calls.some((call) => REMOVES.has(call.name))) forget(db);
+      // After the commit and before the answer: nothing is acknowledged that went into a file without a name.
+      const missing = guard.findLost();
+      if (missing !== undefined) {
+        lost = rescueDatabase(db, missing, guard.database);
+        return refuse(lost);
+      }
       unindexed += calls.length;
       return outcomes.map((outcome) =>
         "error" in outcome ? { error: storeError(outcome.error, options.file) } : outcome,
       );
     },
     tidy() {
+      if (lost !== undefined) return;
       if (unindexed >= MOST_WAITING && (index(db) ?? INDEX_CHUNK) < INDEX_CHUNK) unindexed = 0;
       if (idle === undefined) idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
       else idle.refresh();

@@ -107,6 +107,9 @@ export function people(to: Account, now: () => number): FakeControls {
       to.chat(id).topics.delete(topic);
     },
     say: async (chat, user, text, options) => add(chat, user, { text }, options),
+    async sayAll(chat, user, texts) {
+      for (const text of texts) add(chat, user, { text });
+    },
     async edit(id, messageId, text) {
       const chat = to.chat(id);
       const message = find(chat, messageId);

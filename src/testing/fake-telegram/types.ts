@@ -119,6 +119,8 @@ export interface FakeControls {
   deleteTopic(chat: number, topic: number): Promise<void>;
   /** A person says something, or, without one, a channel does. Resolves with the message's id. */
   say(chat: number, user: number | null, text: string, options?: SayOptions): Promise<number>;
+  /** Many texts at once, in their order. */
+  sayAll(chat: number, user: number, texts: readonly string[]): Promise<void>;
   edit(chat: number, message: number, text: string): Promise<void>;
   sendPhoto(chat: number, user: number | null, bytes: Uint8Array, options?: FileOptions): Promise<number>;
   sendFile(chat: number, user: number | null, bytes: Uint8Array, options?: FileOptions): Promise<number>;

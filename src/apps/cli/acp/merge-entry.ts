@@ -28,7 +28,8 @@ export function mergeEntry(
   const mark = given.startsWith("\ufeff") ? "\ufeff" : "";
   const text = given.slice(mark.length);
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  const root = treeOf(text, errors);
+  if (root === "deep") return unusable(text, 0, "the settings are nested too deeply");
   const [error] = errors.toSorted((one, other) => one.offset - other.offset);
   if (error !== undefined) return unusable(text, error.offset, words(printParseErrorCode(error.error)));
   const whole = { [place.section]: { [place.name]: entry } };
@@ -58,6 +59,16 @@ export function mergeEntry(
     state: "replaced",
     text: mark + text.slice(0, existing.offset) + printed + text.slice(existing.offset + existing.length),
   };
+}
+
+/** The library calls itself for every level. */
+function treeOf(text: string, errors: ParseError[]): Node | undefined | "deep" {
+  try {
+    return parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  } catch (error) {
+    if (error instanceof RangeError) return "deep";
+    throw error;
+  }
 }
 
 /** Every value of that name: more than one is more than an editor would read. */
@@ -125,7 +136,8 @@ function print(value: unknown, indent: string, { lineEnd, step }: Layout): strin
 }
 
 function lineStart(text: string, offset: number): number {
-  return text.slice(0, offset).search(/[^\r\n]*$/);
+  const before = text.slice(0, offset);
+  return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) + 1;
 }
 
 /** The blanks with which the line of this place begins. */

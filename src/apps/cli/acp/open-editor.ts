@@ -2,6 +2,7 @@ import { serveEditor } from "../../acp/serve-editor.ts";
 import { agentNamed } from "../../agent-named.ts";
 import type { LogLevel } from "../../config/config.ts";
 import { followIfAny } from "../../config/if-any.ts";
+import { onEndSignals } from "../../end-signals.ts";
 import { openLog } from "../../log/open-log.ts";
 import { secretsOf } from "../../log/secrets.ts";
 import { placeOf } from "../config/here.ts";
@@ -10,6 +11,9 @@ import { version } from "../version.ts";
 
 const HOW_TO_CONNECT =
   "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
+
+/** Closing stores what was answered, and ends the editor's MCP servers: each has some seconds. */
+const CLOSE_LIMIT_MS = 10_000;
 
 export interface EditorRequest {
   readonly all: boolean;
@@ -38,10 +42,14 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
   told.forEach(notice);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+  const forgetSignals = onEndSignals(end, { limitMs: CLOSE_LIMIT_MS });
   // An editor that reads no more is gone, too; other commands end there and then, but here an answer may be unfinished.
   io.output.removeAllListeners("error");
   io.output.on("error", end);
+  // An editor that is gone sends no signal: the same limit holds for closing after it.
+  const limitClosing = (): void => void setTimeout(() => process.exit(1), CLOSE_LIMIT_MS).unref();
+  io.input.once("end", limitClosing);
+  io.output.once("error", limitClosing);
   const crash = (error: unknown): void => {
     log.error({ error }, "something that must not happen has happened, so the editor's agent ends");
     process.exit(1);
@@ -69,6 +77,7 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
     });
   } finally {
     process.off("uncaughtException", crash);
+    forgetSignals();
     io.input.destroy(); // an editor that asks the program to end may keep its side open
     config.close();
     log.close();

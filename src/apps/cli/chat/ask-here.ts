@@ -1,4 +1,10 @@
-import { type Approval, type ApprovalOutcome, type ApprovalRequest, isYes } from "../../../core/approval.ts";
+import {
+  type Approval,
+  type ApprovalOutcome,
+  type ApprovalRequest,
+  canBeKept,
+  isYes,
+} from "../../../core/approval.ts";
 import { fenced } from "../../../core/fence.ts";
 import type { Turn } from "../../../core/turn.ts";
 import { askApproval } from "../../../gateway/ask-approval.ts";
@@ -49,11 +55,13 @@ async function askNobody(
   return isOpen && !isYes(answer) ? "unasked" : answer;
 }
 
-function question({ request: { title, detail } }: Approval): string {
+function question({ request }: Approval): string {
+  const { title, detail } = request;
+  const kept = canBeKept(request) ? ", /approve session or /approve always from now on" : "";
   const words = [
     `**May I?** ${escaped(title)}`,
     detail === undefined ? "" : fenced(detail),
-    "_/approve allows it once, /approve session or /approve always from now on, /deny does not. Unanswered, it is not done._",
+    `_/approve allows it once${kept}, /deny does not. Unanswered, it is not done._`,
   ];
   return words.filter(Boolean).join("\n");
 }

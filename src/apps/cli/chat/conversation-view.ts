@@ -2,6 +2,7 @@ import { type Component, Container, Markdown, Spacer, Text } from "@earendil-wor
 import { type Message, textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
 import { escaped } from "../../../gateway/commands/command.ts";
+import { markdownPieces } from "./markdown-pieces.ts";
 import type { Theme } from "./theme.ts";
 import { callLine, resultLines } from "./tool-lines.ts";
 
@@ -18,14 +19,62 @@ export interface ConversationView extends Component {
   answer(): { add(text: string): void; end(remark?: string): void };
 }
 
+/** So much of a text is formatted; the rest of it is shown as it was written. */
+const MOST_FORMATTED = 32_000;
+/** So much of a text is shown: each frame costs time for every line. */
+const MOST_SHOWN = 100_000;
+
 export function conversationView(theme: Theme): ConversationView {
   const container = new Container();
   const add = (component: Component): void => {
     container.addChild(component);
     container.addChild(new Spacer(1));
   };
-  const markdown = (text: string): Markdown => new Markdown(printable(text), 1, 0, theme.markdown);
-  const remark = (text: string): void => add(new Text(theme.dim(printable(text)), 1, 0));
+  const plain = (text: string): Text => new Text(printable(text), 1, 0);
+  const remark = (text: string): void =>
+    add(new Text(theme.dim(printable(text.slice(0, MOST_FORMATTED))), 1, 0));
+
+  /** Markdown that grows: what is whole stays as it is, only the last piece is made anew. */
+  function growingMarkdown(): { add(text: string): void; end(): void } {
+    const pieces = markdownPieces();
+    let last: Markdown | Text | undefined;
+    let [formatted, given] = [0, 0];
+    const show = (piece: string): void => {
+      if (last !== undefined) last.setText(printable(piece));
+      else {
+        last =
+          formatted < MOST_FORMATTED ? new Markdown(printable(piece), 1, 0, theme.markdown) : plain(piece);
+        container.addChild(last);
+      }
+    };
+    return {
+      add(text) {
+        const room = Math.max(0, MOST_SHOWN - given);
+        given += text.length;
+        if (room === 0) return;
+        const { whole, growing } = pieces.add(text.slice(0, room));
+        for (const piece of whole) {
+          show(piece);
+          formatted += piece.length;
+          last = undefined;
+        }
+        if (growing !== "") show(growing);
+      },
+      end() {
+        if (given > 0) container.addChild(new Spacer(1));
+        if (given > MOST_SHOWN)
+          remark(
+            `… ${(given - MOST_SHOWN).toLocaleString("en-US")} more characters; /export saves all of them.`,
+          );
+      },
+    };
+  }
+
+  const markdown = (text: string): void => {
+    const shown = growingMarkdown();
+    shown.add(text);
+    shown.end();
+  };
   return {
     render: (width) => container.render(width),
     invalidate: () => container.invalidate(),
@@ -34,29 +83,21 @@ export function conversationView(theme: Theme): ConversationView {
       const said = textOf(message);
       if (message.role === "user" && message.origin?.proactive) remark(said);
       else if (message.role === "user")
-        add(new Text(`${theme.accent("›")} ${theme.bold(printable(said))}`, 0, 0));
-      else if (message.role === "assistant" && said !== "") add(markdown(said));
+        add(new Text(`${theme.accent("›")} ${theme.bold(printable(said.slice(0, MOST_SHOWN)))}`, 0, 0));
+      else if (message.role === "assistant" && said !== "") markdown(said);
       else if (message.role === "tool") remark(resultLines(message.parts));
       else if (said !== "") remark(`${message.role}: ${said.slice(0, 500)}`);
       for (const line of beside(message)) remark(line);
     },
-    tell: (text) => add(markdown(text)),
+    tell: markdown,
     remark,
     fail: (sentence) => add(new Text(theme.warning(printable(sentence)), 1, 0)),
     answer() {
-      let said = "";
-      let growing: Markdown | undefined;
+      const growing = growingMarkdown();
       return {
-        add(text) {
-          said += text;
-          if (growing !== undefined) growing.setText(printable(said));
-          else {
-            growing = markdown(said);
-            container.addChild(growing);
-          }
-        },
+        add: growing.add,
         end(text) {
-          if (growing !== undefined) container.addChild(new Spacer(1));
+          growing.end();
           if (text !== undefined) remark(text);
         },
       };

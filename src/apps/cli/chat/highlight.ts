@@ -32,11 +32,18 @@ const COLORS: Readonly<Record<string, number>> = {
   type: 33,
 };
 
+/** Longer code stays plain: some of the grammars take four times as long for twice the code. */
+const LONGEST = 4000;
+/** Its grammar takes seconds for a page of brackets. */
+const SLOW = "markdown";
+
 /** Colours code by its language; a language that is not known stays plain. Lines are coloured one by one. */
 export function highlighter(): (code: string, language?: string) => string[] {
-  const lowlight = createLowlight(common);
+  const { [SLOW]: _, ...grammars } = common;
+  const lowlight = createLowlight(grammars);
   return (code, language) => {
-    if (language === undefined || !lowlight.registered(language)) return code.split("\n");
+    if (language === undefined || code.length > LONGEST || !lowlight.registered(language))
+      return code.split("\n");
     const root = lowlight.highlight(language, code) as unknown as Node;
     return painted(root, undefined).split("\n");
   };

@@ -1,8 +1,11 @@
 import { type Editor, matchesKey } from "@earendil-works/pi-tui";
 import type { Talk } from "../../../gateway/talk.ts";
+import { exitCodeOf, onEndSignals } from "../../end-signals.ts";
 
 /** Two presses of Ctrl-C within this leave. */
 const TWICE_MS = 1500;
+/** How long closing may take after a signal. */
+const CLOSE_LIMIT_MS = 10_000;
 
 export interface LeaveKeys {
   /** Whether the key was one of these, and is dealt with. */
@@ -29,9 +32,10 @@ export function leaveKeys(options: {
     leave = resolve;
   });
   let pressedAt = Number.NEGATIVE_INFINITY;
-  const ended = (signal: NodeJS.Signals): void => leave(signal === "SIGHUP" ? 129 : 143);
-  process.once("SIGTERM", ended);
-  process.once("SIGHUP", ended);
+  const forget = onEndSignals((signal) => leave(exitCodeOf(signal)), {
+    signals: ["SIGTERM", "SIGHUP"],
+    limitMs: CLOSE_LIMIT_MS,
+  });
 
   function interrupt(): void {
     const isSecond = performance.now() - pressedAt < TWICE_MS;
@@ -55,9 +59,6 @@ export function leaveKeys(options: {
     },
     leave,
     left,
-    forget() {
-      process.off("SIGTERM", ended);
-      process.off("SIGHUP", ended);
-    },
+    forget,
   };
 }

@@ -10,6 +10,7 @@ import type { Place } from "../../../gateway/commands/command.ts";
 import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
+import { exitCodeOf, onEndSignals } from "../../end-signals.ts";
 import { saveDocument } from "../../save-document.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
@@ -18,6 +19,8 @@ import { type Beginning, begin, type Chat, startChat } from "./start.ts";
 
 /** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */
 const MOST_LINES = 1000;
+/** How long storing what was said may take after a signal. */
+const CLOSE_LIMIT_MS = 10_000;
 
 /**
  * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
@@ -38,10 +41,11 @@ export async function pipe(
     config,
     heard: printing.heard,
     notice: (text) => note(io, `postrider: ${text}`),
+    lost: (text) => note(io, `postrider: ${text}`),
   });
   const { place, talk } = chat;
   let code = 0;
-  let interrupted = false;
+  let endCode: number | undefined;
   const lines: string[] = [];
   let wake = (): void => {};
   let isOver = false;
@@ -56,14 +60,16 @@ export async function pipe(
     isOver = true;
     wake();
   });
-  const interrupt = (): void => {
-    interrupted = true;
-    isOver = true;
-    lines.length = 0;
-    void talk.close();
-    wake();
-  };
-  process.once("SIGINT", interrupt);
+  const forgetSignals = onEndSignals(
+    (signal) => {
+      endCode = exitCodeOf(signal);
+      isOver = true;
+      lines.length = 0;
+      void talk.close();
+      wake();
+    },
+    { signals: ["SIGINT", "SIGTERM"], limitMs: CLOSE_LIMIT_MS },
+  );
   try {
     // What a killed process had accepted is answered first. Its reader is gone: ours expects answers to its own lines.
     for (const { text, reason } of await talk.recover()) {
@@ -86,16 +92,16 @@ export async function pipe(
         if (await take(io, chat, line, printing)) break;
       } catch (error) {
         if (!(error instanceof PostriderError)) throw error;
-        if (interrupted) continue;
+        if (endCode !== undefined) continue;
         note(io, `postrider: ${error.message}`);
         code = 1;
       }
     }
-    return interrupted ? 130 : code;
+    return endCode ?? code;
   } finally {
-    process.off("SIGINT", interrupt);
     input.close();
     await chat.close();
+    forgetSignals();
   }
 }
 

@@ -4,14 +4,19 @@ import { usageToJson } from "../../../core/json.ts";
 import { textOf } from "../../../core/message.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
+import { exitCodeOf, onEndSignals } from "../../end-signals.ts";
 import { wrongArguments } from "../command.ts";
 import { type Io, say, sayJson } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { printed } from "./answer-printer.ts";
 import { type Beginning, begin, startChat } from "./start.ts";
+import { withStdin } from "./stdin-text.ts";
+
+/** How long storing what was said may take after a signal. */
+const CLOSE_LIMIT_MS = 10_000;
 
 export interface Query {
-  /** `-` reads it from stdin, so that it can have many lines. */
+  /** `-` reads it from stdin, so that it can have many lines; else what comes on stdin is its context. */
   readonly question: string;
   readonly beginning: Beginning;
   readonly agent: Agent;
@@ -19,9 +24,10 @@ export interface Query {
   readonly json: boolean;
 }
 
-/** Asks once, in a session of its own unless one is named. What is stopped by Ctrl-C is kept. */
+/** Asks once, in a session of its own unless one is named. What is stopped by Ctrl-C or SIGTERM is kept. */
 export async function query(io: Io, { question, beginning, agent, config, json }: Query): Promise<number> {
-  const asked = question === "-" ? (await readAll(io.input)).trimEnd() : question;
+  if (question.trim() === "") throw wrongArguments("There is no question: write postrider -q TEXT");
+  const asked = question === "-" ? (await readAll(io.input)).trimEnd() : await withStdin(io, question);
   if (asked.trim() === "") throw wrongArguments("There is no question: write postrider -q TEXT");
   const chat = await startChat({
     home: readyHome(io),
@@ -31,24 +37,29 @@ export async function query(io: Io, { question, beginning, agent, config, json }
     config,
     heard: () => {},
     notice: (text) => io.notices.write(`postrider: ${text}\n`),
+    lost: (text) => io.notices.write(`postrider: ${text}\n`),
   });
   const interrupted = new AbortController();
-  const interrupt = (): void => {
-    interrupted.abort();
-    void chat.talk.close();
-  };
-  process.once("SIGINT", interrupt);
+  let endCode = 0;
+  const forgetSignals = onEndSignals(
+    (signal) => {
+      endCode = exitCodeOf(signal);
+      interrupted.abort();
+      void chat.talk.close();
+    },
+    { signals: ["SIGINT", "SIGTERM"], limitMs: CLOSE_LIMIT_MS },
+  );
   try {
     const { talk } = chat;
     const { sessions, who } = chat.place;
     await begin(chat.place, beginning === "here" ? "new" : beginning);
-    if (interrupted.signal.aborted) return 130;
+    if (interrupted.signal.aborted) return endCode;
     const said = await talk.say(asked);
     const answer = await said.answer;
     if (answer === undefined && interrupted.signal.aborted) {
       // It was waiting for another terminal's answer; nobody waits for its own any more.
       await talk.cancelWaiting(said.conversation.number);
-      return 130;
+      return endCode;
     }
     const session = await sessions.get(who, said.session.id);
     if (answer === undefined || session === undefined)
@@ -62,9 +73,9 @@ export async function query(io: Io, { question, beginning, agent, config, json }
     if (json) sayJson(io, { ...answered, interrupted: wasInterrupted, usage: usageToJson(usage) });
     else if (answered.answer !== "") say(io, printed(io, answered.answer));
     if (error !== undefined) throw new PostriderError("agent_failed", String(error));
-    return interrupted.signal.aborted ? 130 : 0;
+    return endCode;
   } finally {
-    process.off("SIGINT", interrupt);
     await chat.close();
+    forgetSignals();
   }
 }

@@ -8,7 +8,7 @@ import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { saveDocument } from "../../save-document.ts";
-import { hasColor, type Io } from "../io.ts";
+import { hasColor, type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
 import { completion } from "./completion.ts";
 import { conversationView } from "./conversation-view.ts";
@@ -18,6 +18,7 @@ import { noticeOf } from "./pipe.ts";
 import { sessionScreen } from "./session-screen.ts";
 import { type Beginning, begin, startChat } from "./start.ts";
 import { statusLine } from "./status-line.ts";
+import { withSteadyLines } from "./steady-line.ts";
 import { themeOf } from "./theme.ts";
 import { waitingView } from "./waiting-view.ts";
 
@@ -46,6 +47,12 @@ export async function screen(
     tui.requestRender();
   };
   const closing = new AbortController();
+  let isStarted = false;
+  // Whatever breaks, the person gets a terminal back that they can type in.
+  const giveBack = (): void => {
+    if (isStarted) tui.stop();
+    isStarted = false;
+  };
   const chat = await startChat({
     home,
     environment: io.environment,
@@ -60,6 +67,10 @@ export async function screen(
       }
     },
     notice: (text) => tell(text),
+    lost: (text) => {
+      giveBack();
+      note(io, `postrider: ${text}`);
+    },
   });
   const { place, talk } = chat;
   const { sessions } = place;
@@ -117,7 +128,7 @@ export async function screen(
 
   function arrange(input: Component): void {
     tui.clear();
-    for (const component of [view, waiting, input, status]) tui.addChild(component);
+    for (const component of [view, waiting, input, status]) tui.addChild(withSteadyLines(component));
     tui.setFocus(input);
     tui.requestRender();
   }
@@ -139,22 +150,25 @@ export async function screen(
     hint: (text) => status.hint(text),
     render: () => tui.requestRender(),
   });
+  // What was typed before the terminal was ours has its Enter changed to a line feed by the system.
+  let isTypedAhead = true;
+  tui.addInputListener((data) => (isTypedAhead && data === "\n" ? { data: "\r" } : undefined));
   tui.addInputListener((data) => {
     if (matchesKey(data, "ctrl+c") && tui.getFocusedComponent() !== editor) return undefined;
     return keys.pressed(data) ? { consume: true } : undefined;
   });
 
   const copies = startDailyCopies({ home, store: chat.store, runner: chat.runner, notice: tell });
-  let isStarted = false;
-  // Whatever breaks, the person gets a terminal back that they can type in.
-  const giveBack = (): void => {
-    if (isStarted) tui.stop();
-    isStarted = false;
-  };
   process.once("uncaughtExceptionMonitor", giveBack);
+  process.once("exit", giveBack);
   try {
     const opened = await begin(place, beginning);
     arrange(editor);
+    process.stdin.once("data", () => {
+      setImmediate(() => {
+        isTypedAhead = false;
+      });
+    });
     tui.start();
     isStarted = true;
     await shown.draw(opened.session);
@@ -175,6 +189,7 @@ export async function screen(
     await chat.close().finally(() => {
       giveBack();
       process.off("uncaughtExceptionMonitor", giveBack);
+      process.off("exit", giveBack);
       keys.forget();
     });
   }

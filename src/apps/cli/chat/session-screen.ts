@@ -1,6 +1,7 @@
 import { type Message, textOf } from "../../../core/message.ts";
+import { plural } from "../../../core/plural.ts";
 import type { Session } from "../../../core/session.ts";
-import { type Place, plural } from "../../../gateway/commands/command.ts";
+import type { Place } from "../../../gateway/commands/command.ts";
 import type { TalkEvent } from "../../../gateway/talk.ts";
 import type { ConversationView } from "./conversation-view.ts";
 import { heading } from "./conversation-view.ts";
@@ -34,8 +35,8 @@ export interface SessionScreen {
 }
 
 export function sessionScreen(options: SessionScreenOptions): SessionScreen {
-  const { place, view, waiting, status, render, remember } = options;
-  const { sessions, talk, who } = place;
+  const { view, waiting, status, render, remember } = options;
+  const { sessions, talk, who, agent } = options.place;
   let session: Session | undefined;
   let following = new AbortController();
   /** Seqs of the session that are on the screen. */
@@ -73,18 +74,27 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   async function refresh(): Promise<void> {
     if (session === undefined) return;
     const { id } = session;
-    const [now, length] = await Promise.all([sessions.get(who, id), sessions.shownLength(who, id)]);
+    const [now, length, place] = await Promise.all([
+      sessions.get(who, id),
+      sessions.shownLength(who, id),
+      talk.look(),
+    ]);
     if (now === undefined || session.id !== id) return;
     session = now;
     const isAnswering = talk.isAnswering();
     status.set({
       session,
       length: length ?? 0,
-      agent: place.agent.name,
+      agent: answering(place?.conversation.settings.model),
       isAnswering,
       waiting: waiting.count(),
     });
     render();
+  }
+
+  /** Who answers the next message: the model that was chosen for this conversation, if the agent can ask it. */
+  function answering(chosen: string | undefined): string {
+    return agent.windowOf === undefined ? agent.name : (chosen ?? agent.name);
   }
 
   async function follow({ id, messageCount }: Session, signal: AbortSignal): Promise<void> {

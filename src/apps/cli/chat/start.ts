@@ -21,6 +21,7 @@ import { systemClock, systemZone } from "../../../sessions/system-clock.ts";
 import { localRunner } from "../../../stores/sqlite/runners.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import type { Config } from "../../config/config.ts";
+import { endWhenLost } from "../../end-lost.ts";
 import type { Home } from "../../home.ts";
 import { localHands } from "../../local-hands.ts";
 import { sessionArgument } from "../session-argument.ts";
@@ -50,13 +51,15 @@ export interface ChatOptions {
   readonly config?: Config | undefined;
   heard(event: TalkEvent): void;
   notice(text: string): void;
+  /** Says that the database was lost; the process ends with it. */
+  lost(text: string): void;
 }
 
 /** Everything that talking takes: the store, a runner that is known to be alive, and a place to talk in. */
 export async function startChat(options: ChatOptions): Promise<Chat> {
   const { home, environment, agent, kind, config, heard, notice } = options;
   const mode = kind === "query" ? "in-process" : "workers";
-  const store = await sqliteStore({ file: home.database, mode });
+  const store = await sqliteStore({ file: home.database, mode, onLost: endWhenLost(options.lost) });
   const runner = localRunner();
   const held = await arrive(store, runner, kind).catch(async (error: unknown) => {
     await store.close();
@@ -139,6 +142,7 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
       // What is said in a terminal while an answer is written always waits for its turn.
       busy: "queue",
       personalities: config?.gateway.personalities ?? {},
+      ...(config !== undefined && { configured: config.gateway }),
       now: systemClock.now,
       random: systemClock.random,
       processes: hands.processes,

@@ -1,4 +1,5 @@
 import { type Component, truncateToWidth } from "@earendil-works/pi-tui";
+import { plural } from "../../../core/plural.ts";
 import { printable } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Theme } from "./theme.ts";
@@ -42,8 +43,8 @@ export function lineOf({ session, length, agent, isAnswering, waiting }: Status)
   return [
     session.title === undefined ? "untitled" : printable(session.title),
     session.handle,
-    `${length} messages`,
-    `${short(totalTokens)} tokens`,
+    plural(length, "message"),
+    `${short(totalTokens)} ${totalTokens === 1 ? "token" : "tokens"}`,
     ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
     isAnswering ? `${agent} is answering` : agent,
     ...(waiting === 0 ? [] : [`${waiting} waiting`]),

@@ -1,4 +1,5 @@
 import type { Part, ToolCall } from "../../../core/message.ts";
+import { plural } from "../../../core/plural.ts";
 import { onOneLine } from "../../../core/printable.ts";
 import { cutToWidth } from "../width.ts";
 
@@ -10,7 +11,7 @@ const TELLING = ["command", "action", "path", "query", "url", "text"];
 
 /** A call as whoever sits there sees it: the tool, and what it is about to do. */
 export function callLine({ name, arguments: given }: Pick<ToolCall, "name" | "arguments">): string {
-  return `→ ${onOneLine(name)}  ${cutToWidth(onOneLine(told(given)), LONGEST_LINE)}`.trimEnd();
+  return `→ ${lineOf(name)}  ${lineOf(told(given))}`.trimEnd();
 }
 
 /** What came of it, in short. */
@@ -21,12 +22,18 @@ export function resultLines(parts: readonly Part[]): string {
     .trim();
   if (words === "") return "← (nothing)";
   const lines = words.split("\n");
-  const shown = lines.slice(0, MOST_LINES).map((line) => cutToWidth(onOneLine(line), LONGEST_LINE));
+  const shown = lines.slice(0, MOST_LINES).map(lineOf);
   const more = lines.length - shown.length;
   return [
     `← ${shown.join("\n  ")}`,
-    ...(more > 0 ? [`  … ${more.toLocaleString("en-US")} more ${more === 1 ? "line" : "lines"}`] : []),
+    ...(more > 0 ? [`  … ${plural(more, "more line", "more lines")}`] : []),
   ].join("\n");
+}
+
+/** The beginning of a text on one line. */
+function lineOf(text: string): string {
+  const line = cutToWidth(onOneLine(text.slice(0, 4 * LONGEST_LINE)), LONGEST_LINE);
+  return text.length > 4 * LONGEST_LINE && !line.endsWith("…") ? `${line}…` : line;
 }
 
 function told(given: unknown): string {

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { mustBeThere, PROJECT_FILE, readText } from "../../config/files.ts";
+import { foldersInHome } from "../../config/folders-in-home.ts";
 import { fileLayer, readLayers } from "../../config/layers.ts";
 import { type Problem, problemJson, problemLine } from "../../config/problem.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
@@ -18,7 +19,7 @@ postrider.yaml here, and the environment; or FILE alone. The exit code is 1 when
     ["postrider config check new-config.yaml", "before it takes the old one's place"],
   ],
   run({ words: [file], values }, io) {
-    const { files, problems } = file === undefined ? everything(io) : one(file);
+    const { files, problems } = file === undefined ? everything(io) : one(file, io);
     if (values.json) sayJson(io, { ok: problems.length === 0, files, problems: problems.map(problemJson) });
     else if (problems.length > 0) for (const problem of problems) say(io, problemLine(problem));
     else
@@ -49,8 +50,9 @@ function everything(io: Io): Findings {
   };
 }
 
-function one(given: string): Findings {
+function one(given: string, io: Io): Findings {
   const file = mustBeThere(given, process.cwd());
   const role = basename(file) === PROJECT_FILE ? "project" : "home";
-  return { files: [file], problems: fileLayer(file, readText(file), role).problems };
+  const { values, problems } = fileLayer(file, readText(file), role);
+  return { files: [file], problems: [...problems, ...foldersInHome(values, placeOf(io).home)] };
 }

@@ -9,7 +9,7 @@ export function placeOf({ environment }: Pick<Io, "environment">): ConfigPlace {
   return { home: homeOf(environment), cwd: process.cwd(), environment };
 }
 
-/** The configuration that decides where messages of the terminal belong, if there is any. */
-export function configHere(io: Io): Promise<Config | undefined> {
-  return configIfAny(placeOf(io), (text) => note(io, `postrider: ${text}`));
+/** The configuration that decides where messages of the terminal belong, if there is any; with messengers, of those too. */
+export function configHere(io: Io, withMessengers = false): Promise<Config | undefined> {
+  return configIfAny(placeOf(io), (text) => note(io, `postrider: ${text}`), withMessengers);
 }

@@ -38,7 +38,8 @@ export async function openLink(store: Store): Promise<OpenLink> {
 }
 
 export interface WaitOptions {
-  readonly until: number;
+  /** How long to wait at most. */
+  readonly ms: number;
   readonly signal: AbortSignal;
   /** Told when the connection's state changes. */
   state(words: string): void;
@@ -48,7 +49,7 @@ export interface WaitOptions {
 export async function linkedAccount(
   store: Store,
   link: OpenLink,
-  { until, signal, state }: WaitOptions,
+  { ms, signal, state }: WaitOptions,
 ): Promise<AccountName | undefined> {
   let told = "";
   const isUsed = async (): Promise<boolean> => {
@@ -60,7 +61,7 @@ export async function linkedAccount(
     const open = await store.pairings({ platform: PLATFORM, now: Date.now() });
     return !open.some(({ number }) => number === link.number);
   };
-  if (!(await untilTrue(store, isUsed, Math.min(until, link.expiresAt), signal))) return undefined;
+  if (!(await untilTrue(store, isUsed, Math.min(ms, link.expiresAt - Date.now()), signal))) return undefined;
   const known = new Set(link.before.map(({ userId }) => userId));
   const accounts = await ownAccounts(store);
   return accounts.find(({ userId }) => !known.has(userId)) ?? accounts.at(-1);
@@ -82,7 +83,7 @@ export async function greet(store: Store, { userId = "" }: AccountName, words: s
     });
     return !waiting.some(({ number }) => deliveries.some((delivery) => delivery.number === number));
   };
-  await untilTrue(store, isTaken, Date.now() + GREET_MS, new AbortController().signal);
+  await untilTrue(store, isTaken, GREET_MS, new AbortController().signal);
 }
 
 const GREET_MS = 10_000;
@@ -92,9 +93,10 @@ const LOOK_EVERY_MS = 1000;
 async function untilTrue(
   store: Store,
   ask: () => Promise<boolean>,
-  until: number,
+  ms: number,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const until = performance.now() + ms;
   let wake = (): void => {};
   const stop = store.onChange(() => wake());
   const ended = (): void => wake();
@@ -107,7 +109,7 @@ async function untilTrue(
       });
       if (signal.aborted) return false;
       if (await ask()) return true;
-      const left = until - Date.now();
+      const left = until - performance.now();
       if (left <= 0) return false;
       const timer = setTimeout(wake, Math.min(left, LOOK_EVERY_MS));
       await changed;

@@ -3,6 +3,7 @@ import type { AccountName } from "../../../core/access.ts";
 import type { Store } from "../../../ports/store.ts";
 import { setSetting } from "../../config/edit-file.ts";
 import { readLayers } from "../../config/layers.ts";
+import { onEndSignals } from "../../end-signals.ts";
 import { seenGateway } from "../../gateway-lease.ts";
 import { apiRootFrom } from "../../platforms-from-config.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
@@ -15,6 +16,8 @@ import { tokenFrom } from "./token.ts";
 
 /** How long a person may look for their phone. */
 const PATIENCE_SECONDS = 600;
+/** The gateway that runs for the moment may have an answer to finish. */
+const STOP_LIMIT_MS = 45_000;
 
 export const connectTelegram: Command = defineCommand({
   name: "connect telegram",
@@ -163,13 +166,16 @@ async function waitForIt(
 ): Promise<AccountName | undefined> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
-  process.once("SIGINT", stop).once("SIGTERM", stop);
+  const forgetSignals = onEndSignals(stop, {
+    signals: ["SIGINT", "SIGTERM"],
+    limitMs: STOP_LIMIT_MS,
+  });
   const { openGateway } = await import("../gateway/open-gateway.ts");
   const own = isRunning ? undefined : await openGateway(io, { isShown: false });
   try {
     guide.tell("Waiting for the code … (Ctrl-C leaves; the code stays good)");
     const account = await linkedAccount(store, made, {
-      until: Date.now() + seconds * 1000,
+      ms: seconds * 1000,
       signal: stopping.signal,
       state: (words) => {
         if (words !== "connecting" && words !== "connected") guide.tell(words);
@@ -184,9 +190,9 @@ async function waitForIt(
     await greet(store, account, `Hello from ${hostname()}. I am ready.${when}`);
     return account;
   } finally {
-    process.off("SIGINT", stop).off("SIGTERM", stop);
     await own?.gateway.stop();
     own?.close();
+    forgetSignals();
     if (stopping.signal.aborted) note(io, `Later: write /pair ${made.code} to @${bot.username}.`);
   }
 }

@@ -112,5 +112,6 @@ function deliveryJson({ number, turn, target, status }: Delivery): object {
     settled_at: "at" in status ? status.at : null,
     platform_message_id: (status.state === "sent" && status.platformMessageId) || null,
     last_error: ("lastError" in status && status.lastError) || null,
+    aside_at: ("asideAt" in status && status.asideAt) || null,
   };
 }

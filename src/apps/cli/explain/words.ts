@@ -140,7 +140,11 @@ function history({ around, versions }: Explained, style: Style): string[] {
   const sent = (around?.deliveries ?? []).map(({ number, target, status }) => {
     const error =
       "lastError" in status && status.lastError !== undefined ? `: ${onOneLine(status.lastError)}` : "";
-    return `  delivery ${number} to ${target.platform} ${onOneLine(target.chatId)}: ${status.state}, attempts ${status.attempts}${error}`;
+    const aside =
+      "asideAt" in status && status.asideAt !== undefined
+        ? `, later ones no longer wait for it since ${dateAndTime(status.asideAt)}`
+        : "";
+    return `  delivery ${number} to ${target.platform} ${onOneLine(target.chatId)}: ${status.state}, attempts ${status.attempts}${aside}${error}`;
   });
   // What its conversations decided stands with them; one that was left has only this.
   const left = new Set((around?.conversations ?? []).map(({ number }) => number));

@@ -1,17 +1,20 @@
 import { PostriderError } from "../../../core/errors.ts";
+import { onEndSignals } from "../../end-signals.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { type Io, note } from "../io.ts";
 import { readyHome } from "../opening.ts";
 
 /** The exit code by which whoever starts it knows that one runs: there is nothing to be done. */
 const ANOTHER_RUNS = 3;
+/** Answers that are being written have 20 s, messages that are being sent 10 more. */
+const STOP_LIMIT_MS = 45_000;
 
 export const run: Command = defineCommand({
   name: "gateway run",
   about: `Connects the agent to the messengers that are set up, and stays: what is said there is answered there. The log is
 shown, and kept in logs/gateway.log of the home; in a pipe it is one JSON object a line. One gateway runs in a home at a
 time; terminals work beside it. Ctrl-C or SIGTERM ends it: answers that are being written may come to their end, and
-what could not be sent yet is sent by the next one.`,
+what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM ends it at once.`,
   options: {
     verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
     agent: {
@@ -41,10 +44,13 @@ what could not be sent yet is sent by the next one.`,
     const { gateway, log, close } = opened;
     if (gateway.hint !== undefined) log.warn({}, gateway.hint);
     greet(io, gateway);
-    const deaf = onSignals((signal) => {
-      log.info({ signal }, "ending; what is being answered may come to its end");
-      gateway.stop().catch(() => {}); // `ended` tells
-    });
+    const forgetSignals = onEndSignals(
+      (signal) => {
+        log.info({ signal }, "ending; what is being answered may come to its end");
+        gateway.stop().catch(() => {}); // `ended` tells
+      },
+      { limitMs: STOP_LIMIT_MS },
+    );
     const crash = (error: unknown): void => {
       log.error({ error }, "something that must not happen has happened, so the gateway ends");
       process.exit(1);
@@ -55,7 +61,7 @@ what could not be sent yet is sent by the next one.`,
       await gateway.ended;
     } finally {
       process.off("uncaughtException", crash);
-      deaf();
+      forgetSignals();
       close();
     }
     return 0;
@@ -69,19 +75,4 @@ function greet(
   if (io.notices.isTTY !== true) return;
   const names = gateway.platforms.map(({ name }) => name).join(", ");
   note(io, `The gateway runs: ${names}, answered by ${gateway.agent}. Ctrl-C ends it.`);
-}
-
-/** The first asks for an orderly end. Whoever presses Ctrl-C again does not want to wait for it. */
-function onSignals(end: (signal: string) => void): () => void {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  let isEnding = false;
-  const hear = (signal: NodeJS.Signals): void => {
-    if (isEnding && signal === "SIGINT") process.exit(130);
-    if (!isEnding) end(signal);
-    isEnding = true;
-  };
-  for (const signal of signals) process.on(signal, hear);
-  return () => {
-    for (const signal of signals) process.off(signal, hear);
-  };
 }

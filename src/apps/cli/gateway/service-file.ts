@@ -2,6 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PostriderError } from "../../../core/errors.ts";
+import { STORE_LOST_EXIT } from "../../end-lost.ts";
 
 /** What the system's own keeper of services is told, and where. */
 export interface ServiceFile {
@@ -63,6 +64,8 @@ Environment=${quoted(`POSTRIDER_HOME=${home}`)}
 EnvironmentFile=-${home.replaceAll("%", "%%")}/gateway.env
 ${system ? `User=${userInfo().username}\n` : ""}Restart=on-failure
 RestartSec=5
+# Its database was removed or moved: a person must decide which file is the right one.
+RestartPreventExitStatus=${STORE_LOST_EXIT}
 TimeoutStopSec=${STOP_SECONDS}
 # What agents have started in the background goes on when the gateway ends.
 KillMode=process

@@ -60,11 +60,11 @@ function mustBeHere({ host, boot, pid }: Runner): void {
 
 /** Whether the process has ended in time. */
 async function gone(store: Store, { runner }: SeenGateway, ms: number): Promise<boolean> {
-  const until = Date.now() + ms;
+  const until = performance.now() + ms;
   for (;;) {
     const seen = await seenGateway(store, Date.now());
     if (seen?.runner.id !== runner.id && !isThere(runner)) return true;
-    if (Date.now() >= until) return false;
+    if (performance.now() >= until) return false;
     await pause(LOOK_EVERY_MS);
   }
 }

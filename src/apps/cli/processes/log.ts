@@ -84,5 +84,5 @@ function noteMissed(io: Io, count: number): void {
 
 function tellDetached(io: Io, { status }: Process): void {
   if (status.state === "running" && status.detached)
-    note(io, "It was found again after what started it had fallen: what it prints now cannot be seen.");
+    note(io, "Its keeper crashed and its files are gone: what it prints now cannot be seen.");
 }

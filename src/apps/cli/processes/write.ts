@@ -1,5 +1,8 @@
 import { text as readAll } from "node:stream/consumers";
 import { PostriderError } from "../../../core/errors.ts";
+import type { Process } from "../../../core/process.ts";
+import type { Store } from "../../../ports/store.ts";
+import type { Processes } from "../../../processes/processes.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
 import { say, sayJson } from "../io.ts";
 import { asker, withStore } from "../opening.ts";
@@ -46,7 +49,7 @@ history.`,
         const processes = await open.processes();
         // A terminal's Enter is a carriage return, of which the terminal makes a line.
         const typed = values.enter ? text + (found.pty ? "\r" : "\n") : text;
-        if (typed !== "") await processes.write(found.id, typed);
+        if (typed !== "") await writeTo(found, typed, processes, store);
         if (values.end) await processes.endInput(found.id);
       } finally {
         await open.close();
@@ -57,3 +60,13 @@ history.`,
     else say(io, `${process.id} has got it.`);
   },
 });
+
+/** An agent's next piece is judged with the line before it: that line is not known while this is on its way. */
+async function writeTo(process: Process, typed: string, processes: Processes, store: Store): Promise<void> {
+  const { id } = process;
+  const { findUnfinished } = await import("../../../tools/process-input.ts");
+  const unfinished = findUnfinished(typed, process);
+  await store.recordProcessInput({ id });
+  await processes.write(id, typed);
+  if (unfinished !== undefined) await store.recordProcessInput({ id, unfinished });
+}

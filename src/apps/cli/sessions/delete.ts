@@ -1,5 +1,6 @@
 import { textOf } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { plural } from "../../../core/plural.ts";
 import { onOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Store } from "../../../ports/store.ts";
@@ -59,7 +60,7 @@ async function whatGoes(store: Store, asker: Asker, session: Session): Promise<s
   const { messageCount: count, owner } = session;
   const waiting = await store.waiting({ asker, session: session.id });
   return [
-    `${calledBy(session)}: ${count} ${count === 1 ? "message" : "messages"}, ${ownerName(owner) === "you" ? "yours" : `of ${ownerName(owner)}`}, id ${session.id}`,
+    `${calledBy(session)}: ${plural(count, "message")}, ${ownerName(owner) === "you" ? "yours" : `of ${ownerName(owner)}`}, id ${session.id}`,
     ...waiting.map((message) => `  waits for an answer: ${onOneLine(textOf(message))}`),
   ];
 }

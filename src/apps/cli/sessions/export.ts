@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { plural } from "../../../core/plural.ts";
 import type { Session } from "../../../core/session.ts";
 import { transcript } from "../../../core/transcript.ts";
 import type { Store } from "../../../ports/store.ts";
@@ -51,20 +52,20 @@ takes it back. md is for reading.`,
         const chosen = all ? await everything(open.store, who) : await named(open.store, who, words);
         const written = { sessions: 0, messages: 0 };
         for (const session of chosen) {
-          const text =
+          const exported =
             format === "md" ? await markdown(open, who, session) : await line(open.sessions, who, session.id);
-          if (text === undefined) continue; // removed by someone since it was listed
+          if (exported === undefined) continue; // removed by someone since it was listed
           written.sessions += 1;
-          written.messages += session.messageCount;
-          if (file !== undefined) file.write(text);
-          else if (!io.output.write(text)) await once(io.output, "drain");
+          written.messages += exported.messages;
+          if (file !== undefined) file.write(exported.text);
+          else if (!io.output.write(exported.text)) await once(io.output, "drain");
         }
         return written;
       });
       if (file === undefined) return;
       const { path, bytes } = file.end();
       if (values.json) return sayJson(io, { file: path, format, ...written, bytes });
-      say(io, `${path}: ${counted(written.sessions, "session")}, ${counted(written.messages, "message")}.`);
+      say(io, `${path}: ${plural(written.sessions, "session")}, ${plural(written.messages, "message")}.`);
       if (written.sessions === 0) note(io, "There is nothing to export yet, so the file is empty.");
     } finally {
       file?.abandon();
@@ -93,14 +94,19 @@ async function everything(store: Store, who: Asker): Promise<readonly Session[]>
   return found.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-async function line(sessions: Sessions, who: Asker, id: string): Promise<string | undefined> {
-  const exported = await sessions.export(who, id);
-  return exported && `${JSON.stringify(exported)}\n`;
+interface Exported {
+  readonly text: string;
+  readonly messages: number;
 }
 
-async function markdown({ store }: OpenHome, who: Asker, session: Session): Promise<string> {
+async function line(sessions: Sessions, who: Asker, id: string): Promise<Exported | undefined> {
+  const exported = await sessions.export(who, id);
+  return exported && { text: `${JSON.stringify(exported)}\n`, messages: exported.messages.length };
+}
+
+async function markdown({ store }: OpenHome, who: Asker, session: Session): Promise<Exported> {
   const messages = (await store.history({ asker: who, session: session.id })) ?? [];
-  return `${transcript(session, messages, systemZone())}\n`;
+  return { text: `${transcript(session, messages, systemZone())}\n`, messages: messages.length };
 }
 
 interface NewFile {
@@ -139,8 +145,4 @@ function newFile(path: string, force: boolean): NewFile {
     },
     abandon: () => rmSync(unfinished, { force: true }),
   };
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

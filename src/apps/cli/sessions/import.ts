@@ -2,8 +2,11 @@ import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { type ErrorCode, PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
+import { plural } from "../../../core/plural.ts";
 import type { Session } from "../../../core/session.ts";
+import { homeOf } from "../../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
+import { indexImported } from "../index-imported.ts";
 import { type Io, note, say, sayJson } from "../io.ts";
 import { linesOf } from "../lines.ts";
 import { type OpenHome, withHome } from "../opening.ts";
@@ -22,6 +25,7 @@ cannot be read is named, and the others are taken. - reads from stdin.`,
   async run({ words: [file = ""], values }, io) {
     const result = await withHome(io, (open) => importLines(open, input(io, file)));
     const { imported, skipped, failed } = result;
+    if (imported.length > 0) indexImported(io, homeOf(io.environment).database);
     if (values.json) {
       sayJson(io, {
         imported: imported.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
@@ -99,7 +103,7 @@ async function* input(io: Io, file: string): AsyncGenerator<string> {
 function tell(io: Io, { imported, skipped, failed, messages }: Imported): void {
   say(
     io,
-    `${imported.length} imported (${messages} messages), ${skipped.length} here already, ${failed.length} failed.`,
+    `${imported.length} imported (${plural(messages, "message")}), ${skipped.length} here already, ${failed.length} failed.`,
   );
   for (const id of skipped) note(io, `  here already: ${id}`);
   for (const { line, message } of failed) note(io, `  line ${line}: ${message}`);

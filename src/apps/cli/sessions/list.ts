@@ -50,6 +50,9 @@ export interface ListValues {
 export async function printList(io: Io, values: ListValues): Promise<void> {
   const query = queryOf(values, io.now());
   const { items, cursor } = await withStore(io, ({ store }) => store.list(query));
+  for (const { handle, damaged } of items)
+    if (damaged !== undefined)
+      note(io, `${handle}: its ${damaged.join(" and ")} cannot be read; postrider doctor tells what to do.`);
   if (values.json) {
     const { sessionToJson } = await import("../../../core/json.ts");
     return sayJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });

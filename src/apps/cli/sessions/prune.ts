@@ -1,4 +1,5 @@
 import { sessionToJson } from "../../../core/json.ts";
+import { plural } from "../../../core/plural.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson, widthOf } from "../io.ts";
 import { asker, withHome } from "../opening.ts";
@@ -39,10 +40,10 @@ export const prune: Command = defineCommand({
     const scrubbed = yes && gone.length > 0 ? await scrub(io) : false;
     if (values.json) return sayJson(io, { sessions: gone.map(sessionToJson), removed: yes, scrubbed });
     if (gone.length === 0)
-      return note(io, `No ended session was unused for ${days} days. Nothing to remove.`);
+      return note(io, `No ended session was unused for ${plural(days, "day")}. Nothing to remove.`);
     const rows = { width: widthOf(io), now: io.now(), everyone: values.everyone, heading: styleOf(io).dim };
     say(io, sessionRows(gone, rows).join("\n"));
-    const count = `${gone.length} ${gone.length === 1 ? "session" : "sessions"}`;
+    const count = plural(gone.length, "session");
     note(
       io,
       yes ? `${count} removed for good.` : `${count} would be removed. Nothing was done: --yes does it.`,

@@ -45,7 +45,7 @@ export function sessionRows(sessions: readonly (Session | Listed)[], rows: Rows)
     ...(rows.everyone ? [ownerName(session.owner)] : []),
     session.origin?.platform ?? (session.kind === "chat" ? "" : session.kind),
     relativeTime(session.lastAt, rows.now),
-    String(session.messageCount),
+    String("totalCount" in session ? session.totalCount : session.messageCount),
   ]);
   return table(columns, cells, rows.width, rows.heading);
 }

@@ -1,3 +1,4 @@
+import { PostriderError } from "../../../core/errors.ts";
 import type { Hit } from "../../../core/listing.ts";
 import { ROLES, type Role } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
@@ -15,6 +16,8 @@ import { KIND_OPTION, kindsOf, PLATFORM_OPTION, platformOf } from "./filters.ts"
 const NAME = "sessions search";
 const LIMIT = 20;
 const MOST = 200;
+/** What a search gives to the index after its answer. */
+const INDEX_MS = 1000;
 
 export const search: Command = defineCommand({
   name: NAME,
@@ -46,8 +49,8 @@ one OR another; -word must not be there (after --). In scripts without spaces an
     const roles = rolesOf(values.role);
     const kinds = kindsOf(values.kind, NAME);
     const { platform } = platformOf(values.platform);
-    const hits = await withStore(io, async ({ store }) =>
-      store.search({
+    const { hits, left, database } = await withStore(io, async ({ home, store }) => {
+      const request = {
         asker: who,
         text: words.join(" "),
         limit,
@@ -56,13 +59,28 @@ one OR another; -word must not be there (after --). In scripts without spaces an
         ...(platform !== undefined && { platforms: [platform] }),
         ...(values.undone && { undone: true }),
         ...(await within(store, who, values.session)),
-      }),
-    );
-    if (values.json) return sayJson(io, { hits: hits.map(hitJson) });
-    if (hits.length === 0) return note(io, nothing(values.undone));
-    printHits(io, hits, values.context);
+      };
+      const hits = await store.search(request);
+      return { hits, left: await store.unsearched(request), database: home.database };
+    });
+    if (values.json) sayJson(io, { hits: hits.map(hitJson), complete: left === 0, unsearched: left });
+    else if (hits.length === 0) note(io, nothing(values.undone));
+    else printHits(io, hits, values.context);
+    if (left > 0) await indexMore(io, database, left);
   },
 });
+
+/** What was found is printed by now. Each search brings the index further, also where nothing else runs that would. */
+async function indexMore(io: Io, database: string, left: number): Promise<void> {
+  note(io, `Older messages are still being indexed: ${left} were not searched. Search again in a while.`);
+  const { indexRest } = await import("../../../stores/sqlite/upkeep/index-rest.ts");
+  try {
+    indexRest(database, { untilMs: INDEX_MS });
+  } catch (error) {
+    // The answer is printed; the next process indexes the rest.
+    if (!(error instanceof PostriderError)) throw error;
+  }
+}
 
 async function within(store: Store, who: Asker, name: string | undefined): Promise<{ session?: string }> {
   return name === undefined ? {} : { session: (await sessionArgument(store, who, name)).id };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Asker } from "../../../core/owner.ts";
+import { plural } from "../../../core/plural.ts";
 import { isRefused } from "../../../core/refusal.ts";
 import type { Session } from "../../../core/session.ts";
 import type { ImportedConversation } from "../../../core/transfer.ts";
@@ -127,7 +128,8 @@ async function differenceSaid(
   hash: string,
 ): Promise<string | undefined> {
   const stored = (await sessions.messages(EVERYONE, id))?.map(canonical) ?? [];
-  if (stored.length !== said.length) return `${stored.length} messages are here instead of ${said.length}`;
+  if (stored.length !== said.length)
+    return `${plural(stored.length, "message is", "messages are")} here instead of ${said.length}`;
   if (fingerprint(stored) !== hash) return `message ${commonStart(stored, said) + 1} is not as it was read`;
   for (const blob of blobs) {
     const bytes = await sessions.blob(EVERYONE, blob.hash);

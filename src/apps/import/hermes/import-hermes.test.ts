@@ -369,14 +369,15 @@ describe("a title", () => {
       insert("sessions", row("s2", { source: "cli", title: "plan\u200b", started_at: NOON / 1000 }));
       insert("sessions", row("s3", { user_id: "1", title: "plan " }));
       insert("sessions", row("s4", { source: "cli", title: long }));
+      insert("sessions", row("s5", { source: "cli", title: `${"\u200b".repeat(50)}${"y".repeat(100)}\n` }));
     });
     const report = await take();
     const titles = await Promise.all(
-      ["s1", "s2", "s3", "s4"].map(async (id) => (await sessions.get(EVERYONE, id))?.title),
+      ["s1", "s2", "s3", "s4", "s5"].map(async (id) => (await sessions.get(EVERYONE, id))?.title),
     );
-    expect(titles).toEqual(["plan #2", "plan #3", "plan", "x".repeat(100)]);
-    expect(report.titles).toEqual({ found: 4, kept: 0, other: 4 });
-    expect(whys(report, "title")).toHaveLength(4);
+    expect(titles).toEqual(["plan #2", "plan #3", "plan", "x".repeat(100), "y".repeat(100)]);
+    expect(report.titles).toEqual({ found: 5, kept: 0, other: 5 });
+    expect(whys(report, "title")).toHaveLength(5);
     expect((await sessions.get(EVERYONE, "s4"))?.config).toMatchObject({ hermes: { title: long } });
   });
 });
@@ -410,6 +411,15 @@ describe("what cannot be read", () => {
     expect(await textsOf("s1")).toEqual(["a", "c"]);
     transcript("s2", { role: "user", content: "x".repeat(MAX_PART_BYTES + 1) });
     await expect(take({ strict: true })).rejects.toMatchObject({ code: "too_large" });
+  });
+
+  it("is no record without a role: it is kept as a note", async () => {
+    transcript("s1", "a", { content: "who said this?" }, { role: "", content: "or this" }, "d");
+    expect(await take()).toMatchObject({ corrupt: 0, complete: true, messages: { total: 4 } });
+    expect(await textsOf("s1")).toEqual(["a", "who said this?", "or this", "d"]);
+    const roles = (await sessions.messages(EVERYONE, "s1"))?.map(({ role }) => role);
+    expect(roles).toEqual(["user", "note", "note", "assistant"]);
+    expect((await take()).sessions).toMatchObject({ imported: 0, unchanged: 1 });
   });
 
   it("is a field of a row that is no JSON: told, and its text is kept", async () => {
@@ -486,6 +496,6 @@ describe("reading back", () => {
       clock: () => now,
     });
     expect(report).toMatchObject({ complete: false, sessions: { imported: 0, failed: 1 } });
-    expect(whys(report, "failed")).toEqual(["1 messages are here instead of 2"]);
+    expect(whys(report, "failed")).toEqual(["1 message is here instead of 2"]);
   });
 });

@@ -3,7 +3,7 @@ import { asObject } from "../../../core/json.ts";
 import { knownPlatforms } from "../../../core/platforms.ts";
 import { type Source, sourceFromJson } from "../../../core/source.ts";
 import type { ReadInstant } from "./instants.ts";
-import { parseJson } from "./lossless-json.ts";
+import { parsePythonJson } from "./lossless-json.ts";
 
 /** One chat of the index: which session is current there, and where it is. */
 export interface IndexEntry {
@@ -32,7 +32,7 @@ export function isKnownPlatform(name: string): boolean {
 
 /** Reads the index. Throws a sentence when the file as a whole is none. */
 export function readIndex(file: string, readInstant: ReadInstant): Index {
-  const json = parseJson(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
+  const json = parsePythonJson(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
   const entries: IndexEntry[] = [];
   const broken: { key: string; why: string }[] = [];
   for (const [key, value] of Object.entries(asObject(json, "sessions.json"))) {

@@ -6,6 +6,21 @@ export function parseJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, exact as Reviver) : JSON.parse(text);
 }
 
+/**
+ * The same for JSON that Python wrote: NaN and the infinities, which are no JSON, become texts. A line with one of them is
+ * kept and not lost.
+ */
+export function parsePythonJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!NOT_A_NUMBER.test(text)) throw error;
+    return parseJson(
+      text.replaceAll(TEXT_OR_WORD, (found) => (found.startsWith('"') ? found : `"${found}"`)),
+    );
+  }
+}
+
 /** Whether `parseJson` would have to change something to keep it. */
 export function hasLargeNumbers(text: string): boolean {
   if (!LONG_NUMBER.test(text)) return false;
@@ -22,6 +37,8 @@ export function hasLargeNumbers(text: string): boolean {
 type Reviver = (key: string, value: unknown) => unknown;
 type WithSource = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
+const NOT_A_NUMBER = /NaN|Infinity/;
+const TEXT_OR_WORD = /"(?:[^"\\]|\\.)*"|NaN|-?Infinity/g;
 const LONG_NUMBER = /\d{16}/;
 const WHOLE = /^-?\d+$/;
 

@@ -80,10 +80,6 @@ function mappedOr(
   readInstant: ReadInstant,
   tell: (kind: "corrupt" | "too_large", why: string) => void,
 ): Mapped | undefined {
-  if (typeof record.role !== "string" || record.role === "") {
-    tell("corrupt", "no role");
-    return undefined;
-  }
   try {
     return messageFrom(record, readInstant);
   } catch (error) {

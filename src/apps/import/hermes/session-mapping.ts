@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { PostriderError } from "../../../core/errors.ts";
 import { isSessionId } from "../../../core/ids.ts";
 import type { NewMessage } from "../../../core/message.ts";
 import type { EndReason, SessionKind } from "../../../core/session.ts";
-import { cleanTitle, MAX_TITLE_LENGTH } from "../../../core/titles.ts";
+import { cutTitle } from "../../../core/titles.ts";
 import type { ImportedConversation, ImportedSession } from "../../../core/transfer.ts";
 import { addUsage, emptyUsage, type Usage } from "../../../core/usage.ts";
 import type { SeqRange } from "../../../core/view.ts";
@@ -140,14 +139,8 @@ function endReasonOf(reason: unknown): EndReason {
 /** Longer ones are cut; both forms are kept. */
 function titleOf(value: unknown): { readonly title?: string; readonly shortened?: string } {
   if (typeof value !== "string") return {};
-  try {
-    const title = cleanTitle(value);
-    return title === undefined ? {} : { title };
-  } catch (error) {
-    if (!(error instanceof PostriderError)) throw error;
-    const title = cleanTitle([...value].slice(0, MAX_TITLE_LENGTH).join(""));
-    return { shortened: value, ...(title !== undefined && { title }) };
-  }
+  const { title, isCut } = cutTitle(value);
+  return { ...(title !== undefined && { title }), ...(isCut && { shortened: value }) };
 }
 
 /** Columns that have a place of their own here. */

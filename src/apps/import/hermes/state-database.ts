@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
-import { parseJson } from "./lossless-json.ts";
+import { parsePythonJson } from "./lossless-json.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -126,7 +126,7 @@ function messageRow({ id, session_id: _, ...columns }: Row): MessageRow {
     const text = record[column];
     if (typeof text !== "string" || text === "") continue;
     try {
-      record[column] = parseJson(text);
+      record[column] = parsePythonJson(text);
     } catch {
       // Not where a reader would take it for what it should be.
       delete record[column];

@@ -22,6 +22,24 @@ describe("a transcript", () => {
     expect(reading("")).toEqual([]);
   });
 
+  it("keeps a line with NaN or an infinity, which Python writes, and texts that only look so", () => {
+    const line =
+      '{"cost":NaN,"up":Infinity,"down":[-Infinity,1],"text":"NaN, \\"Infinity\\" and -Infinity","id":123456789012345678}';
+    expect(reading(`${line}\n{"a":NaN`)).toEqual([
+      {
+        line: 1,
+        record: {
+          cost: "NaN",
+          up: "Infinity",
+          down: ["-Infinity", 1],
+          text: 'NaN, "Infinity" and -Infinity',
+          id: "123456789012345678",
+        },
+      },
+      { line: 2, why: "not JSON" },
+    ]);
+  });
+
   it("says of each line that is none what is wrong with it, and goes on behind it", () => {
     const bad = Buffer.concat([
       Buffer.from('{"a":1\n[1]\n"x"\nnull\n{"b":"'),

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { parseJson } from "./lossless-json.ts";
+import { parsePythonJson } from "./lossless-json.ts";
 
 /** One line of a transcript: an object, or why it is none. */
 export type Line =
@@ -38,7 +38,7 @@ type Read = { readonly record: Readonly<Record<string, unknown>> } | { readonly 
 
 function recordOf(text: string): Read {
   try {
-    const value = parseJson(text);
+    const value = parsePythonJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return { record: value as Readonly<Record<string, unknown>> };
     return { why: "not an object" };

@@ -4,7 +4,9 @@ import { MIGRATIONS } from "../schema.ts";
 import { checkCounters } from "./counter-checks.ts";
 import { type Finding, fine, problem, warning } from "./findings.ts";
 import { checkIndex } from "./index-checks.ts";
+import { checkJson } from "./json-checks.ts";
 import { mendDatabase, rebuildIndex } from "./mending.ts";
+import { type MessageSurvey, surveyMessages } from "./message-survey.ts";
 import {
   checkAccess,
   checkBlobs,
@@ -19,10 +21,20 @@ import { checkWork } from "./work-checks.ts";
 const SALVAGE =
   "Restore a copy: postrider restore FILE --replace. Without one: postrider doctor --salvage saves what can be read.";
 
+export type Depth = "quick" | "usual" | "full";
+
+type Check = readonly [name: string, look: () => Finding[]];
+
 /** Looks at a database without writing. Whatever is wrong becomes a finding, never an exception. */
 export function checkDatabase(
   file: string,
-  options: { readonly full: boolean; readonly now: number },
+  options: {
+    readonly now: number;
+    /** `quick` leaves out whatever reads all messages or pages; `full` also looks at every index entry and attachment. */
+    readonly depth: Depth;
+    /** Before each check: how many are done, of all, and what comes. */
+    onStep?(done: number, all: number, check: string): void;
+  },
 ): Finding[] {
   const findings: Finding[] = [];
   let db: Db;
@@ -45,21 +57,45 @@ export function checkDatabase(
   try {
     // One instant for all: what others write meanwhile would look like a contradiction.
     db.exec("begin");
-    const { full, now } = options;
-    findings.push(...checked("integrity", () => [checkPages(db, full)]));
-    findings.push(...checked("foreign_keys", () => [checkForeignKeys(db)]));
-    findings.push(...checked("sessions", () => [checkOrphans(db)]));
-    findings.push(...checked("counters", () => checkCounters(db)));
-    findings.push(...checked("views", () => [checkViews(db)]));
-    findings.push(...checked("conversations", () => [checkConversations(db)]));
-    findings.push(...checked("access", () => [checkAccess(db)]));
-    findings.push(...checked("attachments", () => checkBlobs(db, full)));
-    findings.push(...checked("search_index", () => [checkIndex(db, full)]));
-    findings.push(...checked("runners", () => checkWork(db, now)));
+    const checks = checksOf(db, options.depth, options.now);
+    for (const [at, [name, look]] of checks.entries()) {
+      options.onStep?.(at, checks.length, name);
+      findings.push(...checked(name, look));
+    }
+    options.onStep?.(checks.length, checks.length, "");
+    if (options.depth === "quick") findings.push(fine("depth", LEFT_OUT));
     return findings;
   } finally {
     db.close();
   }
+}
+
+const LEFT_OUT =
+  "Looked at quickly: pages, messages, counters, attachments and the search index were left out. postrider doctor looks at them, too.";
+
+/** In the order in which they are told. Messages are read once, for all who want to know something of them. */
+function checksOf(db: Db, depth: Depth, now: number): readonly Check[] {
+  let surveyed: MessageSurvey | undefined;
+  const survey = (): MessageSurvey => {
+    surveyed ??= surveyMessages(db);
+    return surveyed;
+  };
+  const isQuick = depth === "quick";
+  const isFull = depth === "full";
+  const all: readonly (Check | false)[] = [
+    !isQuick && ["integrity", () => [checkPages(db, isFull)]],
+    ["foreign_keys", () => [checkForeignKeys(db)]],
+    ["sessions", () => [checkOrphans(db)]],
+    !isQuick && ["counters", () => checkCounters(db, survey())],
+    !isQuick && ["views", () => [checkViews(db)]],
+    ["conversations", () => [checkConversations(db)]],
+    ["access", () => [checkAccess(db)]],
+    ["json", () => checkJson(db, isQuick ? undefined : survey())],
+    !isQuick && ["attachments", () => checkBlobs(db, survey(), isFull)],
+    !isQuick && ["search_index", () => [checkIndex(db, survey(), isFull)]],
+    ["runners", () => checkWork(db, now)],
+  ];
+  return all.filter((check) => check !== false);
 }
 
 function checked(check: string, look: () => Finding[]): Finding[] {

@@ -1,8 +1,9 @@
 import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable, warning } from "./findings.ts";
+import { type MessageSurvey, nothingSaid, type Said } from "./message-survey.ts";
 
 /** What a session's row counts, and what its messages say. */
-export interface Counted {
+export interface Counted extends Said {
   n: number;
   id: string;
   handle: string;
@@ -13,36 +14,24 @@ export interface Counted {
   next_seq: number;
   last_at: number;
   indexed_seq: number;
-  messages: number;
-  max_seq: number;
-  max_at: number;
-  humans: number;
-  tool_calls: number;
   /** The highest seq that a view names. */
   named: number;
 }
 
-const COUNTED = `
-with said as (
-  select id >> 24 as n, count(*) as messages, max(id & 16777215) as max_seq, max(at) as max_at, 
-    sum(role = 0 and not case when meta is not null and json_valid(meta)
-      then coalesce(json_extract(meta, '$.origin.proactive'), 0) else 0 end) as humans,
-    sum(case when meta is not null and json_valid(meta) then coalesce(json_array_length(meta, '$.toolCalls'), 0) else 0 end)
-      as tool_calls
-  from messages group by 1),
-named as (
+const SESSIONS = `
+with named as (
   select n, max(seq) as named from (
     select piece_session as n, max(coalesce(to_seq, from_seq - 1)) as seq from pieces group by 1
     union all select session, max(to_seq) from hidden group by 1
     union all select session, max(next_seq) - 1 from views group by 1) group by 1)
 select s.n, s.id, s.handle, s.removed_at, s.created_at, s.human_count, s.tool_call_count, s.next_seq, s.last_at,
-  s.indexed_seq, coalesce(a.messages, 0) as messages, coalesce(a.max_seq, 0) as max_seq,
-  coalesce(a.max_at, 0) as max_at, coalesce(a.humans, 0) as humans, coalesce(a.tool_calls, 0) as tool_calls,
-  coalesce(v.named, 0) as named
-from sessions s left join said a on a.n = s.n left join named v on v.n = s.n`;
+  s.indexed_seq, coalesce(v.named, 0) as named
+from sessions s left join named v on v.n = s.n`;
 
-export function countedSessions(db: Db): Counted[] {
-  return db.all<Counted>(COUNTED);
+export function countedSessions(db: Db, said: MessageSurvey["said"]): Counted[] {
+  return db
+    .all<Omit<Counted, keyof Said>>(SESSIONS)
+    .map((session) => ({ ...session, ...(said.get(session.n) ?? nothingSaid()) }));
 }
 
 /** What the counters should be. A seq that a view names is never given out again, though its message be lost. */
@@ -70,8 +59,8 @@ export function hasWrongCounters(row: Counted): boolean {
   return (Object.keys(right) as (keyof typeof right)[]).some((name) => row[name] !== right[name]);
 }
 
-export function checkCounters(db: Db): Finding[] {
-  const rows = countedSessions(db);
+export function checkCounters(db: Db, { said }: MessageSurvey): Finding[] {
+  const rows = countedSessions(db, said);
   const wrong = rows.filter(hasWrongCounters);
   const handles = (list: readonly Counted[]): string =>
     list

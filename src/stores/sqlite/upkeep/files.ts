@@ -1,7 +1,10 @@
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 import { randomHex } from "../chance.ts";
+
+// Asked for, not imported: every writer loads this file, and to make an ES module of node:fs takes long.
+const { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } =
+  process.getBuiltinModule("node:fs");
 
 /** What SQLite may put beside a database file. */
 export const BESIDE = ["-wal", "-shm", "-journal"] as const;

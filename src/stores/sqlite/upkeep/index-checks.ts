@@ -1,21 +1,15 @@
-import { indexedText, searchTerms } from "../../../core/search-terms.ts";
+import { searchTerms } from "../../../core/search-terms.ts";
 import type { Db } from "../connection.ts";
 import { count, type Finding, fine, fixable } from "./findings.ts";
+import type { MessageSurvey } from "./message-survey.ts";
 
 /** The index keeps a row for each text it holds; these are the messages that must have one. */
 const INDEXED = `
 messages m join sessions s on s.n = m.id >> 24
 where m.role in (0, 1) and m.text is not null and (m.id & 16777215) <= s.indexed_seq`;
-const MISSING = `
-select m.id, m.text from ${INDEXED} and not exists (select 1 from words_docsize d where d.id = m.id)`;
-const EXTRA = `
-select d.id from words_docsize d
-where not exists (select 1 from ${INDEXED} and m.id = d.id)`;
 
 /** Whether every message that should be found is in the index, and nothing else. `full` compares every word. */
-export function checkIndex(db: Db, full: boolean): Finding {
-  const missing = db.rows(MISSING).filter(([, text]) => indexedText(text as string) !== "").length;
-  const extra = db.rows(EXTRA).length;
+export function checkIndex(db: Db, { index: { missing, extra } }: MessageSurvey, full: boolean): Finding {
   const wrong = missing + extra === 0 && full ? wronglyIndexed(db) : 0;
   const parts = [
     ...(missing > 0 ? [`${count(missing, "message")} missing`] : []),

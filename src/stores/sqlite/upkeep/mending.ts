@@ -7,11 +7,13 @@ import { retryBusy } from "../failure.ts";
 import { rollBack } from "../group-commit.ts";
 import { createSession } from "../routing.ts";
 import { type ConversationRow, messageId, SEQ_BITS } from "../rows.ts";
-import { alive, retire } from "../runners.ts";
+import { isRunning, retire } from "../runners.ts";
 import { emptyIndex, indexMessages } from "../search.ts";
 import * as sql from "../sql.ts";
 import { countedSessions, hasWrongCounters, rightCounters } from "./counter-checks.ts";
 import { count } from "./findings.ts";
+import { resetJson } from "./json-checks.ts";
+import { surveyMessages } from "./message-survey.ts";
 import {
   ACCESS_OF_NOBODY,
   CONVERSATIONS_OF_NOTHING,
@@ -38,6 +40,7 @@ export function mendDatabase(db: Db, now: number, onDone: (text: string) => void
     recount,
     renoteBlobs,
     retireTheDead,
+    resetJson,
   ] satisfies Mending[]) {
     const done = inTransaction(db, () => mending(db, now));
     if (done !== undefined) onDone(done);
@@ -172,7 +175,7 @@ function listEverySession(db: Db): string | undefined {
 }
 
 function recount(db: Db): string | undefined {
-  const wrong = countedSessions(db).filter(hasWrongCounters);
+  const wrong = countedSessions(db, surveyMessages(db).said).filter(hasWrongCounters);
   for (const row of wrong) {
     const right = rightCounters(row);
     db.run(
@@ -189,7 +192,7 @@ function recount(db: Db): string | undefined {
 }
 
 function renoteBlobs(db: Db): string | undefined {
-  const noted = neededBlobs(db).needed.reduce(
+  const noted = neededBlobs(db, surveyMessages(db).blobs).reduce(
     (sum, { hash, session }) =>
       sum + (db.get(sql.blobSize, hash) === undefined ? 0 : db.run(sql.useBlob, hash, session).changes),
     0,
@@ -200,11 +203,11 @@ function renoteBlobs(db: Db): string | undefined {
 }
 
 function retireTheDead(db: Db, now: number): string | undefined {
-  const dead = db.all<{ id: string }>("select id from runners").filter(({ id }) => !alive(db, id, now));
+  const dead = db.all<{ id: string }>("select id from runners").filter(({ id }) => !isRunning(db, id, now));
   for (const { id } of dead) retire(db, { runner: id });
   const freed = db
     .all<{ name: string; runner: string }>("select name, runner from leases where runner is not null")
-    .filter(({ runner }) => !alive(db, runner, now));
+    .filter(({ runner }) => !isRunning(db, runner, now));
   for (const { name } of freed) db.run("update leases set runner = null, until = 0 where name = ?", name);
   return dead.length + freed.length === 0
     ? undefined

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import type { NewMessage } from "../../../core/message.ts";
+import type { NewMessage, Part } from "../../../core/message.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { NO_SESSION } from "../blobs.ts";
 import type { Db } from "../connection.ts";
-import { count, type Finding, fine, fixable, problem, warning } from "./findings.ts";
+import { parseList, parseObject } from "../json-columns.ts";
+import { count, type Finding, fine, fixable, warning } from "./findings.ts";
+import { type BlobUse, blobsIn, type MessageSurvey } from "./message-survey.ts";
 
 const RESTORE = "postrider restore brings back a copy that has it.";
 
@@ -16,7 +18,11 @@ export function checkForeignKeys(db: Db): Finding {
 
 /** Messages whose session is gone: said, but shown nowhere. */
 export const LOST_SESSIONS = `
-select distinct id >> 24 as n from messages where id >> 24 not in (select n from sessions)`;
+with recursive spoken(n) as (
+  select min(id) >> 24 from messages
+  union all select (select min(id) >> 24 from messages where id >= (spoken.n + 1) * 16777216) from spoken
+  where spoken.n is not null)
+select n from spoken where n is not null and n not in (select n from sessions)`;
 
 export function checkOrphans(db: Db): Finding {
   const lost = db.all(LOST_SESSIONS).length;
@@ -102,45 +108,24 @@ export function checkAccess(db: Db): Finding {
   );
 }
 
-export interface BlobUse {
-  readonly session: number;
-  readonly hash: string;
+/** The bytes that messages, and what is on its way in or out, need. What cannot be read is named by another check. */
+export function neededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse[] {
+  const waiting = db
+    .rows(
+      "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
+    )
+    .flatMap(([n, json]) => blobsIn(n as number, parseObject<NewMessage>(json as string)?.parts ?? []));
+  const leaving = db
+    .rows(
+      "select coalesce(session, ?), parts from deliveries where state in ('waiting', 'sending')",
+      NO_SESSION,
+    )
+    .flatMap(([n, json]) => blobsIn(n as number, parseList<Part>(json as string) ?? []));
+  return [...ofMessages, ...waiting, ...leaving];
 }
 
-/** The bytes that messages and deliveries on their way need; and how many messages cannot be read at all. */
-export function neededBlobs(db: Db): { needed: BlobUse[]; unreadable: number } {
-  const needed: BlobUse[] = [];
-  let unreadable = 0;
-  const read = (session: number, json: string): void => {
-    try {
-      const value = JSON.parse(json) as NewMessage["parts"] | NewMessage;
-      const parts = Array.isArray(value) ? value : (value as NewMessage).parts;
-      for (const part of parts as NewMessage["parts"])
-        if ("blob" in part && part.blob !== undefined) needed.push({ session, hash: part.blob });
-    } catch {
-      for (const [n, parts] of db.each(
-        "select coalesce(session, ?), parts from deliveries where state in ('waiting', 'sending')",
-        NO_SESSION,
-      ))
-        read(n as number, parts as string);
-      unreadable += 1;
-    }
-  };
-  for (const [n, parts] of db.each("select id >> 24, parts from messages where parts is not null"))
-    read(n as number, parts as string);
-  for (const [n, message] of db.each(
-    "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
-  ))
-    read(n as number, message as string);
-  unreadable +=
-    db.get<{ n: number }>(
-      "select count(*) as n from messages where meta is not null and not json_valid(meta)",
-    )?.n ?? 0;
-  return { needed, unreadable };
-}
-
-export function checkBlobs(db: Db, full: boolean): Finding[] {
-  const { needed, unreadable } = neededBlobs(db);
+export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Finding[] {
+  const needed = neededBlobs(db, blobs);
   const used = new Set(db.rows("select hash, session from blob_uses").map((row) => row.join(" ")));
   const stored = new Set(db.rows("select hash from blobs").map(([hash]) => hash as string));
   const lost = new Set(needed.filter(({ hash }) => !stored.has(hash)).map(({ hash }) => hash));
@@ -149,8 +134,6 @@ export function checkBlobs(db: Db, full: boolean): Finding[] {
   ).length;
   const idle = db.get<{ n: number }>(`select count(*) as n from blobs where ${UNUSED_BLOBS}`)?.n ?? 0;
   const findings: Finding[] = [];
-  if (unreadable > 0)
-    findings.push(problem("message_data", `${count(unreadable, "message")} cannot be read.`, RESTORE));
   if (lost.size > 0)
     findings.push(
       warning(

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
 import { openReader } from "../connection.ts";
 import { retryBusyLater, storeError } from "../failure.ts";
-import { alive } from "../runners.ts";
+import { isRunning } from "../runners.ts";
 import { type Copied, copyDatabase } from "./copying.ts";
 import { giveName, isSameFile, isThere, removeWithBeside, syncFolderOf, unfinishedName } from "./files.ts";
 import { openOurs } from "./soundness.ts";
@@ -71,7 +71,7 @@ export function usersOf(database: string, now: number): number[] {
     try {
       return db
         .all<{ id: string; pid: number }>("select id, pid from runners order by pid")
-        .filter(({ id, pid }) => pid !== process.pid && alive(db, id, now))
+        .filter(({ id, pid }) => pid !== process.pid && isRunning(db, id, now))
         .map(({ pid }) => pid);
     } finally {
       db.close();

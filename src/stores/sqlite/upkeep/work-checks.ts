@@ -1,5 +1,5 @@
 import type { Db } from "../connection.ts";
-import { alive } from "../runners.ts";
+import { isRunning } from "../runners.ts";
 import { count, type Finding, fine, warning } from "./findings.ts";
 
 const BY_ITSELF = "The next program that starts takes over; postrider doctor --fix tidies up at once.";
@@ -7,12 +7,12 @@ const BY_ITSELF = "The next program that starts takes over; postrider doctor --f
 /** Who runs, who fell, and what waits. None of it is damage. */
 export function checkWork(db: Db, now: number): Finding[] {
   const runners = db.all<{ id: string; pid: number }>("select id, pid from runners");
-  const living = runners.filter(({ id }) => alive(db, id, now));
+  const living = runners.filter(({ id }) => isRunning(db, id, now));
   const dead = runners.length - living.length;
   const pids = living.map(({ pid }) => pid).join(", ");
   const stale = db
     .all<{ name: string; runner: string }>("select name, runner from leases where runner is not null")
-    .filter(({ runner }) => !alive(db, runner, now));
+    .filter(({ runner }) => !isRunning(db, runner, now));
   const waiting = db.get<{ n: number }>("select count(*) as n from inbox where state = 0")?.n ?? 0;
   const stranded =
     db.get<{ n: number }>(
@@ -55,7 +55,7 @@ function checkProcesses(db: Db, now: number): Finding {
     "select keeper, begun_at from processes where state <> 'ended'",
   );
   const left = open.filter(({ keeper, begun_at }) =>
-    keeper === null ? begun_at < now - ON_ITS_WAY_MS : !alive(db, keeper, now),
+    keeper === null ? begun_at < now - ON_ITS_WAY_MS : !isRunning(db, keeper, now),
   );
   if (left.length > 0)
     return warning(

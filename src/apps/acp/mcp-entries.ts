@@ -1,0 +1,75 @@
+import type { AnyMessage, McpServer } from "@agentclientprotocol/sdk/unstable";
+
+/** Under this name in `_meta`, a request tells which of its servers were left out, and why. */
+const LEFT_OUT = "postrider/mcp_servers_left_out";
+const METHODS: ReadonlySet<string> = new Set([
+  "session/new",
+  "session/load",
+  "session/resume",
+  "session/fork",
+]);
+
+/**
+ * Takes malformed entries out of `mcpServers` before the protocol library sees them: it would refuse the whole request, and
+ * with it the session.
+ */
+export function leaveOutMalformedServers(): TransformStream<AnyMessage, AnyMessage> {
+  return new TransformStream({
+    transform: (message, controller) => controller.enqueue(checkedMessage(message)),
+  });
+}
+
+/** The sentences about entries that were left out of a request. */
+export function serversLeftOut({ _meta }: { readonly _meta?: unknown }): readonly string[] {
+  const sentences = fieldsOf(_meta)?.[LEFT_OUT];
+  return Array.isArray(sentences) ? sentences.filter((one) => typeof one === "string") : [];
+}
+
+function checkedMessage(message: AnyMessage): AnyMessage {
+  if (!("method" in message) || !METHODS.has(message.method)) return message;
+  const params = fieldsOf(message.params);
+  if (params === undefined || !Array.isArray(params.mcpServers)) return message;
+  const entries = params.mcpServers.map(serverIn);
+  const leftOut = entries.filter((entry) => typeof entry === "string");
+  const mcpServers = entries.filter((entry) => typeof entry !== "string");
+  const meta = { ...fieldsOf(params._meta), [LEFT_OUT]: leftOut };
+  return { ...message, params: { ...params, mcpServers, _meta: meta } };
+}
+
+/** The entry, with empty lists where it has none; or a sentence why it cannot be used. */
+function serverIn(entry: unknown, index: number): McpServer | string {
+  const fields = fieldsOf(entry);
+  const name = typeof fields?.name === "string" && fields.name !== "" ? fields.name : undefined;
+  const called = name === undefined ? `number ${index + 1}` : name;
+  const leftOut = (why: string): string => `The MCP server ${called} is left out: ${why}.`;
+  if (fields === undefined) return leftOut("it is no object");
+  if (name === undefined) return leftOut("it has no name");
+  const { type } = fields;
+  if (type === undefined || type === "stdio") {
+    const { command, args = [], env = [], ...more } = fields;
+    if (typeof command !== "string") return leftOut("its command is no text");
+    if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string"))
+      return leftOut("its args are no list of texts");
+    if (!isPairs(env)) return leftOut("its env is no list of objects with name and value");
+    return { ...more, name, command, args, env } as McpServer;
+  }
+  if (type === "http" || type === "sse") {
+    const { url, headers = [], ...more } = fields;
+    if (typeof url !== "string") return leftOut("its url is no text");
+    if (!isPairs(headers)) return leftOut("its headers are no list of objects with name and value");
+    return { ...more, name, url, headers } as McpServer;
+  }
+  return leftOut(`its type ${JSON.stringify(type)} is not one of stdio, http and sse`);
+}
+
+function isPairs(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every((one) => typeof fieldsOf(one)?.name === "string" && typeof fieldsOf(one)?.value === "string")
+  );
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return value as Readonly<Record<string, unknown>>;
+}

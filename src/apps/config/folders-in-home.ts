@@ -1,0 +1,38 @@
+import { realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Home } from "../home.ts";
+import type { Values } from "./layers.ts";
+import type { Problem } from "./problem.ts";
+
+/** The settings that name folders in which agents work. */
+const WORK_FOLDERS = ["tools.workspace", "tools.folder", "tools.folders"];
+
+/** Agents work outside of the home, which holds everyone's conversations and the tokens. */
+export function foldersInHome(values: Values, { folder }: Pick<Home, "folder">): Problem[] {
+  const home = realOf(resolve(folder));
+  return WORK_FOLDERS.flatMap((key): Problem[] => {
+    const found = values.get(key);
+    if (found === undefined) return [];
+    const inside = [found.value].flat().find((path) => isWithin(home, realOf(String(path))));
+    if (inside === undefined) return [];
+    const text = `must lie outside of Postrider's home ${folder}; ${inside} lies in it`;
+    const { origin } = found;
+    if (origin.from === "environment") return [{ variable: origin.variable, key, text }];
+    return [{ ...(origin.from === "file" && { file: origin.file, line: origin.line }), key, text }];
+  });
+}
+
+function isWithin(home: string, path: string): boolean {
+  const from = relative(home, path);
+  return from !== ".." && !from.startsWith(`..${sep}`) && !isAbsolute(from);
+}
+
+/** Links followed as far as there is something. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realOf(above), basename(path));
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../test/support/folder.ts";
+import { homeOf } from "./home.ts";
+import { makeWorkspace, moveByHand, moveFormerWorkspaces, workspacesOf } from "./workspace.ts";
+
+function room() {
+  const { path, remove } = temporaryFolder();
+  onTestFinished(remove);
+  const home = homeOf({ POSTRIDER_HOME: join(path, "home") });
+  const former = join(home.folder, "workspace");
+  mkdirSync(join(former, "owner"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(former, "owner", "plan.md"), "the plan");
+  return {
+    path,
+    home,
+    former,
+    plan: (folder: string) => readFileSync(join(folder, "owner", "plan.md"), "utf8"),
+  };
+}
+
+describe("where agents work in messengers", () => {
+  it("lies outside of the home, and is another for every home", () => {
+    const usual = homeOf({});
+    expect(usual.workspaces).toBe(join(homedir(), "postrider-workspace"));
+    expect(homeOf({ POSTRIDER_HOME: join(homedir(), ".postrider") }).workspaces).toBe(usual.workspaces);
+    const names = ["postrider", "postrider/", ".postrider/", ".postrider-2", "postrider-workspace"];
+    const all = names.map((name) => homeOf({ POSTRIDER_HOME: `${homedir()}/${name}` }));
+    const byHome = new Map([usual, ...all].map(({ folder, workspaces }) => [folder, workspaces]));
+    expect(new Set(byHome.values()).size).toBe(byHome.size);
+    for (const { folder, workspaces } of all) expect(`${workspaces}/`.startsWith(`${folder}/`)).toBe(false);
+  });
+
+  it("is what is configured, and only the user of the machine may look inside", () => {
+    const { path, home } = room();
+    const workspaces = workspacesOf(home, { workspace: join(path, "deep", "work") });
+    expect(makeWorkspace(workspaces, "owner")).toBe(join(path, "deep", "work", "owner"));
+    for (const folder of ["deep", "deep/work", "deep/work/owner"])
+      expect(statSync(join(path, folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("is said with its setting when it cannot be made", () => {
+    const { path } = room();
+    writeFileSync(join(path, "file"), "");
+    expect(() => makeWorkspace(join(path, "file"), "owner")).toThrow(
+      /cannot be made \(\w+\)\. Set tools\.workspace/,
+    );
+  });
+});
+
+describe("what earlier versions kept in the home", () => {
+  it("is moved as a whole", () => {
+    const { home, former, plan } = room();
+    expect(moveFormerWorkspaces(home, home.workspaces)).toEqual({ state: "moved", from: former });
+    expect(plan(home.workspaces)).toBe("the plan");
+    expect(existsSync(former)).toBe(false);
+    expect(moveFormerWorkspaces(home, home.workspaces)).toEqual({ state: "none" });
+  });
+
+  it("is moved where an empty folder is, and where the folders above are missing", () => {
+    const { path, home, plan } = room();
+    const workspaces = join(path, "a", "b");
+    mkdirSync(workspaces, { recursive: true });
+    expect(moveFormerWorkspaces(home, workspaces).state).toBe("moved");
+    expect(plan(workspaces)).toBe("the plan");
+  });
+
+  it("stays where it is when files are in the new place already", () => {
+    const { home, former, plan } = room();
+    makeWorkspace(home.workspaces, "owner");
+    const moved = moveFormerWorkspaces(home, home.workspaces);
+    expect(moved).toMatchObject({ state: "left", from: former, why: expect.stringContaining("already") });
+    expect(plan(former)).toBe("the plan");
+    expect(moveByHand(former, home.workspaces)).toContain(former);
+  });
+
+  it.skipIf(!existsSync("/dev/shm") || statSync("/dev/shm").dev === statSync("/tmp").dev)(
+    "stays where it is when the new place is on another file system",
+    () => {
+      const { home, former, plan } = room();
+      const other = mkdtempSync("/dev/shm/postrider-test-");
+      onTestFinished(() => rmSync(other, { recursive: true }));
+      const moved = moveFormerWorkspaces(home, join(other, "work"));
+      expect(moved).toMatchObject({ state: "left", why: expect.stringContaining("another file system") });
+      expect(plan(former)).toBe("the plan");
+    },
+  );
+
+  it("stays where it is when it is a link, which may lead elsewhere from another place", () => {
+    const { path, home, former, plan } = room();
+    rmSync(former, { recursive: true });
+    mkdirSync(join(path, "big", "owner"), { recursive: true });
+    writeFileSync(join(path, "big", "owner", "plan.md"), "the plan");
+    symlinkSync("../big", former);
+    expect(moveFormerWorkspaces(home, home.workspaces)).toMatchObject({ state: "left", why: "it is a link" });
+    expect(lstatSync(former).isSymbolicLink()).toBe(true);
+    expect(plan(former)).toBe("the plan");
+  });
+});

@@ -1,0 +1,12 @@
+/** The text without the codes that steer a terminal: colours, cursor, titles, links. Linear, also where codes have no end. */
+export function stripTerminalCodes(text: string): string {
+  return text.includes("\x1b") || text.includes("\x9b") ? text.replaceAll(CODE, "") : text;
+}
+
+/**
+ * CSI with its parameters; a string such as a title, which ends on its own line; any other escape. No part matches an
+ * escape character, so a code without an end is read only once.
+ */
+const CODE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
+  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]/g;

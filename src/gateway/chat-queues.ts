@@ -1,0 +1,65 @@
+/** What one step has taken from the head of a queue. */
+export interface QueueStep {
+  /** How many items are stored now, from the first on; at least one. */
+  readonly taken: number;
+  /** Work that the rest of the queue waits for. */
+  readonly after?: Promise<void>;
+}
+
+export interface ChatQueuesOptions<Item> {
+  /** Stores some of the first items of a queue, in their order. */
+  take(items: readonly [Item, ...Item[]]): Promise<QueueStep>;
+  /** An item that finds its queue full is not queued. */
+  overflow(item: Item): Promise<void>;
+  failed(error: unknown): void;
+  /** How many items may wait in one queue. */
+  readonly most: number;
+  /** How many items one step may take. */
+  readonly together: number;
+}
+
+/** A queue per chat. Each has one step under way at a time, so a long queue delays no other by more than one step. */
+export interface ChatQueues<Item> {
+  /** Resolves when the item is stored. Rejects when it, or an item before it in the queue, was not. */
+  add(chat: string, item: Item): Promise<void>;
+}
+
+interface Entry<Item> extends Pick<PromiseWithResolvers<void>, "resolve" | "reject"> {
+  readonly item: Item;
+}
+
+export function chatQueues<Item>(options: ChatQueuesOptions<Item>): ChatQueues<Item> {
+  const { most, together } = options;
+  const queues = new Map<string, Entry<Item>[]>();
+
+  async function work(chat: string, queue: Entry<Item>[]): Promise<void> {
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
+      const more = queue.slice(1, together).map(({ item }) => item);
+      try {
+        const { taken, after } = await options.take([first.item, ...more]);
+        for (const { resolve } of queue.splice(0, taken)) resolve();
+        await after?.catch(options.failed);
+      } catch (error) {
+        options.failed(error);
+        // Nothing overtakes an item that is not stored: the platform brings all of them again, in their order.
+        for (const { reject } of queue.splice(0)) reject(error);
+      }
+    }
+    queues.delete(chat);
+  }
+
+  return {
+    add(chat, item) {
+      const queue = queues.get(chat);
+      if (queue !== undefined && queue.length >= most) return options.overflow(item);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      if (queue !== undefined) queue.push({ item, resolve, reject });
+      else {
+        const started = [{ item, resolve, reject }];
+        queues.set(chat, started);
+        void work(chat, started);
+      }
+      return promise;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { Cursor } from "../core/turn.ts";
+import { type Flow, inBackground } from "./flow.ts";
+import { pause } from "./pause.ts";
+
+/** Stores where the platform's stream stands when messages leave no row: one commit for many. */
+export interface DroppedCursors {
+  note(cursor: Cursor | undefined): void;
+}
+
+const STORE_EVERY_MS = 250;
+
+export function droppedCursors({ store, clock, log, signal }: Flow): DroppedCursors {
+  const latest = new Map<string, Cursor>();
+
+  async function storeLater(): Promise<void> {
+    await pause(STORE_EVERY_MS, signal);
+    const cursors = [...latest.values()];
+    latest.clear();
+    // Without them the platform brings the same messages once more, and they are dropped once more.
+    if (signal.aborted) return;
+    const now = clock.now();
+    await Promise.all(cursors.map((cursor) => store.moveCursor({ cursor, now })));
+  }
+
+  return {
+    note(cursor) {
+      if (cursor === undefined) return;
+      const isFirst = latest.size === 0;
+      latest.set(cursor.name, cursor);
+      if (isFirst) inBackground(log, "storing a cursor", storeLater());
+    },
+  };
+}

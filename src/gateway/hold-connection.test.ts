@@ -1,0 +1,42 @@
+import { expect, it, vi } from "vitest";
+import { platformTraits } from "../core/platforms.ts";
+import type { Platform } from "../ports/platform.ts";
+import { HOUR, openHome } from "../sessions/test-home.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { holdConnection } from "./connect.ts";
+
+const platform: Platform = {
+  name: "telegram",
+  account: "1",
+  traits: platformTraits("telegram"),
+  run: () => new Promise(() => {}),
+  send: async () => ({ state: "sent", messageId: "1" }),
+};
+
+async function heldConnection() {
+  const { store, clock } = await openHome();
+  const runner = localRunner();
+  await store.beat({ runner, now: clock.now() });
+  const held = await holdConnection({ store, clock, runner: runner.id }, platform);
+  if (held === undefined) throw new Error("the connection is held by another");
+  return { held, clock };
+}
+
+it("nothing is sent without enough of the lease left, by whichever clock, and it is renewed at once", async () => {
+  const { held, clock } = await heldConnection();
+  expect(held.mayStart()).toBe(true);
+  clock.time += HOUR;
+  expect(held.mayStart()).toBe(false);
+  await vi.waitUntil(() => held.mayStart(), 5000);
+  clock.pass(20_000);
+  expect(held.mayStart()).toBe(false);
+  await vi.waitUntil(() => held.mayStart(), 5000);
+});
+
+it("a clock that is set back does not make the lease longer", async () => {
+  const { held, clock } = await heldConnection();
+  clock.time -= HOUR;
+  expect(held.mayStart()).toBe(true);
+  clock.pass(20_000);
+  expect(held.mayStart()).toBe(false);
+});

@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { DAY, HOUR, type Home, MINUTE, openHome, START } from "../sessions/test-home.ts";
+import { activityLimit } from "./limit-activity.ts";
+
+const from = { platform: "telegram", chatId: "7", userId: "7" };
+
+/** A minute at a time, as the gateway calls it. */
+async function pass({ clock }: Home, limit: () => Promise<void>, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= MINUTE) {
+    clock.pass(MINUTE);
+    await limit();
+  }
+}
+
+it("a conversation that was active under a clock days ahead starts afresh by its policy again", async () => {
+  const home = await openHome();
+  const { clock, sessions, store } = home;
+  clock.time = START + 30 * DAY;
+  const { session } = await sessions.open(from);
+  await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
+  clock.time = START;
+  const limit = activityLimit({ store, clock });
+  await pass(home, limit, 59 * MINUTE);
+  expect((await sessions.open(from)).conversation.activeAt).toBeGreaterThan(START + 29 * DAY);
+  await pass(home, limit, 2 * MINUTE);
+  await pass(home, limit, 25 * HOUR);
+  expect((await sessions.open(from)).session.id).not.toBe(session.id);
+});
+
+it("a machine that starts years behind, and is set right within the hour, ages no conversation", async () => {
+  const home = await openHome();
+  const { clock, sessions, store } = home;
+  const { session } = await sessions.open(from);
+  await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
+  clock.time = 0;
+  const limit = activityLimit({ store, clock });
+  await pass(home, limit, 50 * MINUTE);
+  clock.time = START + HOUR;
+  await pass(home, limit, 50 * MINUTE);
+  expect((await sessions.open(from)).session.id).toBe(session.id);
+});

@@ -1,0 +1,37 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { AGENT_MARK, isRunByAgent, SET_LIMIT_MARK } from "./agent-mark.ts";
+
+const MODULE = new URL("./agent-mark.ts", import.meta.url).href;
+const LOOK = `import("${MODULE}").then(({ isRunByAgent }) => console.log(isRunByAgent(process.env)))`;
+const PLAIN = `env -i ${process.execPath} -e '${LOOK}'`;
+
+/** What a process says of itself that a shell has started in this way. */
+function said(script: string, environment: Record<string, string> = {}, shell = "/bin/sh"): string {
+  const { stdout, stderr } = spawnSync(shell, ["-c", script], {
+    env: { PATH: process.env.PATH, ...environment },
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"], // with a socket for its input, bash reads a profile
+  });
+  return `${stdout}${stderr}`.trim();
+}
+
+describe("whether an agent's tool has started a process", () => {
+  it("is told by its environment", () => {
+    expect(isRunByAgent({ [AGENT_MARK]: "1" })).toBe(true);
+    expect(isRunByAgent({ [AGENT_MARK]: "" })).toBe(true);
+    expect(isRunByAgent({})).toBe(false);
+  });
+
+  it("is told by the environment that an ancestor was started with", () => {
+    expect(said(`${PLAIN}; true`, { [AGENT_MARK]: "1" })).toBe("true");
+    expect(said(`${PLAIN}; true`, { [`NOT_${AGENT_MARK}`]: "1" })).toBe("false");
+  });
+
+  it.each(["/bin/sh", "bash"])("is told by a limit that %s sets and no descendant lifts", (shell) => {
+    expect(said(`${SET_LIMIT_MARK}; ${PLAIN}`, {}, shell)).toBe("true");
+    const lower = "{ ulimit -x 5 || ulimit -w 5; } 2>/dev/null";
+    expect(said(`${SET_LIMIT_MARK}; ${lower}; ${PLAIN}`, {}, shell)).toBe("true");
+    expect(said(`true; ${PLAIN}`, {}, shell)).toBe("false");
+  });
+});

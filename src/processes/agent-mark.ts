@@ -1,0 +1,70 @@
+/** In the environment of everything that an agent's tool starts. */
+export const AGENT_MARK = "POSTRIDER_RUN_BY_AGENT";
+
+/**
+ * Shell code that marks the shell and all its descendants: a hard limit stays with every child, and only a process with
+ * CAP_SYS_RESOURCE can raise it. Linux ignores the limit on file locks, so it limits nothing. bash calls it -x, dash -w.
+ */
+export const SET_LIMIT_MARK = "{ ulimit -x 1000000000 || ulimit -w 1000000000; } 2>/dev/null";
+
+export const LIST_PROCESSES: readonly string[] = ["-A", "-o", "pid=,ppid=,command="];
+
+/**
+ * Whether an agent's tool has started this process, directly or through others. On Linux no empty environment, new session
+ * or end of the parents removes the limit. The environment of each process is read as it was when the process started.
+ */
+export function isRunByAgent(environment: Readonly<Record<string, string | undefined>>): boolean {
+  if (environment[AGENT_MARK] !== undefined) return true;
+  if (process.platform !== "linux") return isBelowKeeper(listProcesses(), process.pid);
+  for (let pid = process.pid; pid > 0; pid = parentOf(pid))
+    if (hasLimitMark(pid) || hasMark(pid)) return true;
+  return false;
+}
+
+/** Whether a keeper is an ancestor, by what `ps` lists: pid, pid of the parent, command. */
+export function isBelowKeeper(listing: string, pid: number): boolean {
+  const all = new Map(
+    [...listing.matchAll(/^ *(\d+) +(\d+) +(.*)$/gm)].map(([, own, parent, command = ""]) => [
+      Number(own),
+      { parent: Number(parent), command },
+    ]),
+  );
+  for (let at = all.get(pid); at !== undefined; at = all.get(at.parent)) {
+    if (/^postrider keeper\b|\/apps\/keeper\.[jt]s /.test(at.command)) return true;
+    if (at.parent <= 1) return false;
+  }
+  return false;
+}
+
+/** Nothing where there is no ps. */
+function listProcesses(): string {
+  const { stdout } = process
+    .getBuiltinModule("node:child_process")
+    .spawnSync("ps", LIST_PROCESSES, { encoding: "utf8", env: { PATH: "/bin:/usr/bin" } });
+  return stdout ?? "";
+}
+
+function hasLimitMark(pid: number): boolean {
+  const hard = /^Max file locks +\S+ +(\S+)/m.exec(readProc(pid, "limits"))?.[1];
+  return hard !== undefined && hard !== "unlimited";
+}
+
+function hasMark(pid: number): boolean {
+  return `\0${readProc(pid, "environ")}`.includes(`\0${AGENT_MARK}=`);
+}
+
+/** 0 above the first process, and where nothing is known. */
+function parentOf(pid: number): number {
+  // The name of a process may hold anything, also brackets.
+  const [, , parent] = /^\d+ \(.*\) (\S) (\d+)/s.exec(readProc(pid, "stat")) ?? [];
+  return Number(parent ?? 0);
+}
+
+/** Nothing of a process that is gone or somebody else's. */
+function readProc(pid: number, name: string): string {
+  try {
+    return process.getBuiltinModule("node:fs").readFileSync(`/proc/${pid}/${name}`, "latin1");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,97 @@
+import type { Process } from "../core/process.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
+import type { Backend, ProgramEvents, Running } from "./backend.ts";
+import { type OutputWriter, outputWriter, type StoredBefore } from "./output-writer.ts";
+
+/** The longest that a timer can wait. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+export interface AttendOptions {
+  readonly store: Store;
+  readonly backend: Backend;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly keeper: string;
+  readonly row: Process;
+  endSoon(id: string): void;
+}
+
+/** A program whose output and end this keeper writes into its row. */
+export interface AttendedProgram {
+  readonly events: ProgramEvents;
+  /** To be called at once with what `events` were given for. */
+  attach(running: Running, before?: StoredBefore): OutputWriter;
+  running(): Running;
+  /** Ends it after so long. */
+  limit(ms: number | undefined): void;
+  /** Its row says how it ended. */
+  readonly ended: Promise<void>;
+  hasEnded(): boolean;
+}
+
+export function attendProgram({ row, endSoon, ...options }: AttendOptions): AttendedProgram {
+  const { backend, log } = options;
+  const { id } = row;
+  const ended = Promise.withResolvers<void>();
+  let attached: { readonly running: Running; readonly writer: OutputWriter } | undefined;
+  let timeout: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  function present(): NonNullable<typeof attached> {
+    if (attached === undefined) throw new Error(`process ${id} is not attached yet`);
+    return attached;
+  }
+
+  function logSurvivors(running: Running): void {
+    // Only for those that nobody waits for: to look at all processes takes some milliseconds.
+    const left = row.background ? backend.survivors(running) : [];
+    if (left.length > 0)
+      log.info({ process: id, pids: left }, "a process ended; child processes of it still run");
+  }
+
+  return {
+    events: {
+      printed: (text, upTo) => present().writer.printed(text, upTo),
+      ended(exit, at) {
+        clearTimeout(timeout);
+        isOver = true;
+        const { running, writer } = present();
+        void writer.end(exit, at).then(() => {
+          running.close();
+          ended.resolve();
+          logSurvivors(running);
+        });
+      },
+    },
+    attach(running, before) {
+      const writer = outputWriter({
+        ...options,
+        id,
+        secrets: running.secrets,
+        patterns: row.watch.patterns,
+        ...(before !== undefined && { before }),
+        placeOf: running.placeOf,
+        release: running.release,
+        refused(why) {
+          log.warn({ process: id, why: why.reason }, "a process has no row any more, so it is ended");
+          endSoon(id);
+        },
+      });
+      attached = { running, writer };
+      return writer;
+    },
+    running: () => present().running,
+    limit(ms) {
+      if (ms === undefined || isOver) return;
+      const end = (): void => {
+        log.info({ process: id, timeoutMs: row.timeoutMs }, "a process reached its time-out and is ended");
+        endSoon(id);
+      };
+      timeout = setTimeout(end, Math.min(ms, LONGEST_TIMER));
+    },
+    ended: ended.promise,
+    hasEnded: () => isOver,
+  };
+}

@@ -1,0 +1,23 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { RUNNER_DEAD_MS } from "../../core/runner.ts";
+import { DAY, openHome, START } from "../../sessions/test-home.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+it("a runner elsewhere that beat under a clock two days ahead is dead half a minute after it was last seen to beat", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const { store } = await openHome();
+  const gone = { id: "gone", host: "elsewhere", boot: "b", pid: 1, started: "1" };
+  const lease = { name: "expiry", ttlMs: RUNNER_DEAD_MS };
+  await store.beat({ runner: gone, now: START + 2 * DAY });
+  await store.lease({ ...lease, runner: "gone", now: START + 2 * DAY });
+  const take = () => store.lease({ ...lease, runner: "next", now: START });
+  expect(await take(), "it may live: its clock may be the right one").toBeUndefined();
+  vi.advanceTimersByTime(RUNNER_DEAD_MS - 1000);
+  await store.beat({ runner: gone, now: START + 2 * DAY + 1 });
+  expect(await take()).toBeUndefined();
+  vi.advanceTimersByTime(RUNNER_DEAD_MS - 1000);
+  expect(await take(), "it has beaten since").toBeUndefined();
+  vi.advanceTimersByTime(2000);
+  expect(await take()).toBeDefined();
+});

@@ -1,0 +1,104 @@
+import { PostriderError } from "../../core/errors.ts";
+
+/** A column whose text is JSON. */
+export interface JsonColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly holds: "object" | "array";
+  /** SQL that names a row for people. */
+  readonly row: string;
+  /** Whether an unreadable value may become absent: a setting or something derived, never what somebody said. */
+  readonly isReset?: true;
+}
+
+const MESSAGE_ROW = "(id >> 24) || ':' || (id & 16777215)";
+
+/** Every one there is: `doctor` reads them all, and a test breaks each in turn. */
+export const JSON_COLUMNS: readonly JsonColumn[] = [
+  { table: "sessions", column: "origin", holds: "object", row: "coalesce(handle, n)", isReset: true },
+  { table: "sessions", column: "config", holds: "object", row: "coalesce(handle, n)", isReset: true },
+  { table: "conversations", column: "settings", holds: "object", row: "n", isReset: true },
+  { table: "messages", column: "parts", holds: "array", row: MESSAGE_ROW },
+  { table: "messages", column: "meta", holds: "object", row: MESSAGE_ROW },
+  { table: "inbox", column: "message", holds: "object", row: "n" },
+  { table: "inbox", column: "source", holds: "object", row: "n" },
+  { table: "turns", column: "target", holds: "object", row: "n" },
+  { table: "turns", column: "said", holds: "object", row: "n", isReset: true },
+  { table: "deliveries", column: "target", holds: "object", row: "n" },
+  { table: "deliveries", column: "parts", holds: "array", row: "n" },
+  { table: "deliveries", column: "buttons", holds: "array", row: "n", isReset: true },
+  { table: "approvals", column: "target", holds: "object", row: "n" },
+  { table: "approvals", column: "request", holds: "object", row: "n" },
+  { table: "processes", column: "target", holds: "object", row: "id" },
+  { table: "processes", column: "watch", holds: "object", row: "id" },
+  { table: "processes", column: "match_lines", holds: "array", row: "id", isReset: true },
+  { table: "memories", column: "entries", holds: "array", row: "owner || ' ' || version" },
+  { table: "homes", column: "home", holds: "object", row: "platform" },
+  { table: "pairings", column: "asker", holds: "object", row: "n", isReset: true },
+];
+
+/** The condition under which a column's text cannot be read as what it holds. */
+export function unreadable({ column, holds }: Pick<JsonColumn, "column" | "holds">): string {
+  return `${column} is not null and case when json_valid(${column}) then json_type(${column}) <> '${holds}' else 1 end`;
+}
+
+/** The object in a column; `undefined` when it cannot be read as one. */
+export function parseObject<T extends object>(text: string | null): T | undefined {
+  const value = parse(text);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as T) : undefined;
+}
+
+/** The list in a column; `undefined` when it cannot be read as one. */
+export function parseList<T>(text: string | null): T[] | undefined {
+  const value = parse(text);
+  return Array.isArray(value) ? (value as T[]) : undefined;
+}
+
+function parse(text: string | null): unknown {
+  if (text === null) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a value comes from, for whoever has to mend it. */
+export interface Cell {
+  readonly table: string;
+  readonly column: string;
+  readonly row: string | number;
+}
+
+/** For whoever cannot do without it: throws `corrupt`, which names the row. */
+export function requireObject<T extends object>(text: string | null, cell: Cell): T {
+  const value = parseObject<T>(text);
+  if (value === undefined) throw unreadableCell(cell);
+  return value;
+}
+
+export function requireList<T>(text: string | null, cell: Cell): T[] {
+  const value = parseList<T>(text);
+  if (value === undefined) throw unreadableCell(cell);
+  return value;
+}
+
+/** One bad row costs one row: those that cannot be read are left out of a list. */
+export function convertReadable<Row, Value>(rows: readonly Row[], convert: (row: Row) => Value): Value[] {
+  return rows.flatMap((row) => {
+    try {
+      return [convert(row)];
+    } catch (error) {
+      if (error instanceof PostriderError && error.code === "corrupt") return [];
+      throw error;
+    }
+  });
+}
+
+export function unreadableCell({ table, column, row }: Cell): PostriderError {
+  return new PostriderError(
+    "corrupt",
+    `${table}.${column} of row ${row} cannot be read, and everything else can. postrider doctor tells what to do.`,
+    { details: { table, column, row } },
+  );
+}

@@ -1,0 +1,66 @@
+import { PostriderError } from "../../core/errors.ts";
+import type { ConversationQuery, CurrentConversation, Page } from "../../core/listing.ts";
+import { type Asker, isEveryone } from "../../core/owner.ts";
+import type { Db } from "./connection.ts";
+import { sessionRow } from "./routing.ts";
+import { type ConversationRow, toSession } from "./rows.ts";
+import { placed } from "./surroundings.ts";
+import { speaksIn } from "./switching.ts";
+import { visible } from "./visible.ts";
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1000;
+
+export function listConversations(db: Db, input: ConversationQuery): Page<CurrentConversation> {
+  const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
+  const items: CurrentConversation[] = [];
+  let after = parseCursor(input.cursor);
+  for (;;) {
+    const rows = rowsAfter(db, input, after, limit);
+    for (const row of rows) {
+      const found = currentIn(db, input.asker, row);
+      if (found === undefined) continue;
+      // The page is full: this one begins the next.
+      if (items.length === limit) return { items, cursor: String(items.at(-1)?.conversation.number) };
+      items.push(found);
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return { items };
+    after = last.n;
+  }
+}
+
+/** Those of one person are found by an index; a chat's own belong to nobody. */
+function rowsAfter(db: Db, input: ConversationQuery, after: number, limit: number): ConversationRow[] {
+  const { asker, platform } = input;
+  const conditions = ["n > ?"];
+  const values: unknown[] = [after];
+  if (!isEveryone(asker)) {
+    conditions.push(asker.chat === undefined ? "person = ?" : "(person = ? or person is null)");
+    values.push(asker.person);
+  }
+  if (platform !== undefined) {
+    conditions.push("platform = ?");
+    values.push(platform);
+  }
+  return db.all<ConversationRow>(
+    `select * from conversations where ${conditions.join(" and ")} order by n limit ?`,
+    ...values,
+    limit,
+  );
+}
+
+function currentIn(db: Db, asker: Asker, row: ConversationRow): CurrentConversation | undefined {
+  if (!speaksIn(asker, row)) return undefined;
+  const session = sessionRow(db, row.session);
+  if (session.removed_at !== null || !visible(asker, session)) return undefined;
+  return { conversation: placed(db, row), session: toSession(session) };
+}
+
+function parseCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new PostriderError("invalid_input", "That cursor did not come from a page of this list.", {
+    details: { field: "cursor" },
+  });
+}

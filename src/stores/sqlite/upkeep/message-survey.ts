@@ -1,0 +1,144 @@
+import type { Part } from "../../../core/message.ts";
+import { indexedText } from "../../../core/search-terms.ts";
+import type { Db } from "../connection.ts";
+import { parseList } from "../json-columns.ts";
+import { SEQ_BITS } from "../rows.ts";
+
+/** What a session's messages say, as its row should count it. */
+export interface Said {
+  messages: number;
+  max_seq: number;
+  max_at: number;
+  humans: number;
+  tool_calls: number;
+}
+
+export interface BlobUse {
+  readonly session: number;
+  readonly hash: string;
+}
+
+/** Everything that the checks need to know of all messages together. */
+export interface MessageSurvey {
+  readonly said: ReadonlyMap<number, Readonly<Said>>;
+  readonly blobs: readonly BlobUse[];
+  /** Rows whose column is no JSON of its kind, as `session number:seq`. */
+  readonly unreadable: { readonly parts: string[]; readonly meta: string[] };
+  /** Messages that should be in the index and are not; entries that no message has. */
+  readonly index: { readonly missing: number; readonly extra: number };
+}
+
+/** In the order of the rows: a session's messages come one after the other, and nothing is sorted or looked up. */
+const MESSAGES = `
+select id, at, role, text is not null, parts,
+  case when meta is null then 0 when json_valid(meta) and json_type(meta) = 'object' then 1 else 2 end,
+  role = 0 and not case when meta is not null and json_valid(meta)
+    then coalesce(json_extract(meta, '$.origin.proactive'), 0) else 0 end,
+  case when meta is not null and json_valid(meta) then coalesce(json_array_length(meta, '$.toolCalls'), 0) else 0 end
+from messages order by id`;
+const BROKEN_META = 2;
+const END = Number.POSITIVE_INFINITY;
+
+type Row = [
+  id: number,
+  at: number,
+  role: number,
+  hasText: number,
+  parts: string | null,
+  meta: number,
+  isHuman: number,
+  calls: number,
+];
+
+/** One pass over all messages, beside one over the entries of the index: reading a large file is what takes the time. */
+export function surveyMessages(db: Db): MessageSurvey {
+  const index = compareIndex(db);
+  try {
+    return { ...readMessages(db, index), index: index.end() };
+  } finally {
+    index.close();
+  }
+}
+
+function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "index"> {
+  const said = new Map<number, Said>();
+  const blobs: BlobUse[] = [];
+  const unreadable = { parts: [] as string[], meta: [] as string[] };
+  let n = -1;
+  let own = nothingSaid();
+  for (const row of db.each(MESSAGES)) {
+    const [id, at, role, hasText, parts, meta, isHuman, calls] = row as Row;
+    const seq = id % SEQ_BITS;
+    if (Math.floor(id / SEQ_BITS) !== n) {
+      n = Math.floor(id / SEQ_BITS);
+      own = nothingSaid();
+      said.set(n, own);
+    }
+    own.messages += 1;
+    own.max_seq = seq;
+    own.max_at = Math.max(own.max_at, at);
+    own.humans += isHuman;
+    own.tool_calls += calls;
+    if (meta === BROKEN_META) unreadable.meta.push(`${n}:${seq}`);
+    if (parts !== null) {
+      const list = parseList<Part>(parts);
+      if (list === undefined) unreadable.parts.push(`${n}:${seq}`);
+      else blobs.push(...blobsIn(n, list));
+    }
+    index.meet(id, hasText === 1 && role <= 1);
+  }
+  return { said, blobs, unreadable };
+}
+
+export function nothingSaid(): Said {
+  return { messages: 0, max_seq: 0, max_at: 0, humans: 0, tool_calls: 0 };
+}
+
+export function blobsIn(session: number, parts: readonly Part[]): BlobUse[] {
+  return parts.flatMap((part) =>
+    "blob" in part && part.blob !== undefined ? [{ session, hash: part.blob }] : [],
+  );
+}
+
+interface IndexComparison {
+  /** Each message, in order. */
+  meet(id: number, hasWords: boolean): void;
+  end(): MessageSurvey["index"];
+  /** Whatever has happened: an open read would keep the connection from being closed. */
+  close(): void;
+}
+
+/** The index keeps a row for each text it holds, in the order of the messages. */
+function compareIndex(db: Db): IndexComparison {
+  const indexedUpTo = new Map(db.rows("select n, indexed_seq from sessions") as [number, number][]);
+  const entries = db.each("select id from words_docsize order by id")[Symbol.iterator]();
+  const next = (): number => {
+    const { done, value } = entries.next();
+    return done ? END : (value[0] as number);
+  };
+  let entry = next();
+  const counts = { missing: 0, extra: 0 };
+  const skipTo = (id: number): void => {
+    for (; entry < id; entry = next()) counts.extra += 1;
+  };
+  return {
+    meet(id, hasWords) {
+      const isDue = hasWords && id % SEQ_BITS <= (indexedUpTo.get(Math.floor(id / SEQ_BITS)) ?? 0);
+      skipTo(id);
+      const isThere = entry === id;
+      if (isThere) entry = next();
+      if (isThere && !isDue) counts.extra += 1;
+      if (!isThere && isDue && wordsOf(db, id) !== "") counts.missing += 1;
+    },
+    end() {
+      skipTo(END);
+      return counts;
+    },
+    close: () => void entries.return?.(),
+  };
+}
+
+/** A text without a single word has nothing to be found by. */
+function wordsOf(db: Db, id: number): string {
+  return indexedText(db.get<{ text: string }>("select text from messages where id = ?", id)?.text ?? "");
+}

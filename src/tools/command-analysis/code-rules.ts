@@ -1,0 +1,114 @@
+import type { Call } from "./call.ts";
+import { findCode, isAwk, isInterpreter, isReadingCode } from "./interpreters.ts";
+import { isSecretPlace, writtenAt } from "./places.ts";
+import type { Feed, Rule } from "./rule.ts";
+
+const DELETES =
+  /\b(?:rmtree|unlink(?:Sync|at)?|rmdir(?:Sync)?|removedirs|rm_rf?|rm_r|rmSync|remove_tree|remove_dir|delete_tree|truncate(?:Sync)?|removeSync|emptyDir(?:Sync)?|delete-directory|delete-file|send2trash)\b|\b(?:Dir|Pathname)\b[^;\n]{0,80}\.(?:delete|unlink|rmdir)\b|\.\s*rm\s*\(|\bos\s*\.\s*remove\b|\bfs\s*(?:\.\s*promises\s*)?\.\s*rm\b|\bFile\s*\.\s*delete\b|\bFileUtils\b|\bdo shell script\b/;
+const RUNS =
+  /\b(?:os\s*\.\s*(?:system|popen|exec\w*|spawn\w*)|subprocess|pty\s*\.\s*spawn|child_process|exec(?:Sync|File|FileSync)?|spawn(?:Sync)?|popen|shell_exec|passthru|proc_open|system|qx|syscall|Open3|posix_spawn\w*|create_subprocess_\w+|ctypes|cffi|pcntl_\w+|os\s*\.\s*execute|io\s*\.\s*popen|run_command|shell-command(?:-to-string)?|call-process|start-process|process\s*\.\s*binding|runpy|execute\s*\(|Runtime|ProcessBuilder|worker_threads|IO\s*\.\s*popen|Deno\s*\.\s*(?:Command|run)|Bun\s*\.\s*spawn)\b|%x[[{(]/;
+const CONNECTS =
+  /\b(?:sockets?|IO::Socket|TCPSocket|UDPSocket|fsockopen|net\s*\.\s*(?:connect|createConnection|Socket)|smtplib|ftplib|paramiko|telnetlib|urlopen|requests\s*\.\s*(?:post|put)|http\.client|XMLHttpRequest|fetch\s*\()/i;
+/** Names that are looked up while it runs, so that no list finds them. */
+const LOOKS_UP =
+  /\b(?:__import__|getattr|__builtins__|__dict__|__class__|__subclasses__|globals\s*\(|Function\s*\(|vars\s*\(|locals\s*\(|importlib|import_module|constructor\s*[.[]|Reflect\s*\.|const_get|public_send|instance_variable_get|call_user_func\w*|create_function|loadstring|load\s*\(|method\s*\(\s*:)|\brequire\s*\(\s*(?!['"`][\w@/.:-]+['"`]\s*\))|\bimport\s*\(\s*(?!['"`][\w@/.:-]+['"`]\s*\))|\b(?:process|global|globalThis|module|window|fs|os)\s*\[|\.\s*send\s*\(|\$\w+\s*\(/;
+const FORKS = /\bfork\b/;
+const HIDES =
+  /\b(?:b64decode|fromhex|unhexlify|frombase64|decode64|base64_decode|atob|codecs\s*\.\s*decode|rot13|__import__|getattr|zlib\s*\.\s*decompress|marshal\s*\.\s*loads|fromCharCode|unpack)\b|\bBuffer\s*\.\s*from\b|\bchr\s*\(/;
+const EVALUATES = /\b(?:exec|eval|compile|Function|instance_eval|assert)\b/;
+
+const PIPED = /\bopen\b[^;\n]{0,200}?['"]\s*(?:\||-\|?|\+<\|)|\bopen\b[^;\n]{0,200}?\|\s*['"]/;
+/** `print | "sh"`, `"date" | getline`, `print |& cmd`; `||` is an or. */
+const AWK_RUNS = /(?<!\|)\|&?(?!\|)\s*(?:["(\w$]|getline)|@load|@include/;
+
+/** Whether it runs a text that is not written out. */
+function isEvaluating(code: string): boolean {
+  return /\b(?:eval|exec|compile|Function|instance_eval|class_eval|vm\s*\.\s*run\w+)\s*[( ]\s*(?!['"])[\w$@(]/.test(
+    code,
+  );
+}
+
+/** Programs in other languages that stand in the command itself. Those in files are not looked at. */
+export const CODE_RULES: readonly Rule[] = [
+  {
+    kind: "fork-bomb",
+    why: "starts copies of itself until nothing else can run",
+    is: (call, feed) => isIn(call, feed, (code) => FORKS.test(code)),
+  },
+  {
+    kind: "hidden-command",
+    why: "runs something that is written so that it cannot be read",
+    is: (call, feed) =>
+      isIn(
+        call,
+        feed,
+        (code) =>
+          (HIDES.test(code) && EVALUATES.test(code)) ||
+          (!isAwk(call.program) && LOOKS_UP.test(code)) ||
+          isEvaluating(code),
+      ),
+  },
+  {
+    kind: "secret",
+    why: "reads keys, passwords or tokens",
+    is: (call, feed) => isIn(call, feed, (code) => quotedIn(code).some(isSecretPlace)),
+  },
+  {
+    kind: "code-deletes",
+    why: "deletes or empties files by a program in another language",
+    is: (call, feed) => isIn(call, feed, (code) => DELETES.test(code)),
+  },
+  {
+    kind: "code-connects",
+    why: "speaks with other machines by a program in another language",
+    is: (call, feed) => isIn(call, feed, (code) => CONNECTS.test(code)),
+  },
+  {
+    kind: "code-runs",
+    why: "runs other programs from a program in another language",
+    is: (call, feed) =>
+      isIn(call, feed, (code) => RUNS.test(code)) ||
+      // Between backticks, these run what stands there; a pipe in quotes is opened to a program.
+      (/^(?:perl|ruby|php|julia|irb|raku)/.test(call.program) &&
+        isIn(call, feed, (code) => code.includes("`"))) ||
+      (/^(?:perl|ruby|raku)/.test(call.program) && isIn(call, feed, (code) => PIPED.test(code))) ||
+      (/^(?:tclsh|expect|rscript|r|julia|guile|erl|elixir)$/.test(call.program) &&
+        isIn(call, feed, (code) => /\b(?:spawn|exec|run|shell|cmd)\b/.test(code))) ||
+      (isAwk(call.program) && isIn(call, feed, (code) => AWK_RUNS.test(code))),
+  },
+  {
+    kind: "system-file",
+    why: "changes files that belong to the system",
+    is: (call, feed) =>
+      isIn(
+        call,
+        feed,
+        (code) =>
+          /write|append|['"][wa]b?\+?['"]|>/i.test(code) &&
+          quotedIn(code).some((path) => writtenAt(path, false) !== undefined),
+      ),
+  },
+];
+
+function isIn(call: Call, feed: Feed, test: (code: string) => boolean): boolean {
+  const code = codeOf(call, feed);
+  return code !== undefined && test(code);
+}
+
+/** The program that an interpreter is given as a word, or reads. */
+export function codeOf(call: Call, { text }: Feed): string | undefined {
+  const { program, given, operands } = call;
+  if (!isInterpreter(program)) return undefined;
+  if (isAwk(program)) {
+    const own = given.filter((arg, at) => !/^-[fF]$/.test(arg) && given[at - 1] !== "-f");
+    return own.concat(isReadingCode(call) ? (text ?? "") : "").join("\n");
+  }
+  const found = findCode(call);
+  // All of it: what is attached to the option, and the words after it.
+  if (found !== undefined) return given.slice(found).join("\n");
+  return isReadingCode(call) || operands.length === 0 ? text : undefined;
+}
+
+function quotedIn(code: string): readonly string[] {
+  return code.split(/['"`]/);
+}

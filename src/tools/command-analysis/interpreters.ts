@@ -1,0 +1,116 @@
+import type { Call } from "./call.ts";
+
+interface Interpreter {
+  /** The option after which its program stands as a word. */
+  readonly code: RegExp;
+  /** Options that take a value. */
+  readonly values: string;
+  /** Options with which it runs something else than what it reads. */
+  readonly else?: RegExp;
+}
+
+const PYTHON: Interpreter = { code: /^-[a-zA-Z]*c/, values: "W X", else: /^-[a-zA-Z]*m/ };
+const NODE: Interpreter = {
+  code: /^(?:-[a-z]*[ep]|--eval|--print)/,
+  values: "r C -require -import -loader -conditions -env-file",
+  else: /^--(?:test|run|watch)/,
+};
+const AWK: Interpreter = { code: /^/, values: "F v f" };
+
+/** Programs that run programs in a language of their own. Shells are elsewhere. */
+const INTERPRETERS: Readonly<Record<string, Interpreter | undefined>> = {
+  python: PYTHON,
+  pypy: PYTHON,
+  ipython: PYTHON,
+  perl: { code: /^-[a-zA-Z0-9]*[eE]/, values: "I" },
+  ruby: { code: /^-[a-zA-Z]*e/, values: "I r C" },
+  irb: { code: /^-e/, values: "I r" },
+  node: NODE,
+  nodejs: NODE,
+  tsx: NODE,
+  "ts-node": NODE,
+  bun: { code: /^(?:-e|--eval|-p|--print)/, values: "", else: /^(?:run|x|install|test|add|build)$/ },
+  deno: { code: /^eval$/, values: "", else: /^(?:run|test|task|fmt|lint|check|install)$/ },
+  php: { code: /^-[a-zA-Z]*[rBRE]/, values: "d c S t z" },
+  lua: { code: /^-e/, values: "l" },
+  luajit: { code: /^-e/, values: "l" },
+  osascript: { code: /^-e/, values: "l" },
+  groovy: { code: /^-e/, values: "cp" },
+  scala: { code: /^-e/, values: "cp" },
+  julia: { code: /^(?:-[eE]|--eval|--print)/, values: "" },
+  rscript: { code: /^-e/, values: "" },
+  r: { code: /^-e/, values: "f" },
+  tclsh: { code: /^$/, values: "" },
+  expect: { code: /^-c/, values: "" },
+  guile: { code: /^-c/, values: "" },
+  elixir: { code: /^(?:-e|--eval)/, values: "" },
+  erl: { code: /^-eval/, values: "" },
+  ghc: { code: /^-e/, values: "" },
+  raku: { code: /^-e/, values: "I" },
+  swift: { code: /^-e/, values: "" },
+  pwsh: { code: /^-c(?:ommand)?$/i, values: "File" },
+  powershell: { code: /^-c(?:ommand)?$/i, values: "File" },
+  awk: AWK,
+  gawk: AWK,
+  mawk: AWK,
+  nawk: AWK,
+};
+
+export function isAwk(program: string): boolean {
+  return /^[gmn]?awk$/.test(program);
+}
+
+function interpreterOf(program: string): Interpreter | undefined {
+  const name = program.replace(/[\d.]+$/, "");
+  return Object.hasOwn(INTERPRETERS, name) ? INTERPRETERS[name] : undefined;
+}
+
+export function isInterpreter(program: string): boolean {
+  return interpreterOf(program) !== undefined;
+}
+
+/** Where its program stands among the words, if it is given as one. */
+export function findCode({ program, given }: Call): number | undefined {
+  const interpreter = interpreterOf(program);
+  if (interpreter === undefined || isAwk(program)) return undefined;
+  const found = given.findIndex((arg) => interpreter.code.test(arg));
+  return found < 0 ? undefined : found;
+}
+
+/** Whether it reads its program from its input. */
+export function isReadingCode(call: Call): boolean {
+  const { program, given } = call;
+  const interpreter = interpreterOf(program);
+  if (interpreter === undefined) return false;
+  if (isAwk(program)) return isFileOption(given, "-f");
+  if (findCode(call) !== undefined) return false;
+  if (given.some(isInput)) return true;
+  if (interpreter.else !== undefined && given.some((arg) => interpreter.else?.test(arg))) return false;
+  if (given.some((arg) => /^(?:-[vVh]|--version|--help)$/.test(arg))) return false;
+  const operand = firstOperand(given, interpreter.values);
+  return operand === undefined || isInput(operand);
+}
+
+/** The first word that is no option and no option's value. */
+export function firstOperand(given: readonly string[], values: string): string | undefined {
+  const valued = new Set(values.split(" "));
+  for (let at = 0; at < given.length; at += 1) {
+    const text = given[at] ?? "";
+    if (text === "--") return given[at + 1];
+    if (!/^[-+]./.test(text)) return text;
+    if (valued.has(text.slice(1))) at += 1;
+  }
+  return undefined;
+}
+
+/** Names of what a program reads as its input. */
+export function isInput(path: string): boolean {
+  return path === "-" || /^\/(?:dev|proc\/(?:self|thread-self))\/(?:stdin|fd\/0)$/.test(path);
+}
+
+function isFileOption(given: readonly string[], name: string): boolean {
+  return given.some(
+    (arg, index) =>
+      (arg === name && isInput(given[index + 1] ?? "")) || isInput(arg.replace(name, "") || "x"),
+  );
+}

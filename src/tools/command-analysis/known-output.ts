@@ -1,0 +1,52 @@
+import type { Script, Step } from "./script.ts";
+
+/** Programs whose output is meant to be run by a shell, each with what it is asked for then. */
+const GENERATORS: Readonly<Record<string, RegExp | undefined>> = {
+  kubectl: /^completion$/,
+  helm: /^completion$/,
+  gh: /^completion$/,
+  docker: /^completion$/,
+  minikube: /^(?:completion|docker-env)$/,
+  npm: /^completion$/,
+  rustup: /^completions$/,
+  "ssh-agent": /^-[sc]$/,
+  direnv: /^(?:hook|export)$/,
+  brew: /^shellenv$/,
+  starship: /^init$/,
+  zoxide: /^init$/,
+  rbenv: /^init$/,
+  pyenv: /^init$/,
+  nodenv: /^init$/,
+  mise: /^(?:activate|env)$/,
+  fnm: /^env$/,
+  opam: /^env$/,
+  dircolors: /^-b$/,
+};
+/** Programs that print one plain word or number about the machine. */
+const TOKENS: ReadonlySet<string> = new Set(
+  "date pwd id whoami uname hostname nproc arch tty logname basename dirname realpath getconf mktemp seq wc".split(
+    " ",
+  ),
+);
+
+export function isGenerator(script: Script): boolean {
+  const step = onlyStep(script);
+  const [program = "", first = ""] = step?.words.map(({ text }) => text) ?? [];
+  const wanted = Object.hasOwn(GENERATORS, program) ? GENERATORS[program] : undefined;
+  return wanted?.test(first) ?? false;
+}
+
+/** Whether what it prints is a word that no command is made of. */
+export function isToken(script: Script): boolean {
+  const words = onlyStep(script)?.words ?? [];
+  const isPlain = words.every(({ text, unknown }) => unknown !== "made" && /^[-+%\w./:~$]*$/.test(text));
+  return isPlain && TOKENS.has(words[0]?.text ?? "");
+}
+
+function onlyStep(script: Script): Step | undefined {
+  const [line] = script;
+  const [member] = line?.members ?? [];
+  if (script.length !== 1 || line?.members.length !== 1 || member === undefined || "body" in member)
+    return undefined;
+  return member.assigned.length === 0 ? member : undefined;
+}

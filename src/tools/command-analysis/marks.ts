@@ -1,0 +1,54 @@
+import type { Script, Word } from "./script.ts";
+
+/** Signs of the private use area that stand in a text while it is read. No command keeps its own ones. */
+export const MARK = {
+  open: "\uE000",
+  comma: "\uE001",
+  close: "\uE002",
+  /** An unknown part that the command makes itself: in quotes, and without. */
+  made: "\uE003",
+  madeSplit: "\uE004",
+  /** An unknown part that comes from the environment. */
+  inherited: "\uE005",
+  inheritedSplit: "\uE006",
+} as const;
+
+const ANY = /[\uE000-\uE00F]/g;
+const UNKNOWN = /[\uE003-\uE006]/;
+
+/** A command has no marks of its own. */
+export function removeMarks(source: string): string {
+  return source.replace(ANY, "?");
+}
+
+/** What was in quotes, or is a value without: unknown parts in it may become several words only without. */
+export function markSplit(value: string): string {
+  return value.replaceAll(MARK.made, MARK.madeSplit).replaceAll(MARK.inherited, MARK.inheritedSplit);
+}
+
+export function markQuoted(value: string): string {
+  return value.replaceAll(MARK.madeSplit, MARK.made).replaceAll(MARK.inheritedSplit, MARK.inherited);
+}
+
+/** The word that a marked text is. */
+export function toWord(marked: string, inside: readonly Script[]): Word {
+  const text = plainText(marked);
+  if (!UNKNOWN.test(marked)) return { text, inside };
+  const isMade = marked.includes(MARK.made) || marked.includes(MARK.madeSplit);
+  const isSplit = marked.includes(MARK.madeSplit) || marked.includes(MARK.inheritedSplit);
+  const hasUnknownName = UNKNOWN.test(marked.slice(marked.lastIndexOf("/") + 1));
+  return {
+    text,
+    inside,
+    unknown: isMade ? "made" : "inherited",
+    ...(isSplit && { isSplit }),
+    ...(hasUnknownName && { hasUnknownName }),
+    marked: marked.replace(/[\uE000-\uE002]/g, plainText),
+  };
+}
+
+export function plainText(marked: string): string {
+  return marked.replace(ANY, (mark) =>
+    mark === MARK.open ? "{" : mark === MARK.comma ? "," : mark === MARK.close ? "}" : "",
+  );
+}

@@ -1,0 +1,59 @@
+import type { Call } from "./call.ts";
+import type { Rule } from "./rule.ts";
+
+/** Commands of Postrider that reveal nobody's data: the others refuse to run below an agent's tool in any case. */
+const SHOWING: readonly (readonly string[])[] = [["gateway", "status"], ["help"]];
+/** The first words of its commands, to recognise them behind `npm start --`. */
+const COMMANDS =
+  /^(?:connect|gateway|tail|acp|backup|restore|doctor|export-person|erase|sessions|processes|explain|key|pair|config|import|uninstall|reset)$/;
+
+/** Postrider is administered by people: whatever an agent runs of it asks, unless it only shows something harmless. */
+export const OWN_RULES: readonly Rule[] = [
+  {
+    kind: "postrider-command",
+    why: "runs a command of Postrider itself",
+    is: (call) => {
+      const words = ownWords(call);
+      return words !== undefined && !isShowing(words);
+    },
+  },
+];
+
+/** The words that Postrider is given, if it is what is called. */
+function ownWords(call: Call): readonly string[] | undefined {
+  const { program, given, operands, path } = call;
+  if (isOwn(path)) return given;
+  if (/^(?:node|nodejs|bun|deno|tsx|ts-node)$/.test(program)) {
+    const script = given.findIndex(isOwn);
+    return script < 0 ? undefined : given.slice(script + 1);
+  }
+  if (!/^(?:npm|pnpm|yarn|npx|bunx|pnpx|bun)$/.test(program)) return undefined;
+  const named = given.findIndex((arg) => /^(?:@[\w-]+\/)?postrider(?:@[\w.^~-]*)?$/.test(arg));
+  const isInstalled = /^(?:install|i|add|update|view|info|uninstall|remove|ci)$/.test(operands[0] ?? "");
+  if (named >= 0) return isInstalled ? undefined : given.slice(named + 1);
+  const isStart = operands[0] === "start" || (/^run/.test(operands[0] ?? "") && operands[1] === "start");
+  const rest = isStart ? operands.slice(operands.indexOf("start") + 1) : [];
+  return COMMANDS.test(rest[0] ?? "") ? rest : undefined;
+}
+
+function isOwn(path: string): boolean {
+  return (
+    /(?:^|\/)postrider(?:@[\w.^~-]*|\.m?[jt]s|\.cmd|\.exe)?$/i.test(path) ||
+    /(?:^|\/)apps\/(?:cli\/main|cli\/cli|main|keeper|cli)\.[jt]s$/.test(path)
+  );
+}
+
+function isShowing(words: readonly string[]): boolean {
+  // Without a word it is the chat, in which whoever types is the owner.
+  if (words.length === 0) return false;
+  if (words.every((word) => /^(?:--help|-h|--version|-V|-v)$/.test(word))) return true;
+  const isKnown = words.every((word) => /^(?:\w[\w-]*|--json|--help|--limit(?:=\d+)?)$/.test(word));
+  const operands = words.filter((word) => !word.startsWith("-") && !/^\d+$/.test(word));
+  if (words.includes("--help")) return isKnown;
+  return (
+    isKnown &&
+    SHOWING.some(
+      (shown) => shown.length === operands.length && shown.every((word, at) => word === operands[at]),
+    )
+  );
+}

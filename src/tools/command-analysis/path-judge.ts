@@ -1,0 +1,156 @@
+import { basename, isAbsolute, resolve } from "node:path";
+import type { CommandContext } from "./command-context.ts";
+import { canMatchAbove, canMatchInside, isGlob } from "./glob.ts";
+import type { Word } from "./script.ts";
+
+/** The folders in which a command may be by now. */
+export interface Cwds {
+  readonly folders: readonly string[];
+  /** It may also be elsewhere. */
+  readonly isUnsure: boolean;
+}
+
+/** Whether words of a command lead to Postrider's own folder. */
+export interface PathJudge {
+  /** A word, an option's value in it or a path in the script that it is lies in the folder. */
+  reachesInside(word: Word, cwds: Cwds): boolean;
+  /** The word names a folder that holds Postrider's. */
+  isAround(word: Word, cwds: Cwds, isHiddenSeen: boolean): boolean;
+  /** Every path that the word may be lies in the folder of the command or in a workspace. */
+  staysInside(word: Word, cwds: Cwds): boolean;
+  /** Where the command is after `cd` to it. */
+  follow(word: Word, cwds: Cwds): Cwds;
+}
+
+/** So many times the file system is asked for one command, and no more. */
+const MOST_LOOKUPS = 64;
+const MOST_CWDS = 8;
+const LONGEST_PATH = 1024;
+const MOST_TOKENS = 4096;
+const MARKS = /[\uE003-\uE006]/;
+
+export function pathJudge(context: CommandContext): PathJudge {
+  const { workspaces, userHome = "/root" } = context;
+  const homes = context.homes.map((home) => ({ path: home, names: namesOf(home), name: basename(home) }));
+  const seen = new Map<string, string | undefined>();
+
+  function realOf(path: string): string | undefined {
+    if (seen.has(path)) return seen.get(path);
+    if (seen.size >= MOST_LOOKUPS || path.length > LONGEST_PATH || path.includes("\0")) return undefined;
+    const real = context.realPath(path);
+    seen.set(path, real);
+    return real;
+  }
+
+  function isInside(path: string): boolean {
+    return homes.some(
+      (home) =>
+        isBelow(path, home.path) &&
+        !workspaces.some((folder) => folder.length > home.path.length && isBelow(path, folder)),
+    );
+  }
+
+  /** The absolute forms of a path, as it is written and with links followed. */
+  function formsOf(path: string, { folders }: Cwds, isLookedUp: boolean): readonly string[] {
+    return folders.flatMap((folder) => {
+      const tilde = expandTilde(path, folder, userHome);
+      const whole = isAbsolute(tilde) ? tilde : `${folder}/${tilde}`;
+      const real = isLookedUp && !isGlob(tilde) ? realOf(whole) : undefined;
+      const plain = resolve(whole);
+      return real === undefined || real === plain ? [plain] : [plain, real];
+    });
+  }
+
+  function leadsInside(given: string, cwds: Cwds, isLookedUp: boolean): boolean {
+    if (given === "" || given.length > LONGEST_PATH) return false;
+    // An unknown part may be anything, also nothing: its name says nothing.
+    const path = given.replace(/([\uE003-\uE006])\$\w+/g, "$1");
+    const isFromUnknown = MARKS.test(path[0] ?? "");
+    const parts = path.split("/");
+    if ((isFromUnknown || cwds.isUnsure) && !isAbsolute(path) && !path.startsWith("~")) {
+      if (parts.includes("..") && !/^[\uE005\uE006]/.test(path)) return true;
+      if (homes.some(({ name }) => parts.includes(name))) return true;
+    }
+    return formsOf(path, cwds, isLookedUp).some((form) => {
+      if (!isGlob(form)) return isInside(form);
+      const names = namesOf(form);
+      const fixed = names.findIndex(isGlob);
+      const start = `/${names.slice(0, fixed < 0 ? names.length : fixed).join("/")}`;
+      const isFree = workspaces.some((folder) => isBelow(start, folder)) && !isInside(start);
+      return !isFree && homes.some((home) => canMatchInside(names, home.names));
+    });
+  }
+
+  return {
+    reachesInside(word, cwds) {
+      if (homes.length === 0) return false;
+      const text = word.marked ?? word.text;
+      const whole = text.replace(/^file:\/\/(?:localhost)?(?=\/)/, "");
+      if (partsOf(whole).some((path) => leadsInside(path, cwds, true))) return true;
+      const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MOST_TOKENS);
+      return tokens.length > 1 && tokens.some((token) => leadsInside(token, cwds, false));
+    },
+    isAround(word, cwds, isHiddenSeen) {
+      return partsOf(word.marked ?? word.text).some((path) =>
+        formsOf(path, cwds, true).some((form) =>
+          homes.some(({ path: home, names }) => {
+            const own = namesOf(form);
+            const isAbove = isGlob(form) ? canMatchAbove(own, names) : form !== home && isBelow(home, form);
+            return isAbove && (isHiddenSeen || !names.slice(own.length).some((name) => name.startsWith(".")));
+          }),
+        ),
+      );
+    },
+    staysInside(word, cwds) {
+      const allowed = [context.cwd, ...workspaces];
+      return (
+        word.text.length <= LONGEST_PATH &&
+        partsOf(word.text).every((path) =>
+          formsOf(path, cwds, true).every(
+            (form) => !isInside(form) && allowed.some((folder) => isBelow(form, folder)),
+          ),
+        )
+      );
+    },
+    follow(word, cwds) {
+      const path = word.text === "" ? "~" : word.text;
+      const isKnown = word.unknown === undefined && !isGlob(path) && path !== "-" && !/^~[^/]/.test(path);
+      if (!isKnown) return { ...cwds, isUnsure: true };
+      const forms = formsOf(path, cwds, true);
+      const exists = cwds.folders.some((folder) =>
+        realOf(resolve(folder, expandTilde(path, folder, userHome))),
+      );
+      const folders = [...new Set(exists ? forms : [...cwds.folders, ...forms])];
+      return {
+        folders: folders.slice(0, MOST_CWDS),
+        isUnsure: cwds.isUnsure || folders.length > MOST_CWDS,
+      };
+    },
+  };
+}
+
+/** The ways in which a word can hold a path: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
+function partsOf(text: string): readonly string[] {
+  const parts = [text];
+  const value = text.indexOf("=");
+  if (value >= 0 && value < 64) parts.push(text.slice(value + 1).replace(/^@/, ""));
+  if (/^-[A-Za-z]./.test(text)) parts.push(text.slice(2));
+  if (text.startsWith("@")) parts.push(text.slice(1));
+  const colon = text.indexOf(":");
+  if (colon > 0 && colon < 256) parts.push(text.slice(0, colon), text.slice(colon + 1));
+  return parts;
+}
+
+function expandTilde(path: string, cwd: string, userHome: string): string {
+  if (path === "~+" || path.startsWith("~+/")) return `${cwd}${path.slice(2)}`;
+  if (path === "~" || path.startsWith("~/")) return `${userHome}${path.slice(1)}`;
+  return path;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.split("/").filter((name) => name !== "");
+}

@@ -1,0 +1,227 @@
+import { expandBraces } from "./braces.ts";
+import type { Cursor } from "./cursor.ts";
+import { isGenerator, isToken } from "./known-output.ts";
+import { MARK, markQuoted, markSplit, toWord } from "./marks.ts";
+import { applyOperator, markMade } from "./parameter.ts";
+import { findPrintedText, unescaped } from "./printed-text.ts";
+import type { Group, Script, Word } from "./script.ts";
+
+export interface WordsRead {
+  /** None where nothing stands there, several where a variable holds several. */
+  readonly words: readonly Word[];
+  /** Nothing of it was quoted or put in. */
+  readonly isBare: boolean;
+}
+
+/** What the reader of words needs of the reader of scripts. */
+export interface Around {
+  /** What stands in the parentheses where the cursor is. */
+  inParens(): Group;
+  /** A text that is a script of its own. */
+  again(text: string): Script;
+}
+
+const NAME = /[A-Za-z_]\w*/y;
+const PARAMETER = /[!#]?(?:\w+|[@*#?$!-])/y;
+const OPERATOR = /:?[-=+?]|##?|%%?|\/\/?|\^\^?|,,?|:|@/y;
+
+/** Reads one word where the cursor is: quotes, escapes, substitutions, variables. */
+export function wordReader(cursor: Cursor, { inParens, again }: Around): () => WordsRead {
+  function word(): WordsRead {
+    const words: Word[] = [];
+    let text = "";
+    let inside: Script[] = [];
+    let sinks: Script[] = [];
+    let hasWord = false;
+    let isBare = true;
+    const cut = (): void => {
+      if (hasWord) {
+        const all = expandBraces(text);
+        if (all === undefined) cursor.giveUp();
+        else words.push(...all.map((one, index) => toWord(one, index === 0 ? inside : [])));
+        const [first] = words;
+        if (sinks.length > 0 && first !== undefined) words[0] = { ...first, sinks };
+      }
+      text = "";
+      inside = [];
+      sinks = [];
+      hasWord = false;
+    };
+    /** What was put in without quotes may be several words. */
+    const put = (value: string, isQuoted: boolean): void => {
+      const parts = isQuoted ? [markQuoted(value)] : markSplit(value).split(/[ \t\n]/);
+      parts.forEach((part, index) => {
+        if (index > 0) cut();
+        text += part;
+        if (isQuoted || part !== "") hasWord = true;
+      });
+    };
+    for (;;) {
+      const c = cursor.source[cursor.at];
+      const next = cursor.source[cursor.at + 1];
+      if (c === undefined || " \t\r\n;|&()".includes(c)) break;
+      if (c === "<" || c === ">") {
+        if (next !== "(") break;
+        cursor.at += 1;
+        const body = inParens().body;
+        inside.push(body);
+        if (c === ">") sinks.push(body);
+        put("/dev/fd/63", true);
+        isBare = false;
+        continue;
+      }
+      isBare &&= !"\\'\"$`".includes(c);
+      if (c === "\\") {
+        if (next !== "\n" && next !== undefined) put(next, true);
+        cursor.at += 2;
+        if (cursor.at >= cursor.source.length && (next === "\n" || next === undefined)) cursor.leaveOpen();
+      } else if (c === "'") {
+        cursor.at += 1;
+        const end = cursor.endOf("'");
+        put(cursor.source.slice(cursor.at, end), true);
+        cursor.at = end + 1;
+      } else if (c === '"' || (c === "$" && next === '"')) {
+        cursor.at += c === '"' ? 1 : 2;
+        put(quoted('"', inside), true);
+      } else if (c === "$" && next === "'") put(ansi(), true);
+      else if (c === "$" || c === "`") {
+        const value = expanded(inside);
+        hasWord ||= inside.length > 0;
+        put(value, false);
+      } else {
+        text += c === "{" ? MARK.open : c === "," ? MARK.comma : c === "}" ? MARK.close : c;
+        hasWord = true;
+        cursor.at += 1;
+      }
+    }
+    cut();
+    return { words, isBare };
+  }
+
+  /** Up to the closing mark, which is read, too. */
+  function quoted(mark: '"' | "}", inside: Script[]): string {
+    let text = "";
+    for (;;) {
+      const c = cursor.source[cursor.at];
+      if (c === undefined) {
+        cursor.leaveOpen();
+        break;
+      }
+      if (c === mark) {
+        cursor.at += 1;
+        break;
+      }
+      if (c === "\\") {
+        const next = cursor.source[cursor.at + 1] ?? "";
+        if (next !== "\n") text += mark === "}" || '"\\$`'.includes(next) ? next : `\\${next}`;
+        cursor.at += 2;
+      } else if (c === "$" || c === "`") text += cursor.nested(() => expanded(inside), "");
+      else if (mark === "}" && c === '"') {
+        cursor.at += 1;
+        text += cursor.nested(() => quoted('"', inside), "");
+      } else if (mark === "}" && c === "'") {
+        cursor.at += 1;
+        const end = cursor.endOf("'");
+        text += cursor.source.slice(cursor.at, end);
+        cursor.at = end + 1;
+      } else {
+        text += c;
+        cursor.at += 1;
+      }
+    }
+    return text;
+  }
+
+  function ansi(): string {
+    cursor.at += 2;
+    const start = cursor.at;
+    while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "'")
+      cursor.at += cursor.source[cursor.at] === "\\" ? 2 : 1;
+    if (cursor.at >= cursor.source.length) cursor.leaveOpen();
+    cursor.at = Math.min(cursor.at, cursor.source.length);
+    const text = unescaped(cursor.source.slice(start, cursor.at));
+    cursor.at += 1;
+    return text;
+  }
+
+  /** What stands where a `$` or a backtick is. */
+  function expanded(inside: Script[]): string {
+    if (cursor.source[cursor.at] === "`") return substituted(inside, backticks());
+    cursor.at += 1;
+    const c = cursor.source[cursor.at];
+    if (c === "(") return substituted(inside, inParens().body);
+    if (c === "{") {
+      cursor.at += 1;
+      return cursor.spend(braced(inside));
+    }
+    const name = cursor.matched(NAME)?.[0];
+    if (name !== undefined) return cursor.spend(readVariable(name));
+    if (c === undefined || !/[\d@*#?$!-]/.test(c)) return "$";
+    cursor.at += 1;
+    return c === "0" ? `${MARK.made}$0` : MARK.made;
+  }
+
+  function braced(inside: Script[]): string {
+    const name = cursor.matched(PARAMETER)?.[0] ?? "";
+    const index = cursor.matched(/\[[^\]\n]{0,64}\]/y)?.[0];
+    if (index !== undefined && /[$`]/.test(index)) inside.push(again(`: ${index.slice(1, -1)}`));
+    const operator = cursor.matched(OPERATOR)?.[0] ?? "";
+    const rest = cursor.nested(() => quoted("}", inside), "");
+    const isDefault = /^:?[-=+]$/.test(operator);
+    if (/^[\d@*#?$!-]+$/.test(name)) return isDefault ? rest : MARK.made;
+    if (name.startsWith("#")) {
+      const value = cursor.known.get(name.slice(1));
+      return value === undefined ? MARK.made : String(value.length);
+    }
+    if (name.startsWith("!")) {
+      const value = cursor.known.get(cursor.known.get(name.slice(1)) ?? "");
+      return value ?? MARK.made;
+    }
+    if (isDefault) return cursor.known.has(name) && !operator.endsWith("+") ? readVariable(name) : rest;
+    const value = readVariable(name);
+    if (index !== undefined) return markMade(value);
+    return applyOperator(value, operator.replace(/^:?\?$/, ""), rest) ?? markMade(value);
+  }
+
+  function substituted(inside: Script[], script: Script): string {
+    inside.push(script);
+    const printed = findPrintedText(script);
+    if (printed !== undefined) return cursor.spend(printed);
+    if (isGenerator(script)) return "";
+    return isToken(script) ? MARK.inherited : MARK.made;
+  }
+
+  function backticks(): Script {
+    cursor.at += 1;
+    let body = "";
+    while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "`") {
+      if (cursor.source[cursor.at] === "\\" && "\\`$".includes(cursor.source[cursor.at + 1] ?? " "))
+        cursor.at += 1;
+      body += cursor.source[cursor.at] ?? "";
+      cursor.at += 1;
+    }
+    if (cursor.at >= cursor.source.length) cursor.leaveOpen();
+    cursor.at += 1;
+    return again(body);
+  }
+
+  /** A variable that is not set here keeps its name, so that `$HOME/.ssh` can be recognised. */
+  function readVariable(name: string): string {
+    const given = cursor.known.get(name) ?? GIVEN.get(name);
+    const isUnsure = cursor.isUnsure(name) || (given !== undefined && cursor.isUnsure("IFS"));
+    if (given !== undefined) return isUnsure ? markMade(given) : given;
+    return `${isUnsure ? MARK.made : MARK.inherited}$${name}`;
+  }
+
+  return word;
+}
+
+const GIVEN: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    IFS: " ",
+    HOME: "~",
+    PWD: ".",
+    SHELL: "/bin/sh",
+    BASH: "/bin/bash",
+  }),
+);

@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../src/index.ts";
+import { AGENT_MARK, isBelowKeeper, LIST_PROCESSES } from "../src/processes/agent-mark.ts";
+import { childEnvironment } from "../src/processes/child-environment.ts";
+import type { Hands } from "../src/tools/hands.ts";
+import { terminalTool } from "../src/tools/terminal.ts";
+import { cli } from "./support/cli.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { called } from "./support/hands.ts";
+import { keeperRoom, pause } from "./support/keeper-room.ts";
+
+const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
+const REFUSED = /postrider: An agent's tool has started this, .* Run it yourself/;
+
+interface Room {
+  readonly home: string;
+  /** What the agent's shell runs to reach the program. */
+  readonly postrider: string;
+  readonly work: string;
+  /** The command as the agent's tool runs it. */
+  terminal(command: string, more?: Readonly<Record<string, unknown>>): ReturnType<typeof called>;
+  config(): string;
+  keeperPid(): Promise<number | undefined>;
+}
+
+/** A home with its real keeper and the tool `terminal`, with nobody in between who asks. */
+async function room(environment = childEnvironment(process.env)): Promise<Room> {
+  const keeper = await keeperRoom();
+  const { store, processes, home } = keeper;
+  const folder = temporaryFolder();
+  onTestFinished(folder.remove);
+  const work = join(folder.path, "work");
+  mkdirSync(work);
+  const { session, conversation, target } = keeper.input("");
+  const hands: Hands = {
+    store,
+    clock: systemClock,
+    processes,
+    session,
+    conversation,
+    target,
+    asker: { person: "owner" },
+    role: "owner",
+    owner: "owner",
+    profile: "main",
+    cwd: work,
+    folders: [work],
+    forbidden: [home.folder],
+    environment,
+    secrets: [],
+    timeoutMs: 30_000,
+    watchMode: "off",
+  };
+  return {
+    home: home.folder,
+    postrider: `POSTRIDER_HOME=${home.folder} ${process.execPath} ${BIN}`,
+    work,
+    keeperPid: keeper.keeperPid,
+    terminal: (command, more) => called(terminalTool(hands), { command, ...more }),
+    config: () => {
+      const file = join(home.folder, "config.yaml");
+      return existsSync(file) ? readFileSync(file, "utf8") : "";
+    },
+  };
+}
+
+describe("what an agent's tool starts", () => {
+  it.each([
+    ["config set", "config set access.allow_all true"],
+    ["config set", "config set tools.member all"],
+    ["pair link", "pair link"],
+    ["sessions search", "sessions search hello --everyone"],
+    ["sessions list", "sessions list"],
+    ["the chat", "-q hello --agent echo"],
+  ])("does not administer Postrider: %s", async (_, args) => {
+    const { terminal, postrider, config } = await room();
+    const { text, failed } = await terminal(`${postrider} ${args}`);
+    expect(text).toMatch(REFUSED);
+    expect(text).toContain("Exit code 5");
+    expect(failed).toBe(true);
+    expect(config()).toBe("");
+  });
+
+  it("is told why as JSON, with a code of its own", async () => {
+    const { terminal, postrider } = await room();
+    const { text } = await terminal(`${postrider} sessions list --json`);
+    expect(JSON.parse(text.split("\n")[0] ?? "")).toMatchObject({ error: { code: "run_by_agent" } });
+  });
+
+  it.each([
+    ["env -i", (line: string) => `env -i ${line}`],
+    ["bash -c", (line: string) => `bash -c 'bash -c "env -i ${line}; true"'`],
+    ["setsid", (line: string) => `setsid --wait env -i ${line}`],
+    ["a terminal by script", (line: string) => `script -qec "env -i ${line}" /dev/null`],
+  ])("does not get around that by %s", async (_, wrapped) => {
+    const { terminal, postrider, config } = await room();
+    const { text } = await terminal(wrapped(`${postrider} config set access.allow_all true`));
+    expect(text).toMatch(REFUSED);
+    expect(config()).toBe("");
+  });
+
+  it("does not get around that in a terminal of its own", async () => {
+    const { terminal, postrider, config } = await room();
+    const { text } = await terminal(`env -i ${postrider} config set access.allow_all true`, { pty: true });
+    expect(text.replaceAll(/\s+/g, " ")).toMatch(REFUSED);
+    expect(config()).toBe("");
+  });
+
+  it.each([
+    ["nohup", "(nohup sh act.sh &)", {}],
+    ["setsid and an empty environment", "setsid -f env -i sh act.sh", {}],
+    ["setsid, from a terminal", "setsid -f env -i sh act.sh", { pty: true }],
+  ])("does not get around that by outliving its parents: %s", async (_, start, how) => {
+    const { terminal, postrider, config, work } = await room();
+    const act = `while [ ! -e go ]; do sleep 0.02; done
+${postrider} config set access.allow_all true >said 2>&1
+touch over`;
+    writeFileSync(join(work, "act.sh"), act);
+    // Nothing that it has open leads to whoever started it.
+    await terminal(`${start} </dev/null >/dev/null 2>&1`, how);
+    writeFileSync(join(work, "go"), "");
+    while (!existsSync(join(work, "over"))) await pause();
+    expect(readFileSync(join(work, "said"), "utf8")).toMatch(REFUSED);
+    expect(config()).toBe("");
+  });
+
+  it("is known by its keeper, too, where no limit can be set", async () => {
+    const { terminal, keeperPid } = await room();
+    await terminal("true");
+    const environment = readFileSync(`/proc/${await keeperPid()}/environ`, "utf8").split("\0");
+    expect(environment).toContain(`${AGENT_MARK}=1`);
+  });
+
+  it("is known by ps where the system tells nothing else", async () => {
+    const { terminal } = await room();
+    const { text } = await terminal(`echo $$; ps ${LIST_PROCESSES.join(" ")}`);
+    const [shell, ...listing] = text.split("\n");
+    expect(isBelowKeeper(listing.join("\n"), Number(shell))).toBe(true);
+    expect(isBelowKeeper(listing.join("\n"), process.pid)).toBe(false);
+    expect(isBelowKeeper("", process.pid)).toBe(false);
+  });
+
+  it("may still ask what concerns nobody: the version, help, a key, whether the gateway runs", async () => {
+    const { terminal, postrider } = await room();
+    for (const args of ["--version", "config set --help", "help pair link", "key --help"])
+      expect(await terminal(`${postrider} ${args}`)).toMatchObject({ failed: false });
+    expect((await terminal(`${postrider} gateway status`)).text).toContain("Exit code 3");
+    // What follows two dashes is no option.
+    expect((await terminal(`${postrider} sessions search --everyone -- --help`)).text).toMatch(REFUSED);
+  });
+});
+
+describe("a person in a shell of their own", () => {
+  it("administers Postrider, with the same keeper running beside them", async () => {
+    const { terminal, home, config } = await room();
+    await terminal("true");
+    expect(await cli(home, "config", "set", "access.allow_all", "true")).toMatchObject({ code: 0, err: "" });
+    expect(config()).toContain("allow_all: true");
+  });
+});

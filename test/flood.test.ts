@@ -1,0 +1,37 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { driveFlood, type FloodReport, MOST_TIMES_SLOWER, STRANGERS } from "./flood/drive.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 20_261_117;
+const KILLS = 2;
+
+describe("a gateway on Telegram that strangers and members flood, killed in every second flood", () => {
+  let report: FloodReport;
+
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    report = await driveFlood({ folder: folder.path, seed: SEED, kills: KILLS });
+    const { said, answered, flood, quietMs, floodMs, strangerRows, strangerAnswers } = report;
+    console.log(
+      `seed ${SEED}: honest texts ${said}, answered ${answered}; flood ${flood}; median ${quietMs.toFixed(0)} ms without and ${floodMs.toFixed(0)} ms in a flood; strangers left ${strangerRows} rows and got ${strangerAnswers} codes`,
+    );
+    return () => folder.remove();
+  }, 200_000);
+
+  it("loses, crosses and repeats nothing of honest people, and complains about nothing", () => {
+    expect(report.errors).toEqual([]);
+    expect(report.lost).toEqual([]);
+    expect(report.answered + report.told).toBe(report.said);
+    expect([...report.crossed, ...report.repeated, ...report.disordered]).toEqual([]);
+    expect(report.repeatedWithMark.length).toBeLessThanOrEqual(report.leftSends);
+  });
+
+  it("answers honest people in a flood within a bounded multiple of the usual time", () => {
+    expect(report.floodMs / report.quietMs).toBeLessThan(MOST_TIMES_SLOWER);
+  });
+
+  it("gives each stranger one code, and keeps one row of each", () => {
+    expect(report.strangerAnswers).toBeLessThanOrEqual(STRANGERS);
+    expect(report.strangerRows).toBeLessThanOrEqual(STRANGERS);
+  });
+});

@@ -1,0 +1,53 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ClockReport, driveClockSteps, LATEST_MS, latenessIn } from "./gateway/clock-steps.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 20_261_117;
+const STEPS = 48;
+
+describe("a gateway whose system clock is set back and ahead again and again", () => {
+  let report: ClockReport;
+
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    report = await driveClockSteps({ folder: folder.path, seed: SEED, steps: STEPS });
+    const { steps, kills, said, answered, told, allowed, slowestMs } = report;
+    console.log(
+      `seed ${SEED}: steps ${steps}, kills ${kills}, texts ${said}, answered ${answered}, told ${told.length}, questions allowed ${allowed}, slowest ${slowestMs} ms`,
+    );
+    return () => folder.remove();
+  }, 120_000);
+
+  it("answers everybody, or tells them why not, and complains about nothing", () => {
+    expect(report.errors).toEqual([]);
+    expect(report.lost).toEqual([]);
+    expect(report.steps).toBeGreaterThan(5);
+    expect(report.said).toBeGreaterThan(20);
+    expect(report.allowed).toBeGreaterThan(0);
+  });
+
+  it("delays nothing by more than a minute", () => {
+    expect(report.late).toEqual([]);
+  });
+
+  it("gives nobody what belongs to somebody else, and repeats nothing", () => {
+    expect([report.crossed, report.repeated, report.repeatedWithMark, report.doneTwice]).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
+  });
+});
+
+it("an answer that comes too late is found", () => {
+  const said = { seq: 1, at: 5, kind: "said", chat: "c", type: "dm", person: "a", messageId: "1" } as const;
+  const sent = { seq: 2, kind: "sent", chat: "c", messageId: "2", members: [], nonce: "n" } as const;
+  const answered = (at: number) =>
+    latenessIn([
+      { ...said, text: "[a-1]" },
+      { ...sent, text: "to [a-1]", at },
+    ]).late;
+  expect(answered(5 + LATEST_MS)).toEqual([]);
+  expect(answered(6 + LATEST_MS)).toEqual(["[a-1] was answered after 60 seconds"]);
+});

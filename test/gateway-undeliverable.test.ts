@@ -1,0 +1,55 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Witnessed } from "./gateway/protocol.ts";
+import { disorderedIn, driveUndeliverable, type UndeliverableReport } from "./gateway/undeliverable.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 20_261_118;
+const KILLS = 4;
+
+describe("a gateway on a messenger that never takes some of its messages", () => {
+  let report: UndeliverableReport;
+
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    report = await driveUndeliverable({ folder: folder.path, seed: SEED, kills: KILLS });
+    const { kills, said, answered, told, stuck, notices } = report;
+    console.log(
+      `seed ${SEED}: kills ${kills}, texts ${said}, answered ${answered}, told ${told.length}, stuck ${stuck}, notices ${notices}`,
+    );
+    return () => folder.remove();
+  }, 150_000);
+
+  it("answers everybody, or tells them why not, and complains about nothing", () => {
+    expect(report.errors).toEqual([]);
+    expect(report.lost).toEqual([]);
+    expect(report.stuck).toBeGreaterThan(2);
+  });
+
+  it("sends everything after such a message in order, and tells of it once, in its place", () => {
+    expect([report.disordered, report.toldWrong]).toEqual([[], []]);
+    expect(report.notices).toBeGreaterThan(0);
+  });
+
+  it("gives nobody what belongs to somebody else, and repeats nothing", () => {
+    expect([report.crossed, report.repeated, report.repeatedWithMark, report.doneTwice]).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
+  });
+});
+
+it("answers out of order are found", () => {
+  const said = (seq: number, text: string): Witnessed => ({
+    ...{ seq, at: seq, kind: "said", chat: "c", type: "dm", person: "a", messageId: `${seq}`, text },
+  });
+  const sent = (seq: number, text: string): Witnessed => ({
+    ...{ seq, at: seq, kind: "sent", chat: "c", messageId: `${seq}`, members: [], nonce: `${seq}`, text },
+  });
+  const texts = [said(1, "[a-1]"), said(2, "[a-2]")];
+  expect(disorderedIn([...texts, sent(3, "to [a-1]"), sent(4, "to [a-2]")])).toEqual([]);
+  expect(disorderedIn([...texts, sent(3, "to [a-2]"), sent(4, "to [a-1]")])).toEqual([
+    "[a-1] stands behind [a-2]",
+  ]);
+});

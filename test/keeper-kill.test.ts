@@ -1,0 +1,72 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { driveKeeperKills, type KeeperKillReport } from "./keeper-kill/drive.ts";
+import { judgePrinter, type Printed } from "./keeper-kill/judge.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const SEED = 20_261_117;
+const KILLS = 8;
+const PRINTERS = 6;
+
+// Whatever was left behind is found in /proc.
+describe.skipIf(process.platform !== "linux")(
+  `the keeper, killed ${KILLS} times under ${PRINTERS} commands that print (seed ${SEED})`,
+  () => {
+    let report: KeeperKillReport;
+
+    beforeAll(async () => {
+      const folder = temporaryFolder();
+      try {
+        report = await driveKeeperKills({
+          folder: folder.path,
+          seed: SEED,
+          kills: KILLS,
+          printers: PRINTERS,
+        });
+      } finally {
+        folder.remove();
+      }
+      console.log(`seed ${SEED}: kills ${report.kills}, lines ${report.lines}`);
+    }, 120_000);
+
+    it("ends none of them, and knows how each has ended", () => {
+      expect(report.errors).toEqual([]);
+      expect(report.kills).toBe(KILLS);
+    });
+
+    it("loses no line of theirs and has none twice, with pipes and with terminals", () => {
+      expect(report.lost).toEqual([]);
+      expect(report.doubled).toEqual([]);
+      expect(report.lines).toBeGreaterThan(PRINTERS * 10);
+    });
+
+    // A judge that cannot find anything proves nothing: each of these harms must be found.
+    it.each<["lost" | "doubled" | "errors", string, (good: Printed) => Printed]>([
+      ["lost", "a line that is missing", (good) => ({ ...good, ...withText(good, dropLine) })],
+      ["doubled", "a line that is there twice", (good) => ({ ...good, ...withText(good, doubleLine) })],
+      ["errors", "two lines in another order", (good) => ({ ...good, ...withText(good, swapLines) })],
+      ["lost", "an end that is missing", (good) => ({ ...good, text: good.text.slice(0, -3) })],
+      ["errors", "another exit code", (good) => ({ ...good, exit: { code: 121 } })],
+      ["errors", "an exit that nobody knows", (good) => ({ ...good, exit: { unknown: true } })],
+    ])("is judged by something that would notice: %s, %s", (kind, _, harm) => {
+      for (const { printer, printed } of report.printed)
+        expect(judgePrinter(printer, harm(printed))[kind]).not.toEqual([]);
+    });
+  },
+);
+
+function withText(good: Printed, change: (lines: string[]) => string[]): Partial<Printed> {
+  const text = change(good.text.split("\n")).join("\n");
+  return { text, total: good.total + text.length - good.text.length };
+}
+
+function dropLine(lines: string[]): string[] {
+  return lines.toSpliced(3, 1);
+}
+
+function doubleLine(lines: string[]): string[] {
+  return lines.toSpliced(3, 0, lines[3] ?? "");
+}
+
+function swapLines(lines: string[]): string[] {
+  return lines.toSpliced(3, 2, lines[4] ?? "", lines[3] ?? "");
+}

@@ -1,0 +1,58 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { toHtml } from "../src/platforms/telegram/format.ts";
+import { readable } from "../src/tools/output.ts";
+import { BOUNDED, LINEAR } from "./linear-text/functions.ts";
+import { growthOf, readsOn } from "./linear-text/measure.ts";
+import { STRINGS } from "./linear-text/strings.ts";
+
+/** A quadratic function takes a second and more for this, whatever its factor; a linear one a few milliseconds. */
+const LARGEST = 128_000;
+const MILLION = 1_000_000;
+const SAMPLE = ['"["', '"**a "', '"a"', '"\\n"', '"<a>"', '"{a: "', "nested quotes"];
+
+describe("a long text, whatever it holds", () => {
+  /** By function. Texts are made once for all of them. */
+  const slow = new Map<string, string[]>(LINEAR.map(([name]) => [name, []]));
+
+  beforeAll(() => {
+    for (const [text, make] of STRINGS) {
+      const made = new Map<number, string>();
+      const once = (size: number): string => {
+        const known = made.get(size) ?? make(size);
+        made.set(size, known);
+        return known;
+      };
+      for (const [name, run] of LINEAR) {
+        const growth = growthOf(run, once, LARGEST);
+        if (growth !== undefined) slow.get(name)?.push(`${text}: ${growth}`);
+      }
+    }
+  }, 300_000);
+
+  it.each(LINEAR)("takes %s at most 2.5 times as long as half of it", (name) => {
+    expect(slow.get(name)).toEqual([]);
+  });
+
+  it("is read at a million characters as at a hundred thousand", () => {
+    for (const unit of ["\r", "\x1b]", "[", "`", "*a ", " "]) {
+      expect(readable(unit.repeat(MILLION / unit.length)).length).toBeLessThanOrEqual(MILLION);
+      expect(toHtml(unit.repeat(MILLION / unit.length)).text.length).toBeLessThanOrEqual(MILLION);
+    }
+  }, 60_000);
+});
+
+describe("a text that is longer than it is read", () => {
+  const strings = STRINGS.filter(([name]) => SAMPLE.includes(name));
+
+  it.each(BOUNDED)(
+    "takes %s no longer than half of it",
+    (_, run) => {
+      const slow = strings.flatMap(([name, make]) => {
+        const growth = readsOn(run, make, MILLION);
+        return growth === undefined ? [] : [`${name}: ${growth}`];
+      });
+      expect(slow).toEqual([]);
+    },
+    120_000,
+  );
+});

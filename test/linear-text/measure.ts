@@ -1,0 +1,71 @@
+import type { Generator } from "./strings.ts";
+
+/** The first size, and by how much each is larger than the one before. What is far from linear fails at a small one. */
+const FIRST = 2000;
+const STEP = 8;
+/** A linear function takes 8 times as long at the next size, a quadratic one 64 times: from here on it is measured well. */
+const SUSPECT = 14;
+/** A time that can be compared. What is quadratic and stays below it takes no second for a million characters. */
+const FLOOR_MS = 3;
+/** Twice the text may take this much longer. A quadratic function takes four times as long. */
+const MOST_GROWTH = 2.5;
+/** The collector or the compiler makes one step dearer; a function that is not linear grows so at every size. */
+const DOUBLINGS = 3;
+const REPEATS = 4;
+/** What is bounded takes as long for any text beyond its bound; preparing the text may add to it. */
+const BOUNDED_GROWTH = 1.6;
+
+type Run = (text: string) => unknown;
+
+/** Nothing, or how a function fails to be linear on such a text. It is made longer until the time can be compared. */
+export function growthOf(run: Run, make: Generator, largest: number): string | undefined {
+  let before = timeOf(run, make(FIRST / STEP));
+  for (let size = FIRST; size <= largest; size *= STEP) {
+    const once = timeOf(run, make(size));
+    const isSuspect = once >= FLOOR_MS && once > SUSPECT * before;
+    before = once;
+    const found = isSuspect ? growthFrom(run, make, size) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function growthFrom(run: Run, make: Generator, size: number): string | undefined {
+  const times = [size / 2, size].map((length) => leastTime(run, make(length)));
+  for (let length = size; isTooMuch(times); ) {
+    if (times.length > DOUBLINGS) return growthText(length, times);
+    length *= 2;
+    times.push(leastTime(run, make(length)));
+  }
+  return undefined;
+}
+
+function isTooMuch(times: readonly number[]): boolean {
+  const [half = 0, whole = 0] = times.slice(-2);
+  return whole >= FLOOR_MS && whole > MOST_GROWTH * half;
+}
+
+function growthText(size: number, times: readonly number[]): string {
+  const all = times.map((time) => time.toFixed(1)).join(", ");
+  return `up to ${size} characters, each time twice as many, take ${all} ms`;
+}
+
+/** Nothing, or how a function goes on reading a text that is too long for it. */
+export function readsOn(run: Run, make: Generator, size: number): string | undefined {
+  const [leastHalf, leastWhole] = [leastTime(run, make(size / 2)), leastTime(run, make(size))];
+  const isBounded = leastWhole < FLOOR_MS || leastWhole < BOUNDED_GROWTH * leastHalf;
+  return isBounded ? undefined : growthText(size, [leastHalf, leastWhole]);
+}
+
+/** The least of several runs: others on the machine can only add to it. */
+function leastTime(run: Run, text: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < REPEATS; time += 1) least = Math.min(least, timeOf(run, text));
+  return least;
+}
+
+function timeOf(run: Run, text: string): number {
+  const before = performance.now();
+  run(text);
+  return performance.now() - before;
+}

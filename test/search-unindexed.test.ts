@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
+import { fillDatabase } from "../bench/fill-database.ts";
+import { OWNER, sqliteStore } from "../src/index.ts";
+import { MOST_UNINDEXED } from "../src/stores/sqlite/search.ts";
+import { cli } from "./support/cli.ts";
+import { indexed, look } from "./support/database.ts";
+import { temporaryFolder } from "./support/folder.ts";
+
+const MESSAGES = MOST_UNINDEXED + 5000;
+const waiting = (file: string): number =>
+  look(file, (db) =>
+    Number(db.prepare("select coalesce(sum(next_seq - 1 - indexed_seq), 0) from sessions").pluck().get()),
+  );
+let home: string;
+let database: string;
+
+beforeEach(() => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  home = folder.path;
+  database = join(home, "postrider.db");
+  fillDatabase({ file: database, messages: MESSAGES, indexed: false });
+});
+
+it("finds the newest words before the index has caught up, says what it left out, and brings the index further", async () => {
+  const newest = await cli(home, "sessions", "search", `"message ${MESSAGES}"`, "--json");
+  expect(JSON.parse(newest.out)).toMatchObject({
+    hits: [{ seq: 100 }],
+    complete: false,
+    unsearched: MESSAGES - MOST_UNINDEXED,
+  });
+  expect(newest.err).toContain(
+    `Older messages are still being indexed: ${MESSAGES - MOST_UNINDEXED} were not`,
+  );
+  expect(waiting(database)).toBeLessThan(MESSAGES);
+  let oldest = { complete: false, hits: [] as unknown[] };
+  while (!oldest.complete)
+    oldest = JSON.parse(
+      (await cli(home, "sessions", "search", '"message 1"', "--json")).out,
+    ) as typeof oldest;
+  expect(oldest.hits).toHaveLength(1);
+}, 60_000);
+
+it("is indexed in the background by a process that stays", async () => {
+  const store = await sqliteStore({ file: database, mode: "workers" });
+  onTestFinished(() => store.close());
+  await indexed(database);
+  const request = { asker: { person: OWNER }, text: '"message 1"' };
+  expect(await store.search(request)).toHaveLength(1);
+  expect(await store.unsearched(request)).toBe(0);
+}, 60_000);
+
+it("is indexed when an import is over", async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const file = join(folder.path, "sessions.jsonl");
+  expect(await cli(home, "sessions", "export", "--all", "-o", file)).toMatchObject({ code: 0 });
+  const other = join(folder.path, "home");
+  expect(await cli(other, "sessions", "import", file)).toMatchObject({ code: 0 });
+  expect(waiting(join(other, "postrider.db"))).toBe(0);
+}, 60_000);

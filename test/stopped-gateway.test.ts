@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { RUNNER_DEAD_MS } from "../src/core/runner.ts";
+import { look } from "./support/database.ts";
+import { ADA, gatewayScene } from "./support/gateway-program.ts";
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the middle of an answer", () => {
+  it("is replaced after half a minute; woken again, it neither doubles nor loses anything", async () => {
+    const { gateway, fake, chat, home, answers } = await gatewayScene();
+    mkdirSync(home, { mode: 0o700 });
+    const script = join(home, "script.json");
+    const say = ["one ", { wait_ms: 3000 }, "two"];
+    writeFileSync(script, JSON.stringify({ answers: [{ to: "slow", say }] }));
+    const args = ["--agent", `script:${script}`];
+    const first = await gateway(args);
+    await fake.say(chat, ADA, "slow please");
+    await first.logged(({ msg }) => msg === "a turn begins");
+    await pause(1500);
+    first.signal("SIGSTOP");
+    await pause(RUNNER_DEAD_MS + 1000);
+    const second = await gateway(args);
+    await second.logged(({ msg }) => msg === "a turn has ended");
+    await fake.untilAnswered(chat, 1);
+    first.signal("SIGCONT");
+    const { code, err } = await first.ended;
+    expect(code).toBe(5);
+    expect(err).toContain("taken over");
+    await fake.say(chat, ADA, "slow again");
+    await fake.untilAnswered(chat, 2);
+    await pause(4000);
+    expect(await answers()).toEqual(["one two", "one two"]);
+    const texts = look(join(home, "postrider.db"), (db) =>
+      db.prepare("select text from messages order by id").pluck().all(),
+    );
+    expect(texts).toEqual(["slow please", "one two", "slow again", "one two"]);
+  }, 120_000);
+});

@@ -1,0 +1,17 @@
+import type { Store } from "../../src/ports/store.ts";
+
+/** A message to a chat that the platform has answered with an error so often that it has stepped aside. */
+export async function asideDelivery(store: Store, session: string, now: number): Promise<number> {
+  const target = { platform: "telegram", chatType: "dm", chatId: "42", userId: "42" };
+  const parts = [{ type: "text" as const, text: "a chart" }];
+  const made = await store.enqueue({ deliveries: [{ target, parts }], session, runner: "", now });
+  const delivery = made.deliveries[0]?.number ?? 0;
+  await store.beginDelivery({ delivery, runner: "", now });
+  const error = "Telegram said: Internal Server Error";
+  await store.settle({
+    delivery,
+    outcome: { state: "waiting", nextAt: now, error, failed: true, aside: true },
+    now,
+  });
+  return delivery;
+}
