@@ -73,9 +73,7 @@ export interface Compressing {
 }
 
 /** What the place adds to what an agent is told. */
-export interface Prepared extends Pick<AgentTurn, "cwd" | "tools" | "terminal"> {
-  /** What the model is told about where it speaks and with whom. */
-  readonly prompt?: string;
+export interface Prepared extends Pick<AgentTurn, "cwd" | "tools" | "terminal" | "prompt" | "changing"> {
   /** Told to the model once, besides the note of a fresh start. */
   readonly note?: string;
 }
@@ -188,7 +186,7 @@ async function sumUp(turn: Turn, run: TurnRun, force: boolean): Promise<boolean>
 async function ask(
   turn: Turn,
   shown: readonly Message[],
-  { prompt, note, ...place }: Prepared,
+  { note, ...place }: Prepared,
   run: Asking,
 ): Promise<Answer> {
   const { agent, store, first } = run;
@@ -201,7 +199,6 @@ async function ask(
     history: providerHistory(run.speaker === undefined ? shown : signed(shown, run.speaker)),
     blob: (hash: string) => store.blob({ asker: { everyone: true }, hash }),
     ...place,
-    ...(prompt !== undefined && { prompt }),
     ...(notes.length > 0 && { note: notes.join("\n") }),
     ...(model !== undefined && { model }),
     ...(reasoning !== undefined && { reasoning }),

@@ -30,8 +30,10 @@ export interface AgentTurn {
   readonly session: string;
   /** What the session shows, valid for every provider; what is to be answered stands last. */
   readonly history: readonly Message[];
-  /** What the model is told about where it speaks and with whom. */
+  /** What the model is told about where it speaks and with whom. The same in every turn, so that providers can cache it. */
   readonly prompt?: string;
+  /** Told to the model after the prompt because it changes between turns: the date, what it remembers. */
+  readonly changing?: string;
   /** Told to the model, once, and never stored: that the conversation has just started afresh. */
   readonly note?: string;
   /** Which model this chat chose, as the provider calls it; the agent's own unless said. */

@@ -45,7 +45,7 @@ export async function* askOnce(
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({
     model: await languageModel(choice),
-    instructions: [INSTRUCTIONS, turn.prompt, turn.note].filter(Boolean).join("\n\n"),
+    instructions: [INSTRUCTIONS, turn.prompt, turn.changing, turn.note].filter(Boolean).join("\n\n"),
     messages: [...messages],
     ...(offersTools && { tools: await offered(turn.tools ?? []) }),
     ...(turn.reasoning !== undefined && { reasoning: turn.reasoning }),
