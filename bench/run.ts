@@ -10,6 +10,7 @@ import { Report } from "./goals.ts";
 import { atOnce, median, oneByOne, quantile, ratio, rounds, type Timed, typical } from "./measure.ts";
 import { modelOverhead } from "./model-overhead.ts";
 import { processes } from "./processes.ts";
+import { promptCache } from "./prompt-cache.ts";
 import { startUps } from "./start-up.ts";
 import { bare, filled, newFile, seeded, subject, text } from "./subjects.ts";
 
@@ -53,6 +54,7 @@ const parts = {
   costs,
   gateway: () => gateway(report, size),
   model,
+  "prompt-cache": () => promptCache(report),
   startUp,
   acp: () => acp(report, size),
   processes: () => processes(report, size),

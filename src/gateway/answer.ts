@@ -2,10 +2,12 @@ import { MAX_PART_BYTES, type NewMessage, type ToolCall, text } from "../core/me
 import type { PlanEntry } from "../core/plan.ts";
 import type { Blob, SaidSoFar, TurnOutcome } from "../core/turn.ts";
 import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
-import type { AgentEvent } from "../ports/agent.ts";
+import type { AgentEvent, ModelResponse } from "../ports/agent.ts";
 
 /** One character may take three bytes. */
 const LONGEST_ANSWER = Math.floor(MAX_PART_BYTES / 3);
+/** A message keeps at most this much data of the model's provider, as JSON; if there is more, it keeps none. */
+const MOST_MODEL_DATA = 512 * 1024;
 
 /** What an agent has answered, as it is stored and as it is said. */
 export interface Answer {
@@ -44,6 +46,7 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
   let length = said.length;
   let thought = before?.thought ?? "";
   let plan: readonly PlanEntry[] | undefined = before?.plan;
+  let model: ModelData | undefined;
   let calls: ToolCall[] = [];
   let messages: NewMessage[] = [];
   let blobs: Blob[] = [];
@@ -62,13 +65,14 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
     messages.push(
       messageOf(said, thought, {
         ...(calls.length > 0 && { toolCalls: calls }),
-        ...(plan !== undefined && { extra: { plan } }),
+        ...extraOf({ plan, model }),
       }),
     );
     earlier = whole();
     said = "";
     thought = "";
     plan = undefined;
+    model = undefined;
     calls = [];
   }
 
@@ -77,6 +81,7 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
       if (event.type === "usage") usage = together(usage, event.usage);
       else if (event.type === "thought") thought += event.text;
       else if (event.type === "plan") plan = event.entries;
+      else if (event.type === "model_part") model = addModelPart(model, event);
       else if (event.type === "failed") [reason, tooLong] = [event.reason, event.tooLong === true];
       else if (event.type === "message") close();
       else if (event.type === "tool_call") {
@@ -119,9 +124,7 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
       const last = messageOf(said, thought, {
         ...(outcome !== "done" && { origin: { interrupted: true } }),
         ...(reason !== undefined && { finishReason: "error" }),
-        ...((reason !== undefined || plan !== undefined) && {
-          extra: { ...(plan !== undefined && { plan }), ...(reason !== undefined && { error: reason }) },
-        }),
+        ...extraOf({ plan, model, reason }),
       });
       return {
         outcome,
@@ -143,6 +146,41 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
 export function startsMessage({ text, plan }: Pick<SaidSoFar, "text" | "plan">, event: AgentEvent): boolean {
   if (event.type === "thought") return text !== "" || plan !== undefined;
   return (event.type === "text" || event.type === "plan") && plan !== undefined;
+}
+
+/** Data of one response for its provider, stored with a message as `extra.model`. */
+interface ModelData extends ModelResponse {
+  readonly parts: readonly Readonly<Record<string, unknown>>[];
+  readonly size: number;
+}
+
+function addModelPart(
+  earlier: ModelData | undefined,
+  { from, part }: Extract<AgentEvent, { readonly type: "model_part" }>,
+): ModelData {
+  const before = earlier?.response === from.response ? earlier : { parts: [], size: 0 };
+  const size = before.size + JSON.stringify(part).length;
+  return { ...from, parts: size > MOST_MODEL_DATA ? [] : [...before.parts, part], size };
+}
+
+function extraOf({
+  plan,
+  model,
+  reason,
+}: {
+  readonly plan: readonly PlanEntry[] | undefined;
+  readonly model: ModelData | undefined;
+  readonly reason?: string | undefined;
+}): Pick<NewMessage, "extra"> {
+  if (plan === undefined && model === undefined && reason === undefined) return {};
+  const { size: _, ...kept } = model ?? { size: 0 };
+  return {
+    extra: {
+      ...(plan !== undefined && { plan }),
+      ...(model !== undefined && { model: kept }),
+      ...(reason !== undefined && { error: reason }),
+    },
+  };
 }
 
 function messageOf(said: string, thought: string, more: Partial<NewMessage>): NewMessage {

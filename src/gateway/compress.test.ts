@@ -218,9 +218,7 @@ describe("a session that was summed up", () => {
       "q10",
       "a10",
       "look",
-      "[called",
-      "[see",
-      "I",
+      "[Record",
       "and",
     ]);
     expect(rest[0]).toMatchObject({ role: "user", content: expect.stringContaining(SUMMARY) });

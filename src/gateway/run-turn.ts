@@ -236,6 +236,7 @@ async function ask(
         first.stored();
       }
       answer.take(event);
+      if (event.type === "model_part") continue; // stored with its message, and shown to nobody
       // Stored before it acts: it does so only when the next event is asked for.
       if (isWhole(event, first !== undefined)) await storeMessages();
       if (first !== undefined && isGrowth(event)) {

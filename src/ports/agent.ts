@@ -50,6 +50,14 @@ export interface AgentTurn {
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
+/** A response of a model. Several messages that are stored one after the other may belong to it. */
+export interface ModelResponse {
+  readonly provider: string;
+  readonly model: string;
+  /** Tells it from the responses next to it in the session. */
+  readonly response: string;
+}
+
 export type AgentEvent =
   /** More of the answer. */
   | { readonly type: "text"; readonly text: string }
@@ -78,6 +86,15 @@ export type AgentEvent =
       /** The call that waits for it, where it is about one; it is made, or has failed, when it has been answered. */
       readonly call?: ToolCall;
       readonly answer: (answer: ApprovalOutcome) => void;
+    }
+  /**
+   * Data that the model's provider wants back, and that only it understands. It belongs to the message that is being written
+   * or comes next: stored with it, and shown to nobody.
+   */
+  | {
+      readonly type: "model_part";
+      readonly from: ModelResponse;
+      readonly part: Readonly<Record<string, unknown>>;
     }
   /** What was said so far is a message by itself; what follows is another. */
   | { readonly type: "message" }

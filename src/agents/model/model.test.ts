@@ -61,6 +61,11 @@ describe("an answer of a model", () => {
     });
     expect(await events(url)).toEqual([
       { type: "thought", text: "They greet me." },
+      {
+        type: "model_part",
+        from: { provider: "compatible", model: "tiny", response: "1.0" },
+        part: { type: "reasoning", length: 14 },
+      },
       { type: "text", text: "Good " },
       { type: "text", text: "morning" },
       {
@@ -99,10 +104,15 @@ describe("an answer of a model", () => {
       { role: "note", parts: [text("a summary")] },
       { parts: [text("go on")] },
     );
-    await events(url, { ...asked, prompt: "You are on Telegram.", note: "[Note: it starts afresh.]" });
+    await events(url, {
+      ...asked,
+      prompt: "You are on Telegram.",
+      changing: "It is Monday.",
+      note: "[Note: it starts afresh.]",
+    });
     const [system, ...rest] = requests[0]?.body.messages ?? [];
     expect(system?.role).toBe("system");
-    expect(system?.content).toMatch(/You are on Telegram\.\n\n\[Note: it starts afresh\.\]$/);
+    expect(system?.content).toMatch(/You are on Telegram\.\n\nIt is Monday\.$/);
     expect(rest).toEqual([
       {
         role: "user",
@@ -111,11 +121,28 @@ describe("an answer of a model", () => {
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
         ],
       },
-      { role: "assistant", content: 'I see\n[called zoom {"by":2}]' },
-      { role: "user", content: "[zoom answered: zoomed]" },
-      { role: "assistant", content: "Now it\n[interrupted]" },
+      {
+        role: "assistant",
+        content: [
+          "I see",
+          "[Record of an earlier tool call. The tool cannot be called now.]",
+          '> zoom {"by":2}',
+          "> It returned:",
+          "> zoomed",
+          "[End of the record.]",
+          "",
+          "Now it",
+          "[interrupted]",
+        ].join("\n"),
+      },
       { role: "user", content: "[Note: a summary]" },
-      { role: "user", content: "go on" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "go on" },
+          { type: "text", text: "[From the system, not from the person]\n[Note: it starts afresh.]" },
+        ],
+      },
     ]);
   });
 

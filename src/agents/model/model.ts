@@ -1,12 +1,13 @@
+import { type Message, type NewMessage, text } from "../../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import type { ToolOutput } from "../../ports/tool.ts";
 import { callTool } from "../call-tool.ts";
 import { callIds } from "./call-ids.ts";
 import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
+import { messagesFor } from "./history-messages.ts";
 import { modelNames } from "./model-names.ts";
-import { messagesFor } from "./prompt.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
-import { askOnce, failed } from "./round.ts";
-import { type CalledTool, resultMessages } from "./tool-result.ts";
+import { askOnce, failed, type Round } from "./round.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
@@ -54,29 +55,86 @@ async function* answer(
   const name = `${choice.provider}:${choice.model}`;
   try {
     const unique = callIds(turn.history);
-    const messages = await messagesFor(turn);
+    const blobs = turnBlobs(turn);
+    /** What this turn has said and done so far, as it is stored. */
+    const own: Message[] = [];
+    let returnsReasoning = true;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (signal.aborted) return;
       const offersTools = tools.length > 0 && !toolless.has(name);
-      const came = yield* askOnce({ choice, turn, messages, retries, offersTools }, signal);
+      const offered = new Set(offersTools ? tools.map((tool) => tool.name) : []);
+      const messages = await messagesFor(turn, own, {
+        choice,
+        offered,
+        returnsReasoning,
+        blob: blobs.read,
+      });
+      const response = `${turn.history.at(-1)?.seq ?? 0}.${round}`;
+      const came = yield* askOnce({ choice, turn, messages, retries, offersTools, response, unique }, signal);
       if (came === "no_tools") {
         toolless.add(name);
         continue;
       }
+      if (came === "no_reasoning") {
+        returnsReasoning = false;
+        continue;
+      }
       if (came === undefined || came.calls.length === 0) return;
-      const called: CalledTool[] = [];
-      for (const call of came.calls) {
-        const { name, given, wrong } = call;
-        const wanted = { id: unique(call.id), name, arguments: given, ...(wrong !== undefined && { wrong }) };
+      own.push(asStored(turn, responseMessage(came)));
+      for (const [at, call] of came.calls.entries()) {
+        const { id, name, given, wrong } = call;
+        // Each call is stored with its result before the next; this says that they are of one response.
+        if (at > 0 && !signal.aborted)
+          yield { type: "model_part", from: came.from, part: { type: "call", id } };
+        const wanted = { id, name, arguments: given, ...(wrong !== undefined && { wrong }) };
         const output = yield* callTool(wanted, tools, signal);
         if (output === undefined) return;
-        called.push({ id: call.id, name, output });
+        blobs.add(output);
+        own.push(asStored(turn, resultMessage(id, name, output)));
       }
-      messages.push(...came.messages, ...resultMessages(called, choice.provider));
     }
     const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row and came to no end, so it was stopped.`;
     yield { type: "failed", reason };
   } catch (error) {
     if (!signal.aborted) yield failed(error, choice);
   }
+}
+
+function responseMessage({ said, thought, calls, from, parts }: Round): NewMessage {
+  return {
+    role: "assistant",
+    parts: said === "" ? [] : [text(said)],
+    reasoning: thought,
+    toolCalls: calls.map(({ id, name, given }) => ({ id, name, arguments: given })),
+    extra: { model: { ...from, parts } },
+  };
+}
+
+function resultMessage(id: string, name: string, { parts, failed: hasFailed }: ToolOutput): NewMessage {
+  return {
+    role: "tool",
+    parts,
+    toolCallId: id,
+    toolName: name,
+    ...(hasFailed && { finishReason: "error" }),
+  };
+}
+
+function asStored({ session, history }: AgentTurn, message: NewMessage): Message {
+  return { session, seq: history.at(-1)?.seq ?? 0, at: 0, ...message };
+}
+
+/** The bytes that messages of the turn name: each is read once, and those of its own tools may not be stored yet. */
+function turnBlobs(turn: AgentTurn) {
+  const known = new Map<string, Promise<Uint8Array | undefined>>();
+  return {
+    add({ blobs = [] }: ToolOutput): void {
+      for (const { hash, bytes } of blobs) known.set(hash, Promise.resolve(bytes));
+    },
+    read(hash: string): Promise<Uint8Array | undefined> {
+      const found = known.get(hash) ?? turn.blob(hash);
+      known.set(hash, found);
+      return found;
+    },
+  };
 }

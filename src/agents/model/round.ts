@@ -1,8 +1,12 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
-import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
+import type { AgentEvent, AgentTurn, ModelResponse } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
+import { markMessages, requestOptions, systemText, toolMark } from "./cache-marks.ts";
 import { failureWords, isTooLong, refusesTools } from "./failure.ts";
-import { languageModel, type ModelChoice } from "./provider.ts";
+import { languageModel, type ModelChoice, type ProviderName } from "./provider.ts";
+import { refusesReasoning } from "./reasoning-refusal.ts";
+import type { ResponsePart } from "./response-parts.ts";
+import { recordResponse } from "./response-recorder.ts";
 import { usageOf } from "./usage.ts";
 
 const INSTRUCTIONS =
@@ -15,17 +19,24 @@ export interface Asking {
   readonly retries: number;
   /** Whether the model is told of the turn's tools. */
   readonly offersTools: boolean;
+  /** Tells the response from the others of the session. */
+  readonly response: string;
+  /** The id under which a call is stored, from the provider's. */
+  unique(given: string): string;
 }
 
-/** What came of asking a model once, besides what it said. */
+/** The response of a model that was asked once. */
 export interface Round {
+  readonly said: string;
+  readonly thought: string;
   readonly calls: readonly ModelCall[];
-  /** What it said and called, in the form in which its provider wants it back. */
-  readonly messages: readonly ModelMessage[];
+  readonly from: ModelResponse;
+  /** The order of it all, with the data that the provider wants back. */
+  readonly parts: readonly ResponsePart[];
 }
 
 export interface ModelCall {
-  /** As the provider has it. */
+  /** As it is stored. */
   readonly id: string;
   readonly name: string;
   readonly given: unknown;
@@ -34,33 +45,52 @@ export interface ModelCall {
 
 /**
  * Asks the model once. Nothing when it failed or was stopped: then there is no more to do. `no_tools`, and nothing was said,
- * when it cannot be offered any.
+ * when it cannot be offered any; `no_reasoning` when it refuses reasoning of its earlier responses.
  */
 export async function* askOnce(
-  { choice, turn, messages, retries, offersTools }: Asking,
+  { choice, turn, messages, retries, offersTools, response, unique }: Asking,
   signal: AbortSignal,
-): AsyncGenerator<AgentEvent, Round | "no_tools" | undefined> {
+): AsyncGenerator<AgentEvent, Round | "no_tools" | "no_reasoning" | undefined> {
+  const { provider } = choice;
   const { streamText } = await import("ai");
   // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({
     model: await languageModel(choice),
-    instructions: [INSTRUCTIONS, turn.prompt, turn.changing, turn.note].filter(Boolean).join("\n\n"),
-    messages: [...messages],
-    ...(offersTools && { tools: await offered(turn.tools ?? []) }),
+    instructions: systemText(
+      [INSTRUCTIONS, turn.prompt].filter(Boolean).join("\n\n"),
+      turn.changing,
+      provider,
+    ),
+    messages: markMessages(messages, provider),
+    ...requestOptions(provider, turn.session),
+    ...(offersTools && { tools: await offered(turn.tools ?? [], provider) }),
     ...(turn.reasoning !== undefined && { reasoning: turn.reasoning }),
     abortSignal: signal,
     maxRetries: retries,
     onError: () => {}, // it comes as a part of the stream; the default writes it to the console
   });
+  const from: ModelResponse = { provider, model: choice.model, response };
+  const recorder = recordResponse();
+  const stored = (part: ResponsePart): AgentEvent => ({ type: "model_part", from, part });
   const calls: ModelCall[] = [];
+  let [said, thought] = ["", ""];
   let isFailed = false;
   for await (const part of result.stream) {
     if (signal.aborted) return undefined;
-    if (part.type === "text-delta" && part.text !== "") yield { type: "text", text: part.text };
-    else if (part.type === "reasoning-delta" && part.text !== "") yield { type: "thought", text: part.text };
-    else if (part.type === "tool-call" && part.providerExecuted !== true) calls.push(callOf(part, turn));
-    else if (part.type === "finish-step") {
+    if (part.type === "text-delta" && part.text !== "") {
+      said += part.text;
+      yield { type: "text", text: part.text };
+    } else if (part.type === "reasoning-delta" && part.text !== "") {
+      thought += part.text;
+      yield { type: "thought", text: part.text };
+    }
+    yield* recorder.take(part).map(stored);
+    if (part.type === "tool-call" && part.providerExecuted !== true) {
+      const call = callOf(part, turn, unique);
+      calls.push(call);
+      yield* recorder.takeCall(call.id, part.providerMetadata).map(stored);
+    } else if (part.type === "finish-step") {
       // Nothing was counted of what broke off: it must not pass for an empty prompt.
       if (!isUncounted(part)) yield { type: "usage", usage: usageOf(part.usage, choice) };
       if (part.finishReason === "length" && calls.length > 0) {
@@ -69,15 +99,20 @@ export async function* askOnce(
       }
     } else if (part.type === "error") {
       if (offersTools && refusesTools(part.error)) return "no_tools";
+      if (hasReasoning(messages) && refusesReasoning(part.error)) return "no_reasoning";
       isFailed = true;
       yield failed(part.error, choice);
     }
   }
   if (signal.aborted || isFailed) return undefined;
-  if (calls.length === 0) return { calls, messages: [] };
-  // The client answers calls that it cannot read by itself: what is wrong with them, we say with the other results.
-  const said = (await result.responseMessages).filter(({ role }) => role === "assistant");
-  return { calls, messages: said };
+  if (calls.length > 1) yield* recorder.rest().map(stored);
+  return { said, thought, calls, from, parts: recorder.parts };
+}
+
+function hasReasoning(messages: readonly ModelMessage[]): boolean {
+  return messages.some(
+    ({ content }) => typeof content !== "string" && content.some(({ type }) => type === "reasoning"),
+  );
 }
 
 export function failed(error: unknown, choice: ModelChoice): AgentEvent {
@@ -85,13 +120,21 @@ export function failed(error: unknown, choice: ModelChoice): AgentEvent {
   return { type: "failed", reason, ...(isTooLong(error) && { tooLong: true }) };
 }
 
-/** Tools that the client only tells the model about: acting is ours, after the call was stored. */
-async function offered(tools: readonly Tool[]): Promise<ToolSet> {
+/**
+ * Tools that the client only tells the model about: acting is ours, after the call was stored. Always in the same order, so
+ * that the provider's cache applies.
+ */
+async function offered(tools: readonly Tool[], provider: ProviderName): Promise<ToolSet> {
   const { jsonSchema, tool } = await import("ai");
+  const sorted = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   return Object.fromEntries(
-    tools.map(({ name, description, input }) => [
+    sorted.map(({ name, description, input }, at) => [
       name,
-      tool({ description, inputSchema: jsonSchema(input) }),
+      tool({
+        description,
+        inputSchema: jsonSchema(input),
+        ...(at === sorted.length - 1 && toolMark(provider)),
+      }),
     ]),
   );
 }
@@ -103,10 +146,14 @@ interface CallPart {
   readonly invalid?: boolean | undefined;
 }
 
-function callOf({ toolCallId, toolName, input, invalid }: CallPart, { tools = [] }: AgentTurn): ModelCall {
+function callOf(
+  { toolCallId, toolName, input, invalid }: CallPart,
+  { tools = [] }: AgentTurn,
+  unique: (given: string) => string,
+): ModelCall {
   const isKnown = tools.some(({ name }) => name === toolName);
   return {
-    id: toolCallId,
+    id: unique(toolCallId),
     name: toolName,
     given: input,
     ...(invalid === true && isKnown && { wrong: "The arguments are no valid JSON." }),

@@ -4,12 +4,14 @@ import { resultMessages } from "./tool-result.ts";
 
 const bytes = new Uint8Array([1, 2, 3]);
 const picture = { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const;
-const output = { parts: [text("Here it is."), picture], blobs: [{ hash: "h", bytes }] };
-const called = [{ id: "c1", name: "draw", output }];
+const pdf = { type: "file", blob: "p", mimeType: "application/pdf", size: 8, name: "plan.pdf" } as const;
+const document = new TextEncoder().encode("%PDF-1.7");
+const called = [{ id: "c1", name: "draw", result: { parts: [text("Here it is."), picture] } }];
+const blob = async (hash: string) => ({ h: bytes, p: document, fake: bytes })[hash];
 
 describe("a picture in what a tool gives back", () => {
-  it.each(["anthropic", "openai"] as const)("is part of the result for %s", (provider) => {
-    expect(resultMessages(called, provider)).toEqual([
+  it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
+    expect(await resultMessages(called, provider, blob)).toEqual([
       {
         role: "tool",
         content: [
@@ -30,25 +32,69 @@ describe("a picture in what a tool gives back", () => {
     ]);
   });
 
-  it.each(["openrouter", "compatible"] as const)("follows the result for %s", (provider) => {
-    expect(resultMessages(called, provider)).toMatchObject([
+  it.each(["openrouter", "compatible"] as const)("follows the result for %s", async (provider) => {
+    expect(await resultMessages(called, provider, blob)).toMatchObject([
       { role: "tool", content: [{ output: { type: "text", value: "Here it is.\n[image image/png]" } }] },
       {
         role: "user",
         content: [
-          { type: "text", text: "[draw shows:]" },
+          { type: "text", text: "[Pictures that the tool draw returned:]" },
           { type: "file", data: bytes, mediaType: "image/png" },
         ],
       },
     ]);
   });
 
-  it("is only named where its kind is read by few, or its bytes are gone", () => {
-    const svg = { ...output, parts: [{ ...picture, mimeType: "image/svg+xml" }] };
-    for (const given of [svg, { parts: [picture] }])
+  it("is only named where its kind is read by few, its bytes are gone, or the tool failed", async () => {
+    const results = [
+      { parts: [{ ...picture, mimeType: "image/svg+xml" }] },
+      { parts: [{ ...picture, blob: "gone" }] },
+    ];
+    for (const result of results)
       for (const provider of ["anthropic", "compatible"] as const)
-        expect(resultMessages([{ id: "c", name: "draw", output: given }], provider)).toMatchObject([
+        expect(await resultMessages([{ id: "c", name: "draw", result }], provider, blob)).toMatchObject([
           { role: "tool", content: [{ output: { type: "text" } }] },
         ]);
+    const failed = { parts: [picture], finishReason: "error" };
+    expect(
+      await resultMessages([{ id: "c", name: "draw", result: failed }], "anthropic", blob),
+    ).toMatchObject([
+      { role: "tool", content: [{ output: { type: "error-text", value: "[image image/png]" } }] },
+    ]);
+  });
+});
+
+describe("a document in what a tool gives back", () => {
+  const result = { parts: [pdf] };
+
+  it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
+    const [message] = await resultMessages([{ id: "c", name: "draw", result }], provider, blob);
+    expect(message).toMatchObject({
+      content: [
+        {
+          output: {
+            value: [
+              { type: "text", text: "[file plan.pdf]" },
+              { type: "file", mediaType: "application/pdf", filename: "plan.pdf", data: { data: document } },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  it("is only named for other providers, and where it is not what it says", async () => {
+    const named = [{ role: "tool", content: [{ output: { type: "text", value: "[file plan.pdf]" } }] }];
+    expect(await resultMessages([{ id: "c", name: "draw", result }], "compatible", blob)).toMatchObject(
+      named,
+    );
+    const fake = { parts: [{ ...pdf, blob: "fake" }] };
+    expect(await resultMessages([{ id: "c", name: "draw", result: fake }], "anthropic", blob)).toMatchObject(
+      named,
+    );
+    const words = { parts: [{ ...pdf, mimeType: "text/plain" }] };
+    expect(await resultMessages([{ id: "c", name: "draw", result: words }], "anthropic", blob)).toMatchObject(
+      named,
+    );
   });
 });

@@ -1,55 +1,113 @@
 import type { ModelMessage, ToolResultPart } from "ai";
-import type { ToolOutput } from "../../ports/tool.ts";
-import { wordsOf } from "./prompt.ts";
+import type { Message, Part } from "../../core/message.ts";
+import { messageWords } from "./part-words.ts";
 import type { ProviderName } from "./provider.ts";
 
-/** A call as its provider knows it, and what came of it. */
+/** A call under its id in the request, and the stored result. */
 export interface CalledTool {
   readonly id: string;
   readonly name: string;
-  readonly output: ToolOutput;
+  readonly result: Pick<Message, "parts" | "finishReason">;
 }
+
+type ReadBlob = (hash: string) => Promise<Uint8Array | undefined>;
 
 /** Kinds of pictures that every provider reads. */
 const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-/** Those whose tool results may hold pictures; the others get them as a message after the results. */
-const WITH_PICTURES: ReadonlySet<ProviderName> = new Set<ProviderName>(["anthropic", "openai"]);
+/** Those whose tool results may hold pictures and documents; the others get pictures as a message after the results. */
+const WITH_FILES: ReadonlySet<ProviderName> = new Set<ProviderName>(["anthropic", "openai"]);
+/** A larger document is named only: providers refuse the whole request for it. */
+const LARGEST_DOCUMENT = 10 * 1024 * 1024;
 
-/** The results of one round, with the pictures in them, as the provider takes them. */
-export function resultMessages(called: readonly CalledTool[], provider: ProviderName): ModelMessage[] {
-  if (WITH_PICTURES.has(provider)) return [{ role: "tool", content: called.map(withPictures) }];
-  const pictures = called.flatMap(({ name, output }) => {
-    const files = picturesIn(output);
-    return files.length === 0 ? [] : [{ type: "text" as const, text: `[${name} shows:]` }, ...files];
-  });
+interface ResultFile {
+  readonly bytes: Uint8Array;
+  readonly mediaType: string;
+  readonly filename?: string;
+}
+
+/** The results of one response's calls, with the pictures in them, as the provider takes them. */
+export async function resultMessages(
+  called: readonly CalledTool[],
+  provider: ProviderName,
+  blob: ReadBlob,
+): Promise<ModelMessage[]> {
+  if (called.length === 0) return [];
+  if (WITH_FILES.has(provider)) {
+    const content = await Promise.all(called.map((call) => withFiles(call, blob)));
+    return [{ role: "tool", content }];
+  }
+  const pictures = await Promise.all(called.map((call) => picturesAfter(call, blob)));
   const results: ModelMessage = { role: "tool", content: called.map(inWords) };
-  return pictures.length === 0 ? [results] : [results, { role: "user", content: pictures }];
+  const content = pictures.flat();
+  return content.length === 0 ? [results] : [results, { role: "user", content }];
 }
 
-function inWords({ id, name, output }: CalledTool): ToolResultPart {
-  const value = output.parts.map(wordsOf).join("\n");
-  const type = output.failed ? "error-text" : "text";
-  return { type: "tool-result", toolCallId: id, toolName: name, output: { type, value } };
+function inWords({ id, name, result }: CalledTool): ToolResultPart {
+  const type = isFailed(result) ? "error-text" : "text";
+  return {
+    type: "tool-result",
+    toolCallId: id,
+    toolName: name,
+    output: { type, value: messageWords(result) },
+  };
 }
 
-function withPictures(called: CalledTool): ToolResultPart {
-  const { id, name, output } = called;
-  const files = picturesIn(output).map(({ data, mediaType }) => ({
-    type: "file" as const,
-    mediaType,
-    data: { type: "data" as const, data },
-  }));
+async function withFiles(called: CalledTool, blob: ReadBlob): Promise<ToolResultPart> {
+  const { id, name, result } = called;
   // The form of a failure holds words only.
-  if (files.length === 0 || output.failed) return inWords(called);
-  const text = { type: "text" as const, text: output.parts.map(wordsOf).join("\n") };
-  const value = [text, ...files];
+  if (isFailed(result)) return inWords(called);
+  const files = await filesIn(result.parts, blob, [isPicture, isDocument]);
+  if (files.length === 0) return inWords(called);
+  const value = [
+    { type: "text" as const, text: messageWords(result) },
+    ...files.map(({ bytes, ...file }) => ({
+      type: "file" as const,
+      ...file,
+      data: { type: "data" as const, data: bytes },
+    })),
+  ];
   return { type: "tool-result", toolCallId: id, toolName: name, output: { type: "content", value } };
 }
 
-function picturesIn({ parts, blobs = [] }: ToolOutput) {
-  return parts.flatMap((part) => {
-    if (part.type !== "image" || !PICTURES.has(part.mimeType)) return [];
-    const bytes = blobs.find(({ hash }) => hash === part.blob)?.bytes;
-    return bytes === undefined ? [] : [{ type: "file" as const, data: bytes, mediaType: part.mimeType }];
-  });
+async function picturesAfter({ name, result }: CalledTool, blob: ReadBlob) {
+  const files = await filesIn(result.parts, blob, [isPicture]);
+  if (files.length === 0) return [];
+  const title = { type: "text" as const, text: `[Pictures that the tool ${name} returned:]` };
+  return [title, ...files.map(({ bytes, mediaType }) => ({ type: "file" as const, data: bytes, mediaType }))];
+}
+
+type Kind = (part: Part, bytes: Uint8Array) => boolean;
+
+async function filesIn(
+  parts: readonly Part[],
+  blob: ReadBlob,
+  kinds: readonly Kind[],
+): Promise<readonly ResultFile[]> {
+  const found: ResultFile[] = [];
+  for (const part of parts) {
+    if (part.type !== "image" && !(part.type === "file" && part.mimeType === "application/pdf")) continue;
+    const bytes = await blob(part.blob);
+    if (bytes === undefined || !kinds.some((is) => is(part, bytes))) continue;
+    const { mimeType: mediaType, name } = part;
+    found.push({
+      bytes,
+      mediaType,
+      ...(part.type === "file" && name !== undefined && { filename: name }),
+    });
+  }
+  return found;
+}
+
+function isPicture(part: Part): boolean {
+  return part.type === "image" && PICTURES.has(part.mimeType);
+}
+
+/** A file that only calls itself a document would make every later request of the session fail. */
+function isDocument(part: Part, bytes: Uint8Array): boolean {
+  if (part.type !== "file" || bytes.byteLength > LARGEST_DOCUMENT) return false;
+  return Buffer.from(bytes.subarray(0, 5)).toString("latin1") === "%PDF-";
+}
+
+function isFailed({ finishReason }: CalledTool["result"]): boolean {
+  return finishReason === "error";
 }

@@ -45,9 +45,9 @@ async function asked(asking: AgentTurn, ...replies: readonly Reply[]) {
   return { ...server, run: (signal = never) => agent.run(asking, signal)[Symbol.asyncIterator]() };
 }
 
-/** What comes, but for what is counted, of questions that are all answered so. */
+/** What comes, but for what is counted or only for the provider, of questions that are all answered so. */
 async function rest(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer = "once"): Promise<AgentEvent[]> {
-  return (await everything(run, answer)).filter(({ type }) => type !== "usage");
+  return (await everything(run, answer)).filter(({ type }) => type !== "usage" && type !== "model_part");
 }
 
 async function everything(run: AsyncIterator<AgentEvent>, answer: ApprovalAnswer): Promise<AgentEvent[]> {
@@ -76,6 +76,8 @@ describe("a model that calls tools", () => {
       { say: ["3 and 7."], usage },
     );
     const counted = { type: "usage", usage: expect.objectContaining({ inputTokens: 5, model: "tiny" }) };
+    const from = { provider: "compatible", model: "tiny", response: "1.0" };
+    const part = (part: unknown) => ({ type: "model_part", from, part });
     const call = (id: string, a: number, b: number) => ({
       type: "tool_call",
       call: { id, name: "add", arguments: { a, b }, effect: "external" },
@@ -83,8 +85,12 @@ describe("a model that calls tools", () => {
     expect(await everything(run(), "once")).toEqual([
       { type: "text", text: "I add." },
       counted,
+      part({ type: "text", length: 6 }),
+      part({ type: "call", id: "c1" }),
+      part({ type: "call", id: "c2" }),
       call("c1", 1, 2),
       { type: "tool_result", id: "c1", name: "add", parts: [text("3")] },
+      part({ type: "call", id: "c2" }),
       call("c2", 3, 4),
       { type: "tool_result", id: "c2", name: "add", parts: [text("7")] },
       { type: "text", text: "3 and 7." },
@@ -152,12 +158,25 @@ describe("a model that calls tools", () => {
     },
   );
 
+  it("is told in words that there is no such tool, since providers refuse calls of unknown ones", async () => {
+    const { run, requests } = await asked(
+      turn([adding()]),
+      { calls: [{ id: "c", name: "sub", arguments: "{}" }] },
+      { say: ["I see."] },
+    );
+    const words = "There is no tool sub. There are: add.";
+    expect(await rest(run())).toMatchObject([
+      { type: "tool_call", call: { id: "c" } },
+      { type: "tool_result", id: "c", failed: true, parts: [{ text: words }] },
+      { type: "text", text: "I see." },
+    ]);
+    expect(requests[1]?.body.messages.slice(2)).toEqual([
+      { role: "assistant", content: expect.stringContaining(`\n> sub {}\n> It failed:\n> ${words}\n`) },
+      { role: "user", content: "[Note: continue your answer.]" },
+    ]);
+  });
+
   it.each([
-    [
-      "that there is no such tool",
-      { id: "c", name: "sub", arguments: "{}" },
-      "There is no tool sub. There are: add.",
-    ],
     ["that its arguments are no JSON", add("c", '{"a":1,'), "The arguments are no valid JSON."],
     ["that its arguments are no object", add("c", "[1]"), "The arguments must be a JSON object."],
     ["what does not fit", add("c", '{"a":"1"}'), /do not fit: .*property 'b'.*a must be number\.$/],
@@ -229,7 +248,10 @@ describe("a model that calls tools", () => {
     );
     const results = (await rest(run())).flatMap((event) => (event.type === "tool_result" ? [event.id] : []));
     expect(results).toEqual(["call_0-2", "call_0-3"]);
-    expect(requests[2]?.body.messages.at(-1)).toMatchObject({ tool_call_id: "call_0" });
+    const ids = requests[2]?.body.messages.flatMap((message) =>
+      "tool_call_id" in message ? [message.tool_call_id] : [],
+    );
+    expect(ids).toEqual(["call_0", "call_0-2", "call_0-3"]);
   });
 
   it("is told the head and the tail of a long output, and the whole is kept beside it", async () => {
@@ -266,7 +288,7 @@ describe("a model that calls tools", () => {
     expect(requests[1]?.body.messages.at(-1)).toMatchObject({
       role: "user",
       content: [
-        { type: "text", text: "[add shows:]" },
+        { type: "text", text: "[Pictures that the tool add returned:]" },
         { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
       ],
     });

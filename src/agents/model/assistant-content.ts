@@ -1,0 +1,120 @@
+import type { AssistantContent } from "ai";
+import type { ToolCall } from "../../core/message.ts";
+import type { HistoryResponse } from "./history-responses.ts";
+import type { ProviderName } from "./provider.ts";
+import type { ProviderData, ResponsePart } from "./response-parts.ts";
+import { tellCallInWords } from "./told-calls.ts";
+
+type AssistantPiece = Extract<
+  Exclude<AssistantContent, string>[number],
+  { type: "text" | "reasoning" | "tool-call" }
+>;
+
+export interface ResponseForm {
+  readonly provider: ProviderName;
+  /** Whether this call goes in the provider's own form. */
+  isNative(call: ToolCall): boolean;
+  /** The id of a native call in this request. */
+  idOf(call: ToolCall): string;
+  /** Whether the provider gets back the reasoning that it sent with the response. */
+  readonly returnsReasoning: boolean;
+}
+
+/** A response as an assistant message of the request: its parts in their order, and in words what is not native. */
+export function assistantContent(response: HistoryResponse, form: ResponseForm): AssistantPiece[] {
+  const { calls, results, cut } = response;
+  const told = calls.filter((call) => !form.isNative(call));
+  // A provider may refuse reasoning whose call does not follow it.
+  const pieces = piecesOf(response, {
+    ...form,
+    returnsReasoning: form.returnsReasoning && told.length === 0,
+  });
+  const words = told.map((call) => tellCallInWords(call, results.get(call.id)));
+  return addWords(pieces, [...words, ...(cut === undefined ? [] : [cut])].join("\n"));
+}
+
+function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece[] {
+  const { text, reasoning, stored } = response;
+  const calls = new Map(response.calls.filter((call) => form.isNative(call)).map((call) => [call.id, call]));
+  const hasCalls = calls.size > 0;
+  const pieces: AssistantPiece[] = [];
+  const addText = (part: string, data?: ProviderData): void => {
+    // A provider may refuse a text of spaces only, though its own model wrote it.
+    if (part.trim() !== "") pieces.push({ type: "text", text: part, ...optionsFor(form.provider, data) });
+  };
+  const addCall = (call: ToolCall, data?: ProviderData): void => {
+    calls.delete(call.id);
+    const input = objectOf(call.arguments);
+    const base = { type: "tool-call" as const, toolCallId: form.idOf(call), toolName: call.name, input };
+    pieces.push({ ...base, ...optionsFor(form.provider, data) });
+  };
+  let [textAt, reasoningAt] = [0, 0];
+  for (const part of form.returnsReasoning && fits(response) ? (stored?.parts ?? []) : []) {
+    if (part.type === "call") {
+      const call = calls.get(part.id);
+      if (call !== undefined) addCall(call, part.data);
+    } else if (part.type === "text") {
+      addText(text.slice(textAt, textAt + part.length), part.data);
+      textAt += part.length;
+    } else {
+      const words = reasoning.slice(reasoningAt, reasoningAt + part.length);
+      reasoningAt += part.length;
+      if (isReturned(part, words, form.provider, hasCalls))
+        pieces.push({ type: "reasoning", text: words, ...optionsFor(form.provider, part.data) });
+    }
+  }
+  const rest = text.slice(textAt);
+  // A text behind calls would part them from their results.
+  const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
+  if (rest !== "")
+    pieces.splice(firstCall === -1 ? pieces.length : firstCall, 0, { type: "text", text: rest });
+  for (const call of [...calls.values()]) addCall(call);
+  return pieces;
+}
+
+/** Whether the message still holds the words that the parts speak of: a very long thought is stored cut off. */
+function fits({ text, reasoning, stored }: HistoryResponse): boolean {
+  const total = (type: "text" | "reasoning"): number =>
+    (stored?.parts ?? []).reduce((sum, part) => sum + (part.type === type ? part.length : 0), 0);
+  return total("text") <= text.length && total("reasoning") <= reasoning.length;
+}
+
+/**
+ * Anthropic and OpenAI take reasoning only with what they signed or encrypted. Other servers get the words back with the
+ * calls that followed from them: some need them there, and some refuse them anywhere else.
+ */
+function isReturned(
+  { data }: ResponsePart,
+  words: string,
+  provider: ProviderName,
+  hasCalls: boolean,
+): boolean {
+  if (provider === "anthropic") return data?.signature !== undefined || data?.redactedData !== undefined;
+  if (provider === "openai")
+    return data?.itemId !== undefined || data?.reasoningEncryptedContent !== undefined;
+  return hasCalls && words !== "";
+}
+
+function optionsFor(provider: ProviderName, data: ProviderData | undefined) {
+  if (data === undefined) return {};
+  // The client of compatible servers reads a thought signature under this name, whatever the server is called.
+  const name = provider === "anthropic" || provider === "openai" ? provider : "google";
+  return { providerOptions: { [name]: { ...data } } };
+}
+
+/** Providers want an object, also of a call whose arguments were not valid JSON. */
+function objectOf(given: unknown): unknown {
+  if (given === undefined) return {};
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  return isObject ? given : { invalid_arguments: given };
+}
+
+/** Before the calls, which must stand last. */
+function addWords(pieces: AssistantPiece[], words: string): AssistantPiece[] {
+  if (words === "") return pieces;
+  const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
+  const end = firstCall === -1 ? pieces.length : firstCall;
+  const before = pieces[end - 1];
+  if (before?.type !== "text") return pieces.toSpliced(end, 0, { type: "text", text: words });
+  return pieces.with(end - 1, { ...before, text: `${before.text}\n${words}` });
+}

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { Instructions, ModelMessage } from "ai";
+import type { ProviderName } from "./provider.ts";
+
+/** Anthropic caches a request up to each mark, and allows four: the tools, the system text and two in the messages. */
+const MARK = { anthropic: { cacheControl: { type: "ephemeral" } } } as const;
+const MARKED_TURNS = 2;
+
+type Marked = { readonly providerOptions?: typeof MARK };
+
+/** The mark of the last tool, after which the provider caches all of them. */
+export function toolMark(provider: ProviderName): Marked {
+  return provider === "anthropic" ? { providerOptions: MARK } : {};
+}
+
+/** The system text: first what stays, then what changes between turns. */
+export function systemText(
+  stable: string,
+  changing: string | undefined,
+  provider: ProviderName,
+): Instructions {
+  // Some servers refuse a second system message, and need no marks.
+  if (provider !== "anthropic") return [stable, changing].filter(Boolean).join("\n\n");
+  const blocks = [{ role: "system" as const, content: stable, providerOptions: MARK }];
+  return changing === undefined || changing === ""
+    ? blocks
+    : [...blocks, { role: "system" as const, content: changing }];
+}
+
+/**
+ * Marks the ends of the last two turns of the person or the tools: the last is read again in the next request, and the one
+ * before was written by the request before.
+ */
+export function markMessages(messages: readonly ModelMessage[], provider: ProviderName): ModelMessage[] {
+  if (provider !== "anthropic") return [...messages];
+  const ends = messages.flatMap(({ role }, at) => {
+    const next = messages[at + 1]?.role;
+    return isAsking(role) && (next === undefined || !isAsking(next)) ? [at] : [];
+  });
+  const marked = new Set(ends.slice(-MARKED_TURNS));
+  return messages.map((message, at) => (marked.has(at) ? { ...message, providerOptions: MARK } : message));
+}
+
+function isAsking(role: ModelMessage["role"]): boolean {
+  return role === "user" || role === "tool";
+}
+
+interface OpenAIOptions {
+  readonly providerOptions?: { readonly openai: { readonly store: false; readonly promptCacheKey: string } };
+}
+
+/** Options of a whole request: OpenAI stores nothing, and routes the requests of one session to the same cache. */
+export function requestOptions(provider: ProviderName, session: string): OpenAIOptions {
+  if (provider !== "openai") return {};
+  const promptCacheKey = createHash("sha256").update(`postrider ${session}`).digest("hex").slice(0, 32);
+  return { providerOptions: { openai: { store: false, promptCacheKey } } };
+}

@@ -1,0 +1,71 @@
+import type { Message, ToolCall } from "../../core/message.ts";
+import { messageWords } from "./part-words.ts";
+import { type StoredResponse, storedResponse } from "./response-parts.ts";
+
+/** One response of a model, from all the messages in which it is stored, with the results of its calls. */
+export interface HistoryResponse {
+  readonly type: "response";
+  text: string;
+  reasoning: string;
+  readonly calls: ToolCall[];
+  /** By call id. */
+  readonly results: Map<string, Message>;
+  stored: StoredResponse | undefined;
+  /** How it was cut off, if it was. */
+  cut: string | undefined;
+}
+
+export type HistoryItem = HistoryResponse | { readonly type: "message"; readonly message: Message };
+
+/**
+ * Puts each response together again. A response with several calls is stored as several messages, each call directly before
+ * its result, because a call is stored before it acts; the provider gave one message with all calls, and wants it back.
+ */
+export function historyItems(history: readonly Message[]): HistoryItem[] {
+  const items: HistoryItem[] = [];
+  let open: HistoryResponse | undefined;
+  for (const message of history) {
+    if (message.role === "assistant") {
+      const next = responseOf(message);
+      if (open !== undefined && isSameResponse(open, next)) extend(open, next);
+      else {
+        open = next;
+        items.push(next);
+      }
+    } else if (message.role === "tool") open?.results.set(message.toolCallId ?? "", message);
+    else {
+      // A note that came while the tools ran does not end the response; it goes behind all the results.
+      if (message.role === "user") open = undefined;
+      items.push({ type: "message", message });
+    }
+  }
+  return items;
+}
+
+function responseOf(message: Message): HistoryResponse {
+  const { reasoning = "", toolCalls = [], origin, extra } = message;
+  const why = extra?.error === undefined ? "" : `: ${extra.error}`;
+  return {
+    type: "response",
+    text: messageWords(message),
+    reasoning,
+    calls: [...toolCalls],
+    results: new Map(),
+    stored: storedResponse(message),
+    cut: origin?.interrupted === true ? `[interrupted${why}]` : undefined,
+  };
+}
+
+function isSameResponse({ stored: one }: HistoryResponse, { stored: other }: HistoryResponse): boolean {
+  if (one === undefined || other === undefined) return false;
+  return one.response === other.response && one.provider === other.provider && one.model === other.model;
+}
+
+function extend(open: HistoryResponse, { text, reasoning, calls, stored, cut }: HistoryResponse): void {
+  open.text += text;
+  open.reasoning += reasoning;
+  open.calls.push(...calls);
+  open.cut ??= cut;
+  if (open.stored !== undefined)
+    open.stored = { ...open.stored, parts: [...open.stored.parts, ...(stored?.parts ?? [])] };
+}

@@ -1,0 +1,68 @@
+import { pickProviderData, type ResponsePart } from "./response-parts.ts";
+
+/** The fields of the client's stream that the recorder reads. */
+interface StreamPart {
+  readonly type: string;
+  readonly id?: string;
+  readonly text?: string;
+  readonly providerMetadata?: unknown;
+}
+
+/** Writes down the order of a response's parts while it streams. */
+export interface ResponseRecorder {
+  /** Returns the parts that have to be stored now, with the message that holds their words. */
+  take(part: StreamPart): readonly ResponsePart[];
+  /** Notes a call under the id by which it is stored. */
+  takeCall(id: string, metadata: unknown): readonly ResponsePart[];
+  /** Returns the parts that were not worth storing until the response turned out to have several calls. */
+  rest(): readonly ResponsePart[];
+  /** Every part so far, stored or not. */
+  readonly parts: readonly ResponsePart[];
+}
+
+/**
+ * A plain response, which is a text and then a call, can be rebuilt from its message and needs no parts. So texts and calls
+ * wait until a part follows that must be stored: reasoning, or one with data of the provider.
+ */
+export function recordResponse(): ResponseRecorder {
+  const parts: ResponsePart[] = [];
+  const open = new Map<string, { length: number; metadata: unknown }>();
+  let waiting: ResponsePart[] = [];
+
+  function flush(...more: readonly ResponsePart[]): readonly ResponsePart[] {
+    const due = [...waiting, ...more];
+    waiting = [];
+    return due;
+  }
+
+  function add(part: ResponsePart): readonly ResponsePart[] {
+    parts.push(part);
+    if (part.type === "reasoning" || part.data !== undefined) return flush(part);
+    waiting.push(part);
+    return [];
+  }
+
+  return {
+    parts,
+    take({ type, id = "", text = "", providerMetadata }) {
+      const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(type) ?? [];
+      if (kind !== "text" && kind !== "reasoning") return [];
+      const current = open.get(`${kind} ${id}`) ?? { length: 0, metadata: undefined };
+      current.length += text.length;
+      current.metadata = providerMetadata ?? current.metadata;
+      open.set(`${kind} ${id}`, current);
+      // A thought that follows a text may begin a new message, so the text's part goes before it.
+      if (step === "start") return kind === "reasoning" ? flush() : [];
+      if (step !== "end") return [];
+      open.delete(`${kind} ${id}`);
+      const data = pickProviderData(kind, current.metadata);
+      if (kind === "text" && current.length === 0 && data === undefined) return [];
+      return add({ type: kind, length: current.length, ...(data !== undefined && { data }) });
+    },
+    takeCall(id, metadata) {
+      const data = pickProviderData("call", metadata);
+      return add({ type: "call", id, ...(data !== undefined && { data }) });
+    },
+    rest: () => flush(),
+  };
+}
