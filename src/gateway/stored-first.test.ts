@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { look } from "../../test/support/database.ts";
+import {
+  anthropicAnswer,
+  callBlock,
+  providerServer,
+  textBlock,
+  thinkingBlock,
+} from "../../test/support/provider-server.ts";
 import { deadRunner, me } from "../../test/support/talking.ts";
+import { model } from "../agents/model/model.ts";
 import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
 import { type Message, text, textOf } from "../core/message.ts";
@@ -99,6 +107,61 @@ describe("an answer in an editor", () => {
       ...["thinking-1", "text-1", "text-2", "thinking-2", "plan-1", "plan-2", "text-3"],
       ...["script-1-1", "result-1", "script-1-2", "result-2", "text-4", "plan-3"],
     ]);
+  });
+
+  it("goes back to the model as the one response that it was, though it is stored as several messages", async () => {
+    const home = await openHome();
+    const tool = {
+      name: "look",
+      description: "Looks.",
+      input: { type: "object" },
+      effect: "none",
+      run: async () => ({ parts: [text("seen")] }),
+    } as const;
+    const server = await providerServer(
+      anthropicAnswer(
+        thinkingBlock("First.", "sig-1"),
+        textBlock("I begin."),
+        thinkingBlock("Second.", "sig-2"),
+        textBlock("I look."),
+        callBlock("c1", "look", {}),
+        callBlock("c2", "look", {}),
+      ),
+      anthropicAnswer(textBlock("Here.")),
+    );
+    const agent = model(
+      { provider: "anthropic", model: "claude-sonnet-4-5", apiKey: "k", baseUrl: server.url },
+      { retries: 0 },
+    );
+    const seen: string[] = [];
+    const more: Partial<TurnRun> = {
+      agent,
+      prepare: async () => ({ tools: [tool] }),
+      event: ({ type }) => void seen.push(type),
+    };
+    const first = await begin(home, "go");
+    expect(await run(home, first, [], more)).toMatchObject({ outcome: "done" });
+    const history = (await home.sessions.history(me, first.session)) ?? [];
+    expect(history.filter(({ role }) => role === "assistant").map(textOf)).toEqual([
+      "I begin.",
+      "I look.",
+      "",
+      "Here.",
+    ]);
+    await run(home, await begin(home, "more"), [], more);
+    const [, second, third] = server.bodies.map(({ messages }) =>
+      JSON.parse(JSON.stringify(messages, (key, value) => (key === "cache_control" ? undefined : value))),
+    );
+    expect(third.slice(0, 3)).toEqual(second);
+    expect(second[1].content.map(({ type }: { readonly type: string }) => type)).toEqual([
+      "thinking",
+      "text",
+      "thinking",
+      "text",
+      "tool_use",
+      "tool_use",
+    ]);
+    expect(seen).not.toContain("model_part");
   });
 
   it("is stored so that its messages tell the order, too", async () => {

@@ -66,7 +66,7 @@ function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece
   const rest = text.slice(textAt);
   // A text behind calls would part them from their results.
   const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
-  if (rest !== "")
+  if (rest.trim() !== "")
     pieces.splice(firstCall === -1 ? pieces.length : firstCall, 0, { type: "text", text: rest });
   for (const call of [...calls.values()]) addCall(call);
   return pieces;
