@@ -75,6 +75,13 @@ hello
     expect(transcript(session, [told], "UTC")).toContain("## Postrider, 2026");
   });
 
+  it("has nothing of what was thought, or is kept for the model's provider", () => {
+    const extra = { model: { provider: "anthropic", parts: [{ data: { signature: "sig-1" } }] } };
+    const written = transcript(session, [said("assistant", "Here.", { reasoning: "hm-hm", extra })], "UTC");
+    expect(written).toContain("Here.");
+    expect(written).not.toMatch(/sig-1|anthropic|hm-hm/);
+  });
+
   it("marks an answer that was stopped", () => {
     const document = transcript(
       session,

@@ -168,6 +168,26 @@ describe("calls of earlier turns", () => {
   });
 });
 
+describe("messages that only claim to be of one response", () => {
+  it("stay apart when a call is in both, so that each has its result", async () => {
+    const extra = { model: { provider: "compatible", model: "m", response: "1.0", parts: [] } };
+    const messages = await request([
+      said("go"),
+      { ...calling("", call("c1")), extra },
+      result("c1", "one"),
+      { ...calling("", call("c1")), extra },
+      result("c1", "two"),
+      said("more"),
+    ]);
+    expect(messages.slice(1, 5)).toEqual([
+      { role: "assistant", content: [native("c1")] },
+      { role: "tool", content: [answered("c1", "one")] },
+      { role: "assistant", content: [{ ...native("c1-2"), input: { at: "c1" } }] },
+      { role: "tool", content: [answered("c1-2", "two")] },
+    ]);
+  });
+});
+
 describe("the ids of calls", () => {
   const history = [
     said("go"),

@@ -56,9 +56,12 @@ function responseOf(message: Message): HistoryResponse {
   };
 }
 
-function isSameResponse({ stored: one }: HistoryResponse, { stored: other }: HistoryResponse): boolean {
-  if (one === undefined || other === undefined) return false;
-  return one.response === other.response && one.provider === other.provider && one.model === other.model;
+function isSameResponse(open: HistoryResponse, next: HistoryResponse): boolean {
+  const [one, other] = [open.stored, next.stored];
+  if (one === undefined || one.response !== other?.response) return false;
+  if (one.provider !== other.provider || one.model !== other.model) return false;
+  // No response has two calls of one id: it was made up, or copied.
+  return !next.calls.some(({ id }) => open.calls.some((call) => call.id === id));
 }
 
 function extend(open: HistoryResponse, { text, reasoning, calls, stored, cut }: HistoryResponse): void {

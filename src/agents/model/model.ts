@@ -51,7 +51,6 @@ async function* answer(
   { choice, retries, toolless }: Answering,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
-  const { tools = [] } = turn;
   const name = `${choice.provider}:${choice.model}`;
   try {
     const unique = callIds(turn.history);
@@ -61,6 +60,7 @@ async function* answer(
     let returnsReasoning = true;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (signal.aborted) return;
+      const { tools = [] } = turn;
       const offersTools = tools.length > 0 && !toolless.has(name);
       const offered = new Set(offersTools ? tools.map((tool) => tool.name) : []);
       const messages = await messagesFor(turn, own, {

@@ -399,6 +399,41 @@ describe("a model that cannot call tools", () => {
     },
   );
 
+  it("is told in words what was called before, since it takes no calls in any other form", async () => {
+    const before: readonly Message[] = [
+      { session: "s", seq: 1, at: 0, role: "user", parts: [text("before")] },
+      {
+        session: "s",
+        seq: 2,
+        at: 0,
+        role: "assistant",
+        parts: [text("I add.")],
+        toolCalls: [{ id: "c", name: "add", arguments: { a: 1, b: 2 } }],
+      },
+      { session: "s", seq: 3, at: 0, role: "tool", parts: [text("3")], toolCallId: "c", toolName: "add" },
+    ];
+    const asking = turn([adding()]);
+    const refusal = { status: 400, body: { error: { message: "tiny does not support tools" } } };
+    const { run, requests } = await asked({ ...asking, history: [...before, ...asking.history] }, refusal, {
+      say: ["ok"],
+    });
+    expect(await rest(run())).toEqual([{ type: "text", text: "ok" }]);
+    const [offering, without] = requests.map(({ body }) => body.messages.slice(1));
+    expect(offering?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(offering?.[1]).toMatchObject({ tool_calls: [{ id: "c" }] });
+    expect(without).toEqual([
+      { role: "user", content: "before" },
+      {
+        role: "assistant",
+        content: expect.stringMatching(
+          /^I add\.\n\[Record of .*\]\n> add {"a":1,"b":2}\n> It returned:\n> 3\n\[/,
+        ),
+      },
+      { role: "user", content: "go" },
+    ]);
+    expect(requests[1]?.body).not.toHaveProperty("tools");
+  });
+
   it("is told from one that refuses for another reason", async () => {
     const refusal = { status: 400, body: { error: { message: "tool add: its schema is not valid" } } };
     const { run, requests } = await asked(turn([adding()]), refusal);

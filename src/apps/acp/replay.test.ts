@@ -158,6 +158,14 @@ describe("a session that is opened in an editor", () => {
     expect(await shown(nothing)).toEqual([]);
   });
 
+  it("shows nothing of the data that is kept for the model's provider", async () => {
+    const part = { type: "reasoning", length: 2, data: { signature: "sig-1" } };
+    const kept = { provider: "anthropic", model: "m", response: "1.0", parts: [part] };
+    const history = [assistant("Here.", { reasoning: "hm", extra: { model: kept } })];
+    expect((await shown(history)).map((update) => textIn(update))).toEqual(["hm", "Here."]);
+    expect(JSON.stringify(await shown(history))).not.toContain("sig-1");
+  });
+
   it("shows the pictures that a tool gave, and says so where they are gone", async () => {
     const image: Part = {
       type: "image",
