@@ -9,7 +9,13 @@ export interface Reply {
   readonly think?: string;
   readonly usage?: unknown;
   /** Tools that it calls, after what it says; the arguments as text, as a model writes them. */
-  readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly calls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: string;
+    /** The signature of the thought behind it, as Google's models have one. */
+    readonly signature?: string;
+  }[];
   /** Why it ends, where it is not the usual reason. */
   readonly finish?: string;
   /** After the last piece: nothing more, and the connection stays open. */
@@ -98,8 +104,14 @@ function answer(response: ServerResponse, reply: Reply): void {
     });
   if (reply.think !== undefined) chunk({ role: "assistant", reasoning_content: reply.think });
   for (const content of reply.say ?? []) chunk({ content });
-  for (const [index, { id, name, arguments: given }] of (reply.calls ?? []).entries()) {
-    const opened = { index, id, type: "function", function: { name, arguments: given.slice(0, 3) } };
+  for (const [index, { id, name, arguments: given, signature }] of (reply.calls ?? []).entries()) {
+    const opened = {
+      index,
+      id,
+      type: "function",
+      function: { name, arguments: given.slice(0, 3) },
+      ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+    };
     chunk({ tool_calls: [opened] });
     chunk({ tool_calls: [{ index, function: { arguments: given.slice(3) } }] });
   }

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Message, type NewMessage, type ToolCall, text } from "../../core/message.ts";
 import { providerHistory } from "../../core/projection.ts";
@@ -260,5 +261,67 @@ describe("a request", () => {
     ]);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
     expect(messages[1]).toEqual({ role: "assistant", content: [native("c1")] });
+  });
+});
+
+describe("whatever a session holds", () => {
+  const words = fc.constantFrom("", " ", "words", "two\nlines");
+  const id = fc.constantFrom("a", "b", "odd.id:0");
+  const part = fc.oneof(
+    fc.record({ type: fc.constantFrom("reasoning", "text"), length: fc.nat(6) }),
+    fc.record({ type: fc.constant("call"), id, data: fc.record({ thoughtSignature: words }) }),
+    fc.record({ type: fc.constant("reasoning"), length: fc.nat(3), data: fc.record({ signature: words }) }),
+  );
+  const kept = fc.record({
+    provider: fc.constantFrom("anthropic", "compatible"),
+    model: fc.constant("m"),
+    response: fc.constantFrom("1", "2"),
+    parts: fc.array(part, { maxLength: 4 }),
+  });
+  const message: fc.Arbitrary<NewMessage> = fc.oneof(
+    fc.record({ role: fc.constantFrom("user" as const, "note" as const), parts: fc.tuple(words.map(text)) }),
+    fc.record({
+      role: fc.constant("assistant" as const),
+      parts: fc.tuple(words.map(text)),
+      reasoning: words,
+      toolCalls: fc.array(
+        fc.record({ id, name: fc.constantFrom("look", "gone"), arguments: fc.jsonValue() }),
+        { maxLength: 2 },
+      ),
+      extra: fc.oneof(
+        fc.constant({}),
+        kept.map((model) => ({ model })),
+      ),
+    }),
+    fc.record({ role: fc.constant("tool" as const), parts: fc.tuple(words.map(text)), toolCallId: id }),
+  );
+
+  it("makes a request in which each call has one id and its result directly behind it", async () => {
+    const provider = fc.constantFrom<ProviderName>("anthropic", "openai", "openrouter", "compatible");
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { maxLength: 12 }), provider, async (history, asked) => {
+        const messages = await request(history, { provider: asked });
+        const seen = new Set<string>();
+        for (const [at, { role, content }] of messages.entries()) {
+          const next = messages[at + 1];
+          if (role === "tool") expect(messages[at - 1]?.role).toBe("assistant");
+          if (role !== "assistant" || typeof content === "string") continue;
+          expect(next?.role).toMatch(/^(user|tool)$/);
+          expect(content.length).toBeGreaterThan(0);
+          const called = content.flatMap((piece) => (piece.type === "tool-call" ? [piece.toolCallId] : []));
+          for (const each of called) {
+            expect(seen).not.toContain(each);
+            seen.add(each);
+          }
+          const results = next?.role === "tool" ? next.content : [];
+          const answers = results.map((each) => ("toolCallId" in each ? each.toolCallId : ""));
+          expect(answers.toSorted()).toEqual(called.toSorted());
+          const firstCall = content.findIndex(({ type }) => type === "tool-call");
+          if (asked !== "anthropic" && asked !== "compatible" && firstCall !== -1)
+            expect(content.slice(firstCall).every(({ type }) => type === "tool-call")).toBe(true);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });

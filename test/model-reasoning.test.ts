@@ -1,4 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { model } from "../src/agents/model/model.ts";
+import type { ProviderName } from "../src/agents/model/provider.ts";
+import { type Message, type NewMessage, text } from "../src/core/message.ts";
+import { providerHistory } from "../src/core/projection.ts";
+import { takeDown } from "../src/gateway/answer.ts";
+import type { Agent, AgentTurn } from "../src/ports/agent.ts";
+import type { Tool } from "../src/ports/tool.ts";
+import { modelServer } from "./support/model-server.ts";
 import {
   anthropicAnswer,
   callBlock,
@@ -7,14 +15,7 @@ import {
   providerServer,
   textBlock,
   thinkingBlock,
-} from "../../../test/support/provider-server.ts";
-import { type Message, type NewMessage, text } from "../../core/message.ts";
-import { providerHistory } from "../../core/projection.ts";
-import { takeDown } from "../../gateway/answer.ts";
-import type { AgentTurn } from "../../ports/agent.ts";
-import type { Tool } from "../../ports/tool.ts";
-import { model } from "./model.ts";
-import type { ProviderName } from "./provider.ts";
+} from "./support/provider-server.ts";
 
 const never = new AbortController().signal;
 
@@ -36,6 +37,10 @@ interface Asking {
 async function runOne({ history, provider, model: name }: Asking, ...replies: readonly ProviderReply[]) {
   const server = await providerServer(...replies);
   const agent = model({ provider, model: name, apiKey: "k", baseUrl: server.url }, { retries: 0 });
+  return { bodies: server.bodies, ...(await answerWith(agent, history)) };
+}
+
+async function answerWith(agent: Agent, history: readonly NewMessage[]) {
   const turn: AgentTurn = {
     session: "s",
     history: providerHistory(stored(history)),
@@ -45,7 +50,7 @@ async function runOne({ history, provider, model: name }: Asking, ...replies: re
   const answer = takeDown();
   for await (const event of agent.run(turn, never)) answer.take(event);
   const end = answer.end(false);
-  return { bodies: server.bodies, end, after: [...history, ...end.messages] };
+  return { end, after: [...history, ...end.messages] };
 }
 
 /** As it comes back from the database. */
@@ -191,6 +196,30 @@ describe("the reasoning of OpenAI's models", () => {
       expect(body.prompt_cache_key).toMatch(/^[0-9a-f]{32}$/);
     }
     expect(new Set([...first.bodies, ...second.bodies].map((body) => body.prompt_cache_key)).size).toBe(1);
+  });
+});
+
+describe("the thought signature of a call from a compatible server", () => {
+  it("goes back with its call, in the turn and in every later one", async () => {
+    const server = await modelServer(
+      { calls: [{ id: "c1", name: "look", arguments: "{}", signature: "sig-1" }] },
+      { say: ["Here."] },
+    );
+    const agent = model({ provider: "compatible", model: "gemini", baseUrl: server.url }, { retries: 0 });
+    let history: readonly NewMessage[] = [said("go")];
+    for (const words of ["more", ""]) {
+      const { end } = await answerWith(agent, history);
+      history = [...history, ...end.messages, said(words)];
+    }
+    const call = {
+      id: "c1",
+      type: "function",
+      function: { name: "look", arguments: "{}" },
+      extra_content: { google: { thought_signature: "sig-1" } },
+    };
+    expect(server.requests).toHaveLength(3);
+    for (const { body } of server.requests.slice(1))
+      expect(body.messages[2]).toEqual({ role: "assistant", content: null, tool_calls: [call] });
   });
 });
 
