@@ -4,6 +4,7 @@ import type { Message } from "../src/core/message.ts";
 import type { Process } from "../src/core/process.ts";
 import { providerHistory } from "../src/core/projection.ts";
 import type { AgentEvent } from "../src/ports/agent.ts";
+import type { Tool } from "../src/ports/tool.ts";
 import type { Witnessed } from "./gateway/protocol.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { modelServer } from "./support/model-server.ts";
@@ -18,6 +19,15 @@ const SEED = 20_261_201;
 const KILLS = 30;
 const KEEPER_KILLS = 4;
 const TURNS = 30;
+
+/** Offered so that earlier calls of it go to the model in its own form. */
+const unusedTool = (name: string): Tool => ({
+  name,
+  description: "Does nothing.",
+  input: { type: "object" },
+  effect: "none",
+  run: () => Promise.reject(new Error("nobody calls it")),
+});
 
 // What was left behind is found in /proc.
 describe.skipIf(process.platform !== "linux")(
@@ -83,9 +93,11 @@ describe.skipIf(process.platform !== "linux")(
           role: "user",
           parts: [{ type: "text", text: "What has happened?" }],
         };
+        const called = history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name));
         const turn = {
           session: next.session,
           history: providerHistory([...history, next]),
+          tools: [...new Set(called)].map(unusedTool),
           blob: async () => undefined,
         };
         const events: AgentEvent[] = [];
@@ -93,7 +105,10 @@ describe.skipIf(process.platform !== "linux")(
         expect(events).toContainEqual({ type: "text", text: "I see." });
         expect(events.map(({ type }) => type)).not.toContain("failed");
         const messages = server.requests[0]?.body.messages ?? [];
-        expect(messages.length).toBeGreaterThanOrEqual(turn.history.length);
+        const results = (all: readonly { readonly role: string }[]) =>
+          all.filter(({ role }) => role === "tool").length;
+        expect(called.length).toBeGreaterThan(0);
+        expect(results(messages)).toBe(results(turn.history));
         expect(messages.at(-1)).toMatchObject({ role: "user", content: "What has happened?" });
         for (const { role, content } of messages) expect([role, content]).not.toEqual([role, ""]);
       }

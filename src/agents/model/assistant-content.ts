@@ -72,11 +72,11 @@ function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece
   return pieces;
 }
 
-/** Whether the message still holds the words that the parts speak of: a very long thought is stored cut off. */
+/** Whether the message still holds the words that the parts speak of: a signed thought must go back whole. */
 function fits({ text, reasoning, stored }: HistoryResponse): boolean {
   const total = (type: "text" | "reasoning"): number =>
     (stored?.parts ?? []).reduce((sum, part) => sum + (part.type === type ? part.length : 0), 0);
-  return total("text") <= text.length && total("reasoning") <= reasoning.length;
+  return total("text") <= text.length && total("reasoning") === reasoning.length;
 }
 
 /**
