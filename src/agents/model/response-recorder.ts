@@ -20,6 +20,16 @@ export interface ResponseRecorder {
   readonly parts: readonly ResponsePart[];
 }
 
+const NOTHING: readonly ResponsePart[] = [];
+const STEPS = new Map(
+  (["text", "reasoning"] as const).flatMap((kind) =>
+    ["start", "delta", "end"].map((step) => [
+      `${kind}-${step}`,
+      { kind, isStart: step === "start", isEnd: step === "end" },
+    ]),
+  ),
+);
+
 /**
  * A plain response, which is a text and then a call, can be rebuilt from its message and needs no parts. So texts and calls
  * wait until a part follows that must be stored: reasoning, or one with data of the provider.
@@ -45,18 +55,22 @@ export function recordResponse(): ResponseRecorder {
   return {
     parts,
     take({ type, id = "", text = "", providerMetadata }) {
-      const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(type) ?? [];
-      if (kind !== "text" && kind !== "reasoning") return [];
-      const current = open.get(`${kind} ${id}`) ?? { length: 0, metadata: undefined };
+      const step = STEPS.get(type);
+      if (step === undefined) return NOTHING;
+      const { kind, isStart, isEnd } = step;
+      const key = `${kind} ${id}`;
+      const current = open.get(key) ?? { length: 0, metadata: undefined };
       current.length += text.length;
       current.metadata = providerMetadata ?? current.metadata;
-      open.set(`${kind} ${id}`, current);
       // A thought that follows a text may begin a new message, so the text's part goes before it.
-      if (step === "start") return kind === "reasoning" ? flush() : [];
-      if (step !== "end") return [];
-      open.delete(`${kind} ${id}`);
+      if (isStart) {
+        open.set(key, current);
+        return kind === "reasoning" ? flush() : NOTHING;
+      }
+      if (!isEnd) return NOTHING;
+      open.delete(key);
       const data = pickProviderData(kind, current.metadata);
-      if (kind === "text" && current.length === 0 && data === undefined) return [];
+      if (kind === "text" && current.length === 0 && data === undefined) return NOTHING;
       return add({ type: kind, length: current.length, ...(data !== undefined && { data }) });
     },
     takeCall(id, metadata) {

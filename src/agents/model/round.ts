@@ -85,11 +85,11 @@ export async function* askOnce(
       thought += part.text;
       yield { type: "thought", text: part.text };
     }
-    yield* recorder.take(part).map(stored);
+    for (const due of recorder.take(part)) yield stored(due);
     if (part.type === "tool-call" && part.providerExecuted !== true) {
       const call = callOf(part, turn, unique);
       calls.push(call);
-      yield* recorder.takeCall(call.id, part.providerMetadata).map(stored);
+      for (const due of recorder.takeCall(call.id, part.providerMetadata)) yield stored(due);
     } else if (part.type === "finish-step") {
       // Nothing was counted of what broke off: it must not pass for an empty prompt.
       if (!isUncounted(part)) yield { type: "usage", usage: usageOf(part.usage, choice) };
@@ -105,7 +105,7 @@ export async function* askOnce(
     }
   }
   if (signal.aborted || isFailed) return undefined;
-  if (calls.length > 1) yield* recorder.rest().map(stored);
+  if (calls.length > 1) for (const due of recorder.rest()) yield stored(due);
   return { said, thought, calls, from, parts: recorder.parts };
 }
 
