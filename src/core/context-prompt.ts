@@ -1,4 +1,4 @@
-import { platformTraits } from "./platforms.ts";
+import { EDITOR, platformTraits } from "./platforms.ts";
 import { type Privacy, redactHome, redactSource } from "./redaction.ts";
 import type { HomeChannel, SessionContext } from "./session-context.ts";
 import { describeSource, type Source } from "./source.ts";
@@ -46,12 +46,18 @@ const PLATFORM_NOTES: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** Places on this machine. The chat of an editor is the session's id, which must not be told. */
+const OWN_SOURCES: ReadonlyMap<string, string> = new Map([
+  ["local", "**Source:** Local (the machine on which you run)"],
+  [EDITOR, "**Source:** Editor (on the machine on which you run)"],
+]);
+
+function sourceLine(source: Source): string {
+  return `**Source:** ${platformTraits(source.platform).label} (${describeSource(source)})`;
+}
+
 function whereLines(source: Source, shared: boolean): readonly string[] {
-  const lines = [
-    source.platform === "local"
-      ? "**Source:** Local (the machine on which you run)"
-      : `**Source:** ${platformTraits(source.platform).label} (${describeSource(source)})`,
-  ];
+  const lines = [OWN_SOURCES.get(source.platform) ?? sourceLine(source)];
   if (source.chatTopic !== undefined) lines.push(`**Channel Topic:** ${source.chatTopic}`);
   if (shared) {
     // Naming whoever spoke last would be wrong for everyone else, and would change the prompt at every turn.
