@@ -6,15 +6,16 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { agentNamed } from "../src/apps/agent-named.ts";
 import { thisMachine } from "../src/apps/machine.ts";
 import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
-import { createSessions, OWNER, sqliteStore, systemClock } from "../src/index.ts";
+import { createSessions, OWNER, routingOf, sqliteStore, systemClock } from "../src/index.ts";
 import { editorRoom } from "./acp/editor-room.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { type GatewayScene, gatewayScene } from "./support/gateway-program.ts";
 import { type Asked, type ModelServer, modelServer } from "./support/model-server.ts";
+import { settings } from "./support/routing.ts";
 import { startPostrider } from "./support/terminal.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
-/** A day ahead of the next one: between them, one always has another date than UTC. */
+/** 25 hours apart: at any moment at least one of them has another date than UTC. */
 const ZONES = ["Pacific/Kiritimati", "Pacific/Pago_Pago"] as const;
 const [EAST, WEST] = ZONES;
 const NO_MODEL = {
@@ -182,6 +183,28 @@ describe("the system text that a model endpoint receives", () => {
     expect(told).toContain("**Source:** Local");
     expect(told).not.toMatch(/Use tabs|Commands run|You work with files|AGENTS/);
     expect(told).not.toContain(folder);
+  });
+
+  it("is told for a message from a messenger that a pipe answers, without tools", async () => {
+    configure(`timezone: ${EAST}\ninstructions: Be brief.\n`);
+    await run(["-q", "hello"]);
+    const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
+    const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
+    await store.link({ account: { platform: "telegram", userId: "7" }, person: OWNER, now: Date.now() });
+    const accepted = await store.accept({
+      ...routingOf(phone, settings),
+      messageId: "1",
+      message: { role: "user", parts: [{ type: "text", text: "from afar" }] },
+    });
+    await store.close();
+    if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("it was not taken");
+    await run([], `/resume ${accepted.session.handle}`, "hello");
+    const [, afar, here] = server.requests;
+    expect(JSON.stringify(afar?.body.messages.at(-1))).toContain("from afar");
+    expectOrder(toldIn(afar?.body), "Be brief.", "**Source:** Telegram", "Today is ");
+    expect(toldIn(afar?.body)).not.toContain("Commands run");
+    expect(afar?.body.tools ?? []).toEqual([]);
+    expect(toldIn(here?.body)).toContain(commandsIn(folder));
   });
 
   it("promises no delivery that does not exist", async () => {
