@@ -230,7 +230,7 @@ describe("the system text that a model endpoint receives from an editor", () => 
     expectOrder(
       told,
       "Be brief.",
-      "**Source:** Editor",
+      "**Source:** Editor (on the machine on which you run)",
       commandsIn(cwd),
       "```markdown\nUse tabs.\n```",
       "Today is Wednesday, 2026-11-18 (Europe/Berlin).",

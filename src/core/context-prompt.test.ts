@@ -76,6 +76,12 @@ describe("what the model is told about where it is", () => {
     expect(prompt).not.toContain("local: Connected");
   });
 
+  it("says of an editor that it is on this machine, and not which session it is", () => {
+    const prompt = contextPrompt(context({ platform: "acp", chatId: "s_secret" }));
+    expect(prompt).toContain("**Source:** Editor (on the machine on which you run)\n");
+    expect(prompt).not.toContain("s_secret");
+  });
+
   it.each([
     ["telegram", context(group, config)],
     ["local", buildSessionContext(localSource(), config)],

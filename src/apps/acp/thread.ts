@@ -140,7 +140,6 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
     routing,
     takes: "own",
     around,
-    prepareElsewhere: (turn) => editor.hands.prepare(turn),
     heard(event) {
       // A model that calls tools is asked several times in one turn.
       if (event.type === "usage") used = addUsage(used ?? emptyUsage(), event.usage);
