@@ -309,6 +309,17 @@ describe("looking through sessions", () => {
     expect(await home.store.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
   });
 
+  it("takes an empty answer for what it is: there is nothing to remember", async () => {
+    const { home, flow, logged } = await scene();
+    await left({ home });
+    const run: Agent["run"] = async function* () {
+      yield { type: "failed", reason: "It gave an empty answer.", empty: true };
+    };
+    await flushMemory(flow, { name: "silent", titles: true, run }, never);
+    expect(await remembered(home.store)).toEqual([]);
+    expect(logged.join("\n")).not.toContain("empty answer");
+  });
+
   it("does not ask an agent that only repeats", async () => {
     const { home, flow } = await scene();
     await left({ home });

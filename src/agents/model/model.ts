@@ -1,7 +1,9 @@
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import { callTool } from "../call-tool.ts";
+import { wrongArguments } from "../tool-arguments.ts";
 import { callIds } from "./call-ids.ts";
 import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
+import { emptyWords } from "./finish.ts";
 import { modelNames } from "./model-names.ts";
 import { messagesFor } from "./prompt.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
@@ -12,6 +14,8 @@ import { type CalledTool, resultMessages } from "./tool-result.ts";
 const RETRIES = 2;
 /** A model that still calls tools after so many answers goes in circles, and costs money with each. */
 const MOST_ROUNDS = 50;
+/** After this many answers in a row whose calls can all not be made, the model does not learn from what it is told. */
+const MOST_WRONG_ROUNDS = 5;
 
 export interface ModelOptions {
   readonly retries?: number;
@@ -55,6 +59,8 @@ async function* answer(
   try {
     const unique = callIds(turn.history);
     const messages = await messagesFor(turn);
+    let wrongRounds = 0;
+    let hasActed = false;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (signal.aborted) return;
       const offersTools = tools.length > 0 && !toolless.has(name);
@@ -63,18 +69,33 @@ async function* answer(
         toolless.add(name);
         continue;
       }
-      if (came === undefined || came.calls.length === 0) return;
+      if (came === undefined) return;
+      if (came.calls.length === 0) {
+        if (!came.hasText && !hasActed) yield { type: "failed", reason: emptyWords(choice), empty: true };
+        return;
+      }
+      hasActed = true;
+      let isWrong = true;
       const called: CalledTool[] = [];
       for (const call of came.calls) {
-        const { name, given, wrong } = call;
+        const { name, given } = call;
+        const tool = tools.find((offered) => offered.name === name);
+        const wrong = call.wrong ?? (tool === undefined ? undefined : await wrongArguments(tool, given));
+        isWrong &&= tool === undefined || wrong !== undefined;
         const wanted = { id: unique(call.id), name, arguments: given, ...(wrong !== undefined && { wrong }) };
         const output = yield* callTool(wanted, tools, signal);
         if (output === undefined) return;
         called.push({ id: call.id, name, output });
       }
+      wrongRounds = isWrong ? wrongRounds + 1 : 0;
+      if (wrongRounds === MOST_WRONG_ROUNDS) {
+        const reason = `${choice.model} called tools wrongly ${MOST_WRONG_ROUNDS} times in a row (unknown tools or invalid arguments), so it was stopped. Choose another model with /model, or ask differently.`;
+        yield { type: "failed", reason };
+        return;
+      }
       messages.push(...came.messages, ...resultMessages(called, choice.provider));
     }
-    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row and came to no end, so it was stopped.`;
+    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row without an answer, so it was stopped. Ask it to go on, or ask for less at once.`;
     yield { type: "failed", reason };
   } catch (error) {
     if (!signal.aborted) yield failed(error, choice);

@@ -24,6 +24,19 @@ export interface ModelChoice {
   readonly window?: number;
 }
 
+const NAMES: Readonly<Record<ProviderName, string>> = {
+  anthropic: "Anthropic",
+  openai: "OpenAI",
+  openrouter: "OpenRouter",
+  compatible: "The model server",
+};
+
+/** How sentences for people name the provider: with its host where somebody has set the address. */
+export function nameOf({ provider, baseUrl }: ModelChoice): string {
+  const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.host; // never the user or the path: they may hold a key
+  return host ? `${NAMES[provider]} at ${host}` : NAMES[provider];
+}
+
 export const OPENROUTER_URL = "https://openrouter.ai/api/v1";
 
 /** The provider's client, loaded when it is first needed. */
@@ -32,7 +45,7 @@ export async function languageModel({
   model,
   apiKey,
   baseUrl,
-}: ModelChoice): Promise<LanguageModel> {
+}: ModelChoice): Promise<Exclude<LanguageModel, string>> {
   const key = apiKey === undefined ? {} : { apiKey };
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   if (provider === "anthropic") {
