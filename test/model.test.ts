@@ -14,6 +14,8 @@ const NO_MODEL = {
   POSTRIDER_MODEL: undefined,
   ANTHROPIC_API_KEY: undefined,
   OPENAI_API_KEY: undefined,
+  GEMINI_API_KEY: undefined,
+  GOOGLE_GENERATIVE_AI_API_KEY: undefined,
   OPENROUTER_API_KEY: undefined,
 };
 let home: string;

@@ -16,6 +16,7 @@ export interface ProviderFailure {
 
 const ANTHROPIC = { provider: "anthropic", model: "claude-x" } as const;
 const OPENAI = { provider: "openai", model: "gpt-x" } as const;
+const GOOGLE = { provider: "google", model: "gemini-x" } as const;
 const OPENROUTER = { provider: "openrouter", model: "acme/llm" } as const;
 const SERVER = { provider: "compatible", model: "llama-x" } as const;
 
@@ -33,6 +34,10 @@ function openaiError(
   param: string | null = null,
 ): unknown {
   return { error: { message, type, param, code } };
+}
+
+function googleError(code: number, status: string, message: string, ...details: readonly unknown[]): unknown {
+  return { error: { code, message, status, ...(details.length > 0 && { details }) } };
 }
 
 export const NGINX_404 =
@@ -282,6 +287,67 @@ export const PROVIDER_FAILURES: readonly ProviderFailure[] = [
     status: 503,
     body: openaiError("The engine is currently overloaded, please try again later", "server_error", null),
     words: "OpenAI at HOST is overloaded (503). Try again in a few minutes.",
+  },
+  {
+    ...GOOGLE,
+    title: "a wrong key, which it tells with a 400",
+    status: 400,
+    body: googleError(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", {
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: "API_KEY_INVALID",
+      domain: "googleapis.com",
+    }),
+    words:
+      "Google at HOST did not accept the API key (400). Check GEMINI_API_KEY or model.api_key and start Postrider again.",
+  },
+  {
+    ...GOOGLE,
+    title: "an unknown model",
+    status: 404,
+    body: googleError(
+      404,
+      "NOT_FOUND",
+      "models/gemini-x is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.",
+    ),
+    words: "Google at HOST does not know the model gemini-x (404). /model chooses another.",
+  },
+  {
+    ...GOOGLE,
+    title: "a quota with its time",
+    status: 429,
+    body: googleError(
+      429,
+      "RESOURCE_EXHAUSTED",
+      "You exceeded your current quota, please check your plan and billing details. Please retry in 23.4s.",
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "23s" },
+    ),
+    words: "The rate limit of Google at HOST is reached (429). Try again in 24 s.",
+  },
+  {
+    ...GOOGLE,
+    title: "an overload",
+    status: 503,
+    body: googleError(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+    words: "Google at HOST is overloaded (503). Try again in a few minutes.",
+  },
+  {
+    ...GOOGLE,
+    title: "a conversation that is too long",
+    status: 400,
+    body: googleError(
+      400,
+      "INVALID_ARGUMENT",
+      "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    ),
+    words: `The conversation is too long for gemini-x. ${CONTEXT}`,
+    tooLong: true,
+  },
+  {
+    ...GOOGLE,
+    title: "a region that it does not serve",
+    status: 400,
+    body: googleError(400, "FAILED_PRECONDITION", "User location is not supported for the API use."),
+    words: "Google at HOST does not serve this country or region (400). Choose another model with /model.",
   },
   {
     ...OPENROUTER,

@@ -1,4 +1,4 @@
-/** Events of a streamed answer as Anthropic, OpenAI's Responses API and servers with OpenAI's chat API send them. */
+/** Events of a streamed answer as Anthropic, OpenAI's Responses API, Google and servers with OpenAI's chat API send them. */
 
 type Frame = Readonly<Record<string, unknown>>;
 
@@ -45,6 +45,22 @@ export function openaiEnd(reason?: string): readonly Frame[] {
   const incomplete_details = reason === undefined ? null : { reason };
   const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
   return [{ type, response: { id: "resp_1", created_at: 1, model: "gpt-x", incomplete_details, usage } }];
+}
+
+export function googleText(said: string): readonly Frame[] {
+  return said === ""
+    ? []
+    : [{ candidates: [{ content: { role: "model", parts: [{ text: said }] }, index: 0 }] }];
+}
+
+export function googleEnd(finishReason: string): readonly Frame[] {
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+  return [
+    {
+      candidates: [{ content: { role: "model", parts: [{ text: "" }] }, finishReason, index: 0 }],
+      usageMetadata,
+    },
+  ];
 }
 
 export function chatText(said: string): readonly Frame[] {

@@ -18,7 +18,8 @@ const FILTERED =
 const MODEL_DENIED = /model|permission|not allowed|access/;
 const WRONG_KEY =
   /(invalid|incorrect|missing|wrong|expired|no).{0,20}(api[ _-]?key|token|credential)|(api[ _-]?key|token|credential).{0,40}(invalid|incorrect|missing|expired|not valid)/;
-const WRONG_REGION = /unsupported_country|(country|region|location).{0,40}not supported/;
+const WRONG_REGION =
+  /unsupported_country|(country|region|location).{0,40}not supported|location is not supported/;
 const OVERLOADED = /overloaded|over capacity|at capacity/;
 
 /** Why a request failed and what to do, for the person who waits. Holds no key and no page, and is never long. */
@@ -67,7 +68,13 @@ function statusWords(read: ProviderError, status: number, choice: ModelChoice): 
   const { said, isPage } = read;
   const who = nameOf(choice);
   const { model } = choice;
-  if (status === 401 || (status === 403 && !isPage && WRONG_KEY.test(said))) return wrongKey(status, choice);
+  if (
+    status === 401 ||
+    ((status === 403 || said.includes("api_key_invalid")) && !isPage && WRONG_KEY.test(said))
+  )
+    return wrongKey(status, choice);
+  if ((status === 400 || status === 403) && !isPage && WRONG_REGION.test(said))
+    return `${who} does not serve this country or region (${status}). Choose another model with /model.`;
   if (hasNoCredit(read))
     return `${who} reports that the account has no credit left (${status}). Add credit there, or choose another model with /model.`;
   if ((status === 400 || status === 403) && FILTERED.test(said)) return filteredWords(choice);
@@ -109,8 +116,6 @@ function wrongKey(status: number, choice: ModelChoice): string {
 
 function deniedWords({ said, isPage }: ProviderError, choice: ModelChoice): string {
   const who = nameOf(choice);
-  if (!isPage && WRONG_REGION.test(said))
-    return `${who} does not serve this country or region (403). Choose another model with /model.`;
   if (!isPage && MODEL_DENIED.test(said))
     return `${who} does not allow this key to use the model ${choice.model} (403). Choose another with /model, or change the permissions of the key.`;
   return `${who} denied access (403). Check the permissions of the key, and whether a proxy or firewall blocks the request.`;

@@ -8,6 +8,8 @@ import {
   chatEnd,
   chatText,
   eventText,
+  googleEnd,
+  googleText,
   openaiEnd,
   openaiText,
 } from "../../../test/support/stream-frames.ts";
@@ -63,29 +65,34 @@ async function answerOf(
 const NAMES = {
   anthropic: "Anthropic at HOST",
   openai: "OpenAI at HOST",
+  google: "Google at HOST",
   compatible: "The model server at HOST",
 };
 type Spoken = keyof typeof NAMES;
-const SPOKEN: readonly Spoken[] = ["anthropic", "openai", "compatible"];
+const SPOKEN: readonly Spoken[] = ["anthropic", "openai", "google", "compatible"];
 
 const TEXT: Readonly<Record<Spoken, (said: string) => Frames>> = {
   anthropic: anthropicText,
   openai: openaiText,
+  google: googleText,
   compatible: chatText,
 };
 const WHOLE: Readonly<Record<Spoken, Frames>> = {
   anthropic: anthropicEnd("end_turn"),
   openai: openaiEnd(),
+  google: googleEnd("STOP"),
   compatible: chatEnd("stop"),
 };
 const LIMITED: Readonly<Record<Spoken, Frames>> = {
   anthropic: anthropicEnd("max_tokens"),
   openai: openaiEnd("max_output_tokens"),
+  google: googleEnd("MAX_TOKENS"),
   compatible: chatEnd("length"),
 };
 const FILTERED: Readonly<Record<Spoken, Frames>> = {
   anthropic: anthropicEnd("refusal"),
   openai: openaiEnd("content_filter"),
+  google: googleEnd("SAFETY"),
   compatible: chatEnd("content_filter"),
 };
 
@@ -150,6 +157,17 @@ describe.each(SPOKEN)("an answer of %s", (provider) => {
         `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry asks again.`,
       ],
       empty: false,
+    });
+  });
+});
+
+describe("a prompt that Google blocks", () => {
+  it("is told as what it is", async () => {
+    const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
+    expect(await answerOf("google", [blocked])).toMatchObject({
+      failed: [
+        "The content filter of Google at HOST blocked this. Change the request, or choose another model with /model.",
+      ],
     });
   });
 });

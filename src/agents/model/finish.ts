@@ -7,11 +7,12 @@ export interface Finish {
   readonly finishReason: string;
   /** As the provider named it. */
   readonly rawFinishReason?: string | undefined;
+  readonly providerMetadata?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
 }
 
 /** Why an answer that ended without an error is incomplete, and what to do; nothing if it is complete. */
 export function incompleteWords(
-  { finishReason, rawFinishReason: raw }: Finish,
+  { finishReason, rawFinishReason: raw, providerMetadata }: Finish,
   { hasText, hasCalls }: { readonly hasText: boolean; readonly hasCalls: boolean },
   choice: ModelChoice,
 ): string | undefined {
@@ -25,7 +26,7 @@ export function incompleteWords(
       ? `The answer is incomplete: ${model} reached its output limit. Ask it to go on to get the rest.`
       : `${model} reached its output limit before it answered. Ask for less at once, or choose another model with /model.`;
   }
-  if (finishReason === "content-filter") return filteredWords(choice);
+  if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return filteredWords(choice);
   if (finishReason === "error" || raw === "error")
     return `${nameOf(choice)} stopped the answer with an error. /retry asks again.`;
   // The stream ended, but nobody said that the answer did.
@@ -37,4 +38,10 @@ export function incompleteWords(
 /** The model ended its answer and has neither said nor called anything. */
 export function emptyWords({ model }: ModelChoice): string {
   return `${model} gave an empty answer. /retry asks again.`;
+}
+
+/** Google blocks a prompt without a reason to finish. */
+function isBlockedPrompt(metadata: Finish["providerMetadata"]): boolean {
+  const feedback = metadata?.google?.promptFeedback as { readonly blockReason?: unknown } | null | undefined;
+  return typeof feedback?.blockReason === "string";
 }

@@ -2,14 +2,21 @@ import type { LanguageModel } from "ai";
 import { PostriderError } from "../../core/errors.ts";
 
 /** Who runs the model. `compatible` is anything that speaks OpenAI's protocol at an address: Ollama and the like. */
-export type ProviderName = "anthropic" | "openai" | "openrouter" | "compatible";
+export type ProviderName = "anthropic" | "openai" | "google" | "openrouter" | "compatible";
 
-export const PROVIDERS: readonly ProviderName[] = ["anthropic", "openai", "openrouter", "compatible"];
+export const PROVIDERS: readonly ProviderName[] = [
+  "anthropic",
+  "openai",
+  "google",
+  "openrouter",
+  "compatible",
+];
 
 /** The variable in which each provider's key is given. */
 export const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
+  google: "GEMINI_API_KEY",
   openrouter: "OPENROUTER_API_KEY",
 };
 
@@ -27,6 +34,7 @@ export interface ModelChoice {
 const NAMES: Readonly<Record<ProviderName, string>> = {
   anthropic: "Anthropic",
   openai: "OpenAI",
+  google: "Google",
   openrouter: "OpenRouter",
   compatible: "The model server",
 };
@@ -55,6 +63,10 @@ export async function languageModel({
   if (provider === "openai") {
     const { createOpenAI } = await import("@ai-sdk/openai");
     return createOpenAI({ ...key, ...address })(model);
+  }
+  if (provider === "google") {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return createGoogle({ ...key, ...address })(model);
   }
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const at = baseUrl ?? (provider === "openrouter" ? OPENROUTER_URL : undefined);
