@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PROVIDER_FAILURES } from "../../../test/support/provider-failures.ts";
 import { UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "../../../test/support/untrusted-certificate.ts";
 import { text } from "../../core/message.ts";
@@ -93,6 +93,21 @@ describe("a provider that cannot answer", () => {
     expect(JSON.stringify(failed)).not.toContain("path-with-token");
   });
 
+  it("cannot be asked without a key that it always needs", async () => {
+    vi.stubEnv("OPENAI_API_KEY", undefined);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const agent = model({ provider: "openai", model: "gpt-x" }, { retries: 0 });
+    const found: AgentEvent[] = [];
+    for await (const event of agent.run(hello, new AbortController().signal)) found.push(event);
+    expect(found).toEqual([
+      {
+        type: "failed",
+        reason:
+          "There is no key for openai: set OPENAI_API_KEY and start again, or choose another with /model.",
+      },
+    ]);
+  });
+
   it("asks for a key where there is none", async () => {
     const host = await serve((_, response) => response.writeHead(401).end("{}"));
     const agent = model(
@@ -129,8 +144,8 @@ describe("a provider that cannot be reached", () => {
     ]);
   });
 
-  it("has a host name that does not exist, and is not asked again", async () => {
-    expect(await ask("nobody.invalid", { provider: "openai" }, 2)).toEqual([
+  it("has a host name that does not exist", async () => {
+    expect(await ask("nobody.invalid", { provider: "openai" })).toEqual([
       {
         type: "failed",
         reason: expect.stringMatching(

@@ -31,7 +31,7 @@ export function failureWords(error: unknown, choice: ModelChoice): string {
     return `The conversation is too long for ${choice.model}. /compress shortens it, /new starts a new one.`;
   if (name === "AI_LoadAPIKeyError") return noKeyWords(choice.provider);
   if (status === undefined && read.isReported)
-    return `${nameOf(choice)} stopped the answer with an error${quote(read, choice)}.`;
+    return `${nameOf(choice)} stopped the answer with an error${quote(read, choice)}. /retry asks again.`;
   if (status !== undefined) return statusWords(read, status, choice);
   return read.isPage
     ? wrongAddress(choice, "200, a web page")

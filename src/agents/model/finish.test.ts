@@ -214,7 +214,9 @@ describe("an error in the middle of an answer", () => {
     const error = { message: "something odd" };
     expect(await answerOf("compatible", [...chatText("Half of"), { error }])).toMatchObject({
       said: "Half of",
-      failed: ['The model server at HOST stopped the answer with an error: "something odd".'],
+      failed: [
+        'The model server at HOST stopped the answer with an error: "something odd". /retry asks again.',
+      ],
     });
   });
 
