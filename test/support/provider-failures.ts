@@ -464,6 +464,22 @@ export const PROVIDER_FAILURES: readonly ProviderFailure[] = [
   },
   {
     ...SERVER,
+    title: "a picture that the model cannot read",
+    status: 400,
+    body: { error: { message: "The model llama-x has no vision: image input is not supported", type: "x" } },
+    words:
+      'The model server at HOST rejected the request (400): "The model llama-x has no vision: image input is not supported".',
+  },
+  {
+    ...SERVER,
+    title: "a 403 without a word about models or keys",
+    status: 403,
+    body: { error: "Access denied" },
+    words:
+      "The model server at HOST denied access (403). Check the permissions of the key, and whether a proxy or firewall blocks the request.",
+  },
+  {
+    ...SERVER,
     title: "a model that llama.cpp still loads",
     status: 503,
     body: { error: { code: 503, message: "Loading model", type: "unavailable_error" } },

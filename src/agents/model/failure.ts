@@ -12,10 +12,10 @@ const TOO_LONG =
 const NO_CREDIT =
   /insufficient_quota|insufficient.{0,20}(credit|balance|fund)|credit balance|billing_(error|hard_limit|not_active)|requires more credits|payment required/;
 const NO_MODEL =
-  /model_not_found|model_not_exist|not a valid model|(unknown|invalid|no such) model|model.{0,200}(not found|not exist|not supported)|"message":\s?"model: /;
+  /model_not_found|model_not_exist|not a valid model|(unknown|invalid|no such) model|model.{0,200}(not found|not exist)|"message":\s?"model: /;
 const FILTERED =
   /content_?filter|content_policy|content filtering policy|content management policy|moderation|was flagged|safety (system|policy)/;
-const MODEL_DENIED = /model|permission|not allowed|access/;
+const MODEL_DENIED = /model|permission/;
 const WRONG_KEY =
   /(invalid|incorrect|missing|wrong|expired|no).{0,20}(api[ _-]?key|token|credential)|(api[ _-]?key|token|credential).{0,40}(invalid|incorrect|missing|expired|not valid)/;
 const WRONG_REGION =
