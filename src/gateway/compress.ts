@@ -149,12 +149,12 @@ async function compress(
   );
   const fence = turn === undefined ? {} : { fence: turn.fence };
   // Without the fence: it was used, whoever holds the session by now.
-  const recordInVain = async ({ usage } = summary): Promise<void> => {
+  const recordAbandonedUsage = async ({ usage } = summary): Promise<void> => {
     if (usage === undefined) return;
     await store.recordUsage({ asker, session, purpose: "compress", usage, now: wanted.clock.now() });
   };
   if (summary.text === undefined) {
-    await recordInVain();
+    await recordAbandonedUsage();
     return unchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
   }
   const message = messageOf(summary.text);
@@ -169,7 +169,7 @@ async function compress(
     now: wanted.clock.now(),
   });
   if (isRefused(reshaped)) {
-    await recordInVain();
+    await recordAbandonedUsage();
     return unchanged("failed", reshaped.reason);
   }
   const tokensAfter = Math.round(estimatedTokens([message, ...tail]) * weight);

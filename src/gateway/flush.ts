@@ -58,17 +58,17 @@ async function lookThrough(flow: Flushing, agent: Agent, flush: Flush, signal: A
     }
   }
   const used = usage === undefined ? {} : { usage };
-  const recordInVain = async (): Promise<void> => {
+  const recordAbandonedUsage = async (): Promise<void> => {
     if (usage === undefined) return;
     const session = { asker: program, session: flush.session };
     await store.recordUsage({ ...session, purpose: "flush", usage, now: clock.now() });
   };
   // The next look begins it again.
-  if (signal.aborted) return recordInVain();
+  if (signal.aborted) return recordAbandonedUsage();
   const done = { flush: flush.number, runner, changes, ...used, now: clock.now() };
   const memory = await store.finishFlush(done);
   if (isRefused(memory)) {
-    await recordInVain();
+    await recordAbandonedUsage();
     log.warn({ ...about, reason: memory.reason }, "what was found came too late");
   } else
     log.info({ ...about, changes: changes.length, version: memory.version }, "a session was looked through");

@@ -265,6 +265,15 @@ describe("a turn", () => {
     const counting = script({ answers: [{ say: "x", usage: { input_tokens: 5, last_prompt_tokens: 5 } }] });
     await expect(run(home, late, counting)).rejects.toMatchObject({ code: "stale_fence" });
     expect(await used()).toEqual([15, 0]);
+    const acting: Agent = {
+      name: "acting",
+      async *run() {
+        yield { type: "usage", usage: { inputTokens: 100 } };
+        yield { type: "tool_call", call: { id: "1", name: "mail", arguments: {}, effect: "external" } };
+      },
+    };
+    await expect(run(home, late, acting)).rejects.toMatchObject({ code: "stale_fence" });
+    expect(await used()).toEqual([115, 0]);
   });
 
   it.each(["none", "external"] as const)(

@@ -114,7 +114,7 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
       ...(next !== undefined && { next }),
       now: clock.now(),
     });
-    if (isRefused(finished)) await recordInVain(turn, answer, run);
+    if (isRefused(finished)) await recordAbandonedUsage(turn, answer, run);
     return unrefused(finished);
   };
   const finished = await eventually(finish, run);
@@ -137,14 +137,18 @@ async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Pro
   const halted = turn.attempt === 1 ? undefined : await reasonToHalt(turn, shown, run);
   const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, turn, shown, run);
   if (answer.outcome === "interrupted" && run.isLeft?.()) {
-    await recordInVain(turn, answer, run);
+    await recordAbandonedUsage(turn, answer, run);
     throw new PostriderError("closed", "This turn was left to another runner.");
   }
   return answer;
 }
 
 /** Without the fence: it was used, whoever answers in the end. The prompt that counts is the one of that answer. */
-async function recordInVain({ session }: Turn, { usage }: Answer, { store, clock }: TurnRun): Promise<void> {
+async function recordAbandonedUsage(
+  { session }: Turn,
+  { usage }: Pick<Answer, "usage">,
+  { store, clock }: TurnRun,
+): Promise<void> {
   if (usage === undefined) return;
   const used = { purpose: "answer", usage: withoutPrompt(usage), now: clock.now() } as const;
   await store.recordUsage({ asker: { everyone: true }, session, ...used });
@@ -312,10 +316,11 @@ async function append(
   const asker = { everyone: true } as const;
   const counted = usage === undefined ? {} : { usage };
   const grown = { asker, session, messages, blobs, fence, ...counted };
-  const appended = await eventually(
-    async () => unrefused(await store.append({ ...grown, now: clock.now() })),
-    run,
-  );
+  const appended = await eventually(async () => {
+    const stored = await store.append({ ...grown, now: clock.now() });
+    if (isRefused(stored)) await recordAbandonedUsage(turn, counted, run);
+    return unrefused(stored);
+  }, run);
   run.stored?.(appended.seqs);
 }
 
