@@ -77,7 +77,14 @@ export {
   sourceToJson,
 } from "./core/source.ts";
 export type { Accept, Accepted, Blob, Claim, Finish, Finished, Turn, TurnOutcome } from "./core/turn.ts";
-export { addUsage, emptyUsage, type Usage, type UsageDelta } from "./core/usage.ts";
+export {
+  addUsage,
+  emptyUsage,
+  type Usage,
+  type UsageDelta,
+  type UsageEntry,
+  type UsagePurpose,
+} from "./core/usage.ts";
 export type { Clock } from "./ports/clock.ts";
 export type { BeginProcess, KeepOutput, ProcessesAsked, Wake, Woken } from "./ports/processes.ts";
 export type { Shape, Store } from "./ports/store.ts";

@@ -19,6 +19,7 @@ async function withModel(
   const environment = {
     ANTHROPIC_API_KEY: undefined,
     OPENAI_API_KEY: undefined,
+    GEMINI_API_KEY: undefined,
     OPENROUTER_API_KEY: undefined,
     POSTRIDER_BASE_URL: server.url,
     POSTRIDER_MODEL: "tiny",

@@ -206,6 +206,21 @@ describe("postrider doctor", () => {
         db.exec("update sessions set next_seq = 2, indexed_seq = 1 where id = 'origin'");
       },
     ],
+    [
+      "tokens that no model request accounts for",
+      ["usage"],
+      (db) => {
+        db.exec("update sessions set input_tokens = 7, cost_usd = 0.5 where id = 'origin'");
+      },
+    ],
+    [
+      "model requests that a session does not count",
+      ["usage"],
+      (db) => {
+        db.exec(`insert into usage (session, at, purpose, input_tokens)
+          select n, 0, 'title', 5 from sessions where id = 'origin'`);
+      },
+    ],
     ["a wrong last instant", ["counters"], (db) => db.exec("update sessions set last_at = 5")],
     [
       "a piece of a session that is not there",
@@ -362,8 +377,8 @@ describe("postrider doctor", () => {
       now: Date.now(),
       onStep: (done, all, check) => steps.push(`${done} of ${all} ${check}`),
     });
-    expect(steps[0]).toBe("0 of 11 integrity");
-    expect(steps.at(-1)).toBe("11 of 11 ");
+    expect(steps[0]).toBe("0 of 12 integrity");
+    expect(steps.at(-1)).toBe("12 of 12 ");
     expect((await cli(home, "doctor")).err).toBe("");
   });
 

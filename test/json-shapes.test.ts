@@ -74,6 +74,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     { args: () => ["sessions", "stats"] },
     { args: () => ["sessions", "stats", "--everyone"] },
   ],
+  "postrider insights": [
+    { args: () => ["insights"] },
+    { args: () => ["insights", "--days", "3650", "--everyone"] },
+    { args: () => ["insights", "--platform", "nowhere"] },
+  ],
   "postrider explain": [
     { args: ({ plans }) => ["explain", plans] },
     { args: (home) => withAside(["explain", home.plans])(home) },

@@ -14,6 +14,8 @@ const NO_MODEL = {
   POSTRIDER_MODEL: undefined,
   ANTHROPIC_API_KEY: undefined,
   OPENAI_API_KEY: undefined,
+  GEMINI_API_KEY: undefined,
+  GOOGLE_GENERATIVE_AI_API_KEY: undefined,
   OPENROUTER_API_KEY: undefined,
 };
 let home: string;
@@ -125,7 +127,7 @@ describe("the chat with a model that the environment names", () => {
     const server = await modelServer({ status: 401 }, { say: ["Welcome back."] });
     const terminal = await open({ OPENAI_API_KEY: "sk-wrong", POSTRIDER_BASE_URL: server.url });
     terminal.type("hello\r");
-    await terminal.waitFor("did not accept the key. Check it and start again. /retry asks again.");
+    await terminal.waitFor("start Postrider again. /retry asks again.");
     terminal.type("/retry\r");
     await terminal.waitFor("Welcome back.");
     expect(terminal.written()).not.toContain("sk-wrong");
@@ -133,6 +135,14 @@ describe("the chat with a model that the environment names", () => {
       "Bearer sk-wrong",
       "Bearer sk-wrong",
     ]);
+  });
+
+  it("says that an answer is empty, and how to ask again, once", async () => {
+    const server = await modelServer({ say: [] });
+    const terminal = await open({ POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
+    terminal.type("hello\r");
+    await terminal.waitFor("tiny gave an empty answer. /retry asks again.");
+    expect(terminal.written().split("/retry asks again.")).toHaveLength(2);
   });
 
   it("says in one line how to connect one when there is none", async () => {

@@ -271,7 +271,7 @@ describe("postrider sessions show", () => {
       /^created .*2h ago/m,
       /^messages +5 said here, 4 shown$/m,
       /^tokens +1,234 \(1,200 in, 34 out\)$/m,
-      /^cost +\$0\.0123$/m,
+      /^cost +\$0\.0123 \(estimated\)$/m,
       /^#1 Ada /m,
       /^A walk to the lighthouse\nat night: 夜景$/m,
       /^\[image: map\.png, 3 bytes\]$/m,
@@ -608,6 +608,28 @@ describe("postrider sessions stats", () => {
     const all = await home.json(["sessions", "stats", "--everyone"]);
     expect(all).toMatchObject({ sessions: 4, by_kind: { chat: 4 }, bytes: statSync(home.database).size });
     expect(all.by_owner).toMatchObject({ owner: 3 });
+  });
+});
+
+describe("postrider insights", () => {
+  it("tells what was said and used in the time, by day, and everyone's when asked", async () => {
+    const { out } = await home.run(["insights", "--days", "3650"]);
+    expect(out).toMatch(/^sessions +2$/m);
+    expect(out).toMatch(/^tokens +1,234$/m);
+    expect(out).toMatch(/^cost +\$0\.0123 \(estimated\)$/m);
+    expect(out).toMatch(/^2026-03-1\d +1,234 tokens, \$0\.0123 \(estimated\)$/m);
+    const own = await home.json(["insights", "--days", "3650"]);
+    const all = await home.json(["insights", "--days", "3650", "--everyone"]);
+    expect([own.sessions, all.sessions]).toEqual([2, 3]);
+    expect(all.usage).toMatchObject({ input_tokens: 1200, total_tokens: 1234, cost_status: "estimated" });
+    expect(all.usage_by_purpose).toMatchObject([{ purpose: "answer", total_tokens: 1234 }]);
+    expect(all.usage_by_day).toMatchObject([{ total_tokens: 1234 }]);
+  });
+
+  it.each(["0", "3651", "many"])("refuses --days %s", async (days) => {
+    const { code, out, err } = await home.run(["insights", "--days", days]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain("--days");
   });
 });
 

@@ -4,6 +4,7 @@ import type { Processes } from "../processes/processes.ts";
 import type { Config } from "./config/config.ts";
 import type { Home } from "./home.ts";
 import { secretsOf } from "./log/secrets.ts";
+import { thisMachine } from "./machine.ts";
 import { makeWorkspace, workspacesOf } from "./workspace.ts";
 
 export interface EquipmentOptions {
@@ -22,5 +23,6 @@ export function equipmentOf({ home, environment, processes, config }: EquipmentO
     workspace: (owner) => makeWorkspace(workspacesOf(home, config()?.gateway.tools), owner),
     environment: (names) => agentEnvironment(environment, names),
     secrets: () => secretsOf(environment, config()),
+    machine: thisMachine(),
   };
 }

@@ -6,6 +6,7 @@ import type { Prepared } from "../gateway/run-turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Processes } from "../processes/processes.ts";
+import { systemZone } from "../sessions/system-clock.ts";
 import type { EquipmentOptions } from "./equipment.ts";
 
 export interface LocalHandsOptions extends Omit<EquipmentOptions, "processes"> {
@@ -17,8 +18,8 @@ export interface LocalHandsOptions extends Omit<EquipmentOptions, "processes"> {
 export interface LocalHands {
   /** Loads what the first turn will need, while nobody waits. */
   load(): Promise<unknown>;
-  /** Those of one turn. */
-  of(turn: Turn, place: Pick<Asking, "cwd" | "terminal">): Promise<Prepared>;
+  /** What the model is told in a turn, and its tools. Without a place there are no tools. */
+  prepare(turn: Turn, place?: Pick<Asking, "cwd" | "folder" | "terminal">): Promise<Prepared>;
   readonly processes: Processes;
 }
 
@@ -29,16 +30,17 @@ export function localHands(options: LocalHandsOptions): LocalHands {
     const { processesOf } = await import("./processes-of-home.ts");
     return processesOf(home, store, clock);
   });
-  const load = () => Promise.all([import("../gateway/equip.ts"), import("./equipment.ts")]);
+  const load = () => Promise.all([import("../gateway/prepare-turn.ts"), import("./equipment.ts")]);
   return {
     processes,
     load,
-    async of(turn, place) {
-      const [{ equip }, { equipmentOf }] = await load();
-      const settings = options.config()?.gateway ?? NOTHING_CONFIGURED;
+    async prepare(turn, place) {
+      const [{ prepareTurn }, { equipmentOf }] = await load();
+      const settings = options.config()?.gateway ?? { ...NOTHING_CONFIGURED, zone: systemZone() };
       const equipment = equipmentOf({ ...options, processes });
-      const asking = { asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const;
-      return equip({ store, clock, settings, equipment }, turn, asking);
+      const asking =
+        place && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const);
+      return prepareTurn({ store, clock, settings, platforms: [], equipment }, turn, asking);
     },
   };
 }
@@ -67,4 +69,8 @@ const NOTHING_CONFIGURED = {
   tools: DEFAULT_TOOLS,
   memory: { enabled: true, flush: true },
   profile: "main",
+  personalities: {},
+  privacy: {},
+  scope: {},
+  homes: [],
 } as const;

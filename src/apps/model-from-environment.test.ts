@@ -22,6 +22,16 @@ describe("which model is asked", () => {
     });
   });
 
+  it.each(["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"])("is Google's for a key in %s", (variable) => {
+    const environment = { [variable]: "g", OPENROUTER_API_KEY: "r" };
+    expect(modelFrom(environment)).toEqual({
+      provider: "google",
+      model: "gemini-flash-latest",
+      apiKey: "g",
+    });
+    expect(modelOf("google", { ...environment, POSTRIDER_BASE_URL: OWN })?.apiKey).toBe("g");
+  });
+
   it("is the environment's own address before everything", () => {
     const environment = { POSTRIDER_BASE_URL: OWN, OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" };
     expect(modelFrom(environment)).toEqual({

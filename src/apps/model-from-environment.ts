@@ -5,6 +5,7 @@ import { PostriderError } from "../core/errors.ts";
 const DEFAULTS: Readonly<Record<ProviderName, string>> = {
   anthropic: "claude-sonnet-5-5",
   openai: "gpt-6.1-sol",
+  google: "gemini-flash-latest",
   openrouter: "openrouter/auto",
   compatible: "default",
 };
@@ -69,7 +70,7 @@ export function modelOf(
   const said = configuredProvider(configured);
   if (provider === chosenProvider(environment, said)) return modelFrom(environment, configured);
   const own = said === provider ? configured : {};
-  const apiKey = provider === "compatible" ? own.apiKey : environment[KEYS[provider]] || own.apiKey;
+  const apiKey = provider === "compatible" ? own.apiKey : keyIn(environment, provider) || own.apiKey;
   const baseUrl = (provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl;
   if (provider === "compatible" ? baseUrl === undefined : apiKey === undefined) return undefined;
   return {
@@ -101,13 +102,21 @@ function keyFor(
   configured: string | undefined,
 ): string | undefined {
   const given = (isChosen && environment.POSTRIDER_API_KEY) || undefined;
-  if (provider !== "compatible") return given ?? (environment[KEYS[provider]] || configured);
+  if (provider !== "compatible") return given ?? (keyIn(environment, provider) || configured);
   // An address from a file is somebody's own server: OpenAI's key is not for it.
   return given ?? configured ?? ((environment.POSTRIDER_BASE_URL && environment.OPENAI_API_KEY) || undefined);
 }
 
 function withKey(environment: NodeJS.ProcessEnv): ProviderName | undefined {
-  return (["anthropic", "openai", "openrouter"] as const).find((provider) => environment[KEYS[provider]]);
+  return (["anthropic", "openai", "google", "openrouter"] as const).find((provider) =>
+    keyIn(environment, provider),
+  );
+}
+
+/** Google's key has two common names. */
+function keyIn(environment: NodeJS.ProcessEnv, provider: keyof typeof KEYS): string | undefined {
+  const other = provider === "google" ? environment.GOOGLE_GENERATIVE_AI_API_KEY : undefined;
+  return environment[KEYS[provider]] || other;
 }
 
 function providerNamed(text: string | undefined): ProviderName | undefined {
@@ -129,4 +138,4 @@ function wrong(sentence: string): PostriderError {
 
 /** One line for whoever has none yet. */
 export const HOW_TO_CONNECT =
-  "No model is connected, so I repeat what you say. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or POSTRIDER_BASE_URL for a model of your own, and start again.";
+  "No model is connected, so I repeat what you say. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or POSTRIDER_BASE_URL for a model of your own, and start again.";

@@ -49,23 +49,16 @@ describe("what the model is told about where it is", () => {
         "",
         "**Home Channels:**",
         "- telegram: Home base (ID: 99999)",
-        "",
-        "**Delivery options for scheduled tasks:**",
-        '- "origin": back to this chat (Dev Chat)',
-        '- "local": only saved, as a file under ~/.postrider/jobs/output/',
-        '- "telegram": the home channel there (Home base)',
-        "",
-        'Any other chat can be named explicitly as "platform:chat_id", if you know its real ID.',
+        "You cannot send messages to these chats. Your answer appears in this conversation only.",
       ].join("\n"),
     );
   });
 
   it("leaves out what is not known", () => {
     const prompt = contextPrompt(context({ platform: "telegram", chatId: 7 }));
-    expect(prompt).toContain(
-      "**Source:** Telegram (DM with user)\n\n**Connected Platforms:** local (files on this machine)\n",
+    expect(prompt).toMatch(
+      /\*\*Source:\*\* Telegram \(DM with user\)\n\n\*\*Connected Platforms:\*\* local \(files on this machine\)$/,
     );
-    expect(prompt).toContain('"origin": back to this chat (7)');
     for (const absent of ["Channel Topic", "User:", "User ID", "Home Channels", "undefined", "null"]) {
       expect(prompt).not.toContain(absent);
     }
@@ -77,11 +70,23 @@ describe("what the model is told about where it is", () => {
     );
   });
 
-  it("says on the terminal that it is this machine and that output stays in files", () => {
+  it("says on the terminal that it is this machine", () => {
     const prompt = contextPrompt(buildSessionContext(localSource(), config));
     expect(prompt).toContain("**Source:** Local (the machine on which you run)");
-    expect(prompt).toContain('"origin": the output is saved as a file on this machine');
     expect(prompt).not.toContain("local: Connected");
+  });
+
+  it("says of an editor that it is on this machine, and not which session it is", () => {
+    const prompt = contextPrompt(context({ platform: "acp", chatId: "s_secret" }));
+    expect(prompt).toContain("**Source:** Editor (on the machine on which you run)\n");
+    expect(prompt).not.toContain("s_secret");
+  });
+
+  it.each([
+    ["telegram", context(group, config)],
+    ["local", buildSessionContext(localSource(), config)],
+  ])("offers on %s no target to send to and nothing on a schedule", (_, from) => {
+    expect(contextPrompt(from)).not.toMatch(/deliver|schedul|origin|chat_id|jobs\/output/i);
   });
 
   it.each([
@@ -134,6 +139,13 @@ describe("what the model is told with redaction", () => {
     expect(prompt).toContain("masked");
   });
 
+  it("says that IDs are masked only where one is shown", () => {
+    const named = { platform: "telegram", chatId: 7, userId: 8, userName: "alice" };
+    expect(contextPrompt(context(named), ON)).not.toContain("masked");
+    expect(contextPrompt(context({ ...named, userName: "+15551234567" }), ON)).toContain("masked");
+    expect(contextPrompt(context(named, config), ON)).toContain("masked");
+  });
+
   it("shows hashes where there is no name", () => {
     const unnamed = contextPrompt(
       context({ platform: "signal", chatId: "group:99999", chatType: "group", userId: "user-123" }),
@@ -141,7 +153,7 @@ describe("what the model is told with redaction", () => {
     );
     expect(unnamed).toContain("**Source:** Signal (group: group:fd5f56b40a79)");
     expect(unnamed).toContain("**User ID:** user_fcdec6df4d44");
-    expect(unnamed).toContain("back to this chat (group:fd5f56b40a79)");
+    expect(unnamed).toContain("The IDs shown above are masked");
     const direct = contextPrompt(context({ platform: "whatsapp", chatId: 1, userId: "user-123" }), ON);
     expect(direct).toContain("DM with user_fcdec6df4d44");
   });

@@ -1,31 +1,30 @@
-import { platformTraits } from "./platforms.ts";
+import { EDITOR, platformTraits } from "./platforms.ts";
 import { type Privacy, redactHome, redactSource } from "./redaction.ts";
 import type { HomeChannel, SessionContext } from "./session-context.ts";
 import { describeSource, type Source } from "./source.ts";
 
-/** Where a scheduled task's output goes when nothing is sent, as people write the path. */
-export const JOB_OUTPUT = "~/.postrider/jobs/output/";
-
 /**
- * What the model is told about where it speaks, with whom, and where it can send things. The session's key and
- * id are never in it, and it says the same as long as the conversation's surroundings are the same, so that
- * providers can cache it.
+ * Tells the model where it speaks and with whom. It never contains the session's key or id, and it changes only with
+ * the chat, so that providers can cache it.
  */
 export function contextPrompt(context: SessionContext, privacy: Privacy = {}): string {
   const source = redactSource(context.source, privacy);
   const homes = context.homeChannels.map((home) => redactHome(home, source.platform, privacy));
-  const masked =
-    source.chatId !== context.source.chatId ||
-    homes.some((home, i) => home.chatId !== context.homeChannels[i]?.chatId);
+  const where = whereLines(source, context.shared ?? false).join("\n");
+  const isMasked =
+    homes.some((home, i) => home.chatId !== context.homeChannels[i]?.chatId) ||
+    MASKABLE.some((field) => {
+      const shown = source[field];
+      return shown !== undefined && shown !== context.source[field] && where.includes(shown);
+    });
 
   return [
     "## Current Session Context",
-    whereLines(source, context.shared ?? false).join("\n"),
+    where,
     PLATFORM_NOTES.get(source.platform),
     connectedLine(context.connectedPlatforms),
     homeLines(homes),
-    deliveryLines(source, homes).join("\n"),
-    explicitTarget(masked),
+    isMasked ? MASKED : undefined,
   ]
     .filter((section) => section !== undefined)
     .join("\n\n");
@@ -47,12 +46,18 @@ const PLATFORM_NOTES: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
+/** Places on this machine. The chat of an editor is the session's id, which must not be told. */
+const OWN_SOURCES: ReadonlyMap<string, string> = new Map([
+  ["local", "**Source:** Local (the machine on which you run)"],
+  [EDITOR, "**Source:** Editor (on the machine on which you run)"],
+]);
+
+function sourceLine(source: Source): string {
+  return `**Source:** ${platformTraits(source.platform).label} (${describeSource(source)})`;
+}
+
 function whereLines(source: Source, shared: boolean): readonly string[] {
-  const lines = [
-    source.platform === "local"
-      ? "**Source:** Local (the machine on which you run)"
-      : `**Source:** ${platformTraits(source.platform).label} (${describeSource(source)})`,
-  ];
+  const lines = [OWN_SOURCES.get(source.platform) ?? sourceLine(source)];
   if (source.chatTopic !== undefined) lines.push(`**Channel Topic:** ${source.chatTopic}`);
   if (shared) {
     // Naming whoever spoke last would be wrong for everyone else, and would change the prompt at every turn.
@@ -67,26 +72,16 @@ function connectedLine(platforms: readonly string[]): string {
   return `**Connected Platforms:** ${["local (files on this machine)", ...others].join(", ")}`;
 }
 
+/** No tool sends to another chat, so the list must not read like an offer. */
 function homeLines(homes: readonly HomeChannel[]): string | undefined {
   if (homes.length === 0) return undefined;
   const bullets = homes.map(({ platform, name, chatId }) => `- ${platform}: ${name} (ID: ${chatId})`);
-  return ["**Home Channels:**", ...bullets].join("\n");
-}
-
-function deliveryLines(source: Source, homes: readonly HomeChannel[]): readonly string[] {
-  const origin =
-    source.platform === "local"
-      ? "the output is saved as a file on this machine"
-      : `back to this chat (${source.chatName ?? source.chatId})`;
   return [
-    "**Delivery options for scheduled tasks:**",
-    `- "origin": ${origin}`,
-    `- "local": only saved, as a file under ${JOB_OUTPUT}`,
-    ...homes.map(({ platform, name }) => `- "${platform}": the home channel there (${name})`),
-  ];
+    "**Home Channels:**",
+    ...bullets,
+    "You cannot send messages to these chats. Your answer appears in this conversation only.",
+  ].join("\n");
 }
 
-function explicitTarget(masked: boolean): string {
-  const form = 'Any other chat can be named explicitly as "platform:chat_id", if you know its real ID.';
-  return masked ? `${form} The IDs shown above are masked and are no targets.` : form;
-}
+const MASKABLE = ["chatId", "chatName", "userId", "userName"] as const;
+const MASKED = "The IDs shown above are masked; they are not the real ones.";

@@ -1,4 +1,5 @@
-import type { Usage } from "./usage.ts";
+import type { PurposeUsage, Usage } from "./usage.ts";
+import type { DayUsage } from "./usage-days.ts";
 
 /** What was said and used in a span of time. */
 export interface Insights {
@@ -6,8 +7,11 @@ export interface Insights {
   readonly messages: number;
   readonly humanMessages: number;
   readonly toolCalls: number;
-  /** Of the sessions that were used in the time, whole: tokens are counted per session. */
+  /** In the time alone, from the full quarter of an hour on in which it begins. */
   readonly usage: Usage;
+  /** The same by purpose and by day; each adds up to `usage`. */
+  readonly usageByPurpose: readonly PurposeUsage[];
+  readonly usageByDay: readonly DayUsage[];
   readonly byPlatform: readonly {
     readonly platform: string;
     readonly sessions: number;

@@ -4,7 +4,15 @@ import type { Message, MessageOrigin, NewMessage, Part, ToolCall } from "./messa
 import type { Session } from "./session.ts";
 import type { SessionContext } from "./session-context.ts";
 import { sourceToJson } from "./source.ts";
-import { addUsage, emptyUsage, type Usage, type UsageDelta } from "./usage.ts";
+import {
+  addUsage,
+  emptyUsage,
+  USAGE_PURPOSES,
+  type Usage,
+  type UsageDelta,
+  type UsageEntry,
+  type UsagePurpose,
+} from "./usage.ts";
 
 /**
  * The one place where names change: JSON that leaves or enters Postrider is snake_case, TypeScript is camelCase.
@@ -91,6 +99,38 @@ const USAGE_TEXTS = ["cost_status", "cost_source", "model", "billing_provider", 
 export function usageFromJson(json: Json): Usage {
   for (const name of USAGE_TEXTS) textFromJson(json, name);
   return addUsage(emptyUsage(), fromJson(json, USAGE) as UsageDelta);
+}
+
+const COUNTERS = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "reasoning_tokens",
+  "total_tokens",
+  "estimated_cost_usd",
+  "cost_status",
+  "cost_source",
+] as const;
+
+/** The counters alone, of a sum that has no model or last prompt of its own. */
+export function countersToJson(usage: Usage): Record<string, unknown> {
+  const json = usageToJson(usage);
+  return Object.fromEntries(COUNTERS.map((name) => [name, json[name]]));
+}
+
+export function usageEntryToJson({ at, purpose, usage }: UsageEntry): Record<string, unknown> {
+  const { model = null, provider = null } = usage;
+  return { at, purpose, ...countersToJson(usage), model, billing_provider: provider };
+}
+
+export function usageEntryFromJson(json: unknown, field: string): UsageEntry {
+  const entry = asObject(json, field);
+  const purpose = USAGE_PURPOSES.find((known): known is UsagePurpose => known === entry.purpose);
+  if (purpose === undefined) throw wrong(`${field}.purpose`, `one of ${USAGE_PURPOSES.join(", ")}`);
+  const at = instantFromJson(entry, "at");
+  if (at === undefined) throw wrong(`${field}.at`, "milliseconds since 1970");
+  return { at, purpose, usage: usageFromJson(entry) };
 }
 
 const MESSAGE: Names<NewMessage> = {

@@ -3,7 +3,7 @@ import type { NewMessage } from "./message.ts";
 import type { NewSession } from "./session.ts";
 import type { Source } from "./source.ts";
 import type { Blob } from "./turn.ts";
-import type { Usage } from "./usage.ts";
+import type { Usage, UsageEntry } from "./usage.ts";
 import type { SeqRange } from "./view.ts";
 
 /** A whole session on its way in: its messages get the seqs 1, 2, 3…, in order. */
@@ -18,6 +18,8 @@ export interface ImportedSession {
   readonly platform?: string;
   readonly displayName?: string;
   readonly usage: Usage;
+  /** The parts of `usage`, and they must add up to it. Without them all of it counts as answers of the last message's time. */
+  readonly usageEntries?: readonly UsageEntry[];
   readonly createdAt: number;
   readonly endedAt?: number;
   readonly endReason?: string;

@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addUsage, emptyUsage, type UsageDelta } from "./usage.ts";
+import {
+  addUsage,
+  emptyUsage,
+  isUsed,
+  joinDeltas,
+  sumUsage,
+  USAGE_PURPOSES,
+  type UsageDelta,
+  usageByPurpose,
+} from "./usage.ts";
 
 const usageOf = (...deltas: readonly UsageDelta[]) => deltas.reduce(addUsage, emptyUsage());
 
@@ -53,19 +62,45 @@ describe("a session's counters", () => {
     expect(usageOf({ costUsd: 0.5 }, {}, { costUsd: 0.25 }).costUsd).toBe(0.75);
   });
 
-  it("carry the newest cost status; an empty one says nothing", () => {
-    expect(usageOf({ costStatus: "estimated" }, { costStatus: "actual" }).costStatus).toBe("actual");
-    expect(usageOf({ costStatus: "estimated" }, { costStatus: "" }, {}).costStatus).toBe("estimated");
+  const actual = { inputTokens: 1, costUsd: 0.5, costStatus: "actual" };
+  const estimated = { inputTokens: 1, costUsd: 0.25, costStatus: "estimated" };
+  const uncosted = { inputTokens: 1 };
+
+  it.each([
+    ["actual", [actual, actual]],
+    ["estimated", [estimated, actual]],
+    ["estimated", [actual, estimated, estimated]],
+    ["estimated", [{ inputTokens: 1, costUsd: 0.5 }]],
+    ["unknown", [uncosted, uncosted]],
+    ["partial", [actual, uncosted]],
+    ["partial", [uncosted, estimated, actual]],
+    ["actual", [{}, actual, { lastPromptTokens: 7 }, { costStatus: "" }]],
+    ["unknown", [{}]],
+  ])("have the cost status %s, which claims no more than each call knows", (status, deltas) => {
+    expect(usageOf(...deltas).costStatus).toBe(status);
+    expect(usageOf(...deltas.toReversed()).costStatus).toBe(status);
   });
 
-  it.each(["model", "provider", "baseUrl", "costSource"] as const)(
-    "keep the first %s that was named",
-    (name) => {
-      expect(usageOf({ [name]: "" })).not.toHaveProperty(name);
-      expect(usageOf({}, { [name]: "" }, { [name]: "first" }, { [name]: "second" }, {})[name]).toBe("first");
-      expect(addUsage({ ...emptyUsage(), [name]: "" }, { [name]: "first" })[name]).toBe("first");
-    },
-  );
+  it("keep a cost status that another program stored, until something is added to it", () => {
+    const stored = usageOf({ inputTokens: 1, costUsd: 0.5, costStatus: "final" });
+    expect(stored.costStatus).toBe("final");
+    expect(addUsage(stored, actual).costStatus).toBe("estimated");
+    expect(usageOf({ costStatus: "included" }).costStatus).toBe("included");
+  });
+
+  it("say where the cost comes from, or that it comes from several places", () => {
+    expect(usageOf({ costSource: "" })).not.toHaveProperty("costSource");
+    expect(usageOf({}, { costSource: "provider" }, {}, { costSource: "provider" }).costSource).toBe(
+      "provider",
+    );
+    expect(usageOf({ costSource: "provider" }, { costSource: "table" }, {}).costSource).toBe("mixed");
+  });
+
+  it.each(["model", "provider", "baseUrl"] as const)("keep the first %s that was named", (name) => {
+    expect(usageOf({ [name]: "" })).not.toHaveProperty(name);
+    expect(usageOf({}, { [name]: "" }, { [name]: "first" }, { [name]: "second" }, {})[name]).toBe("first");
+    expect(addUsage({ ...emptyUsage(), [name]: "" }, { [name]: "first" })[name]).toBe("first");
+  });
 
   it("leave what they were given alone", () => {
     const usage = Object.freeze(emptyUsage());
@@ -109,6 +144,66 @@ describe("a session's counters", () => {
   });
 });
 
+describe("sums of usage", () => {
+  it("come to the same however the calls are divided into sums, to the token", () => {
+    const parts = fc.array(fc.array(costedDelta, { maxLength: 4 }), { maxLength: 5 });
+    fc.assert(
+      fc.property(parts, (groups) => {
+        const whole = sumUsage(groups.flat());
+        const bySums = sumUsage(groups.map(sumUsage));
+        const byJoining = groups.flat().reduce<UsageDelta | undefined>(joinDeltas, undefined);
+        for (const other of [bySums, addUsage(emptyUsage(), byJoining ?? {})]) {
+          const { costUsd, lastPromptTokens: _, ...counts } = other;
+          expect({ ...whole, ...counts }).toEqual(whole);
+          expect(costUsd ?? -1).toBeCloseTo(whole.costUsd ?? -1, 9);
+        }
+      }),
+    );
+  });
+
+  it("are actual only if every call's cost is, and unknown only if no call has one", () => {
+    fc.assert(
+      fc.property(fc.array(costedDelta, { minLength: 1, maxLength: 6 }), (calls) => {
+        const { costStatus, costUsd } = sumUsage(calls);
+        const used = calls
+          .filter(isUsed)
+          .filter(({ costUsd, inputTokens }) => costUsd !== undefined || inputTokens);
+        const known = used.filter((call) => call.costUsd !== undefined);
+        expect(costUsd !== undefined).toBe(known.length > 0);
+        if (known.length === 0) expect(costStatus).toBe("unknown");
+        else if (known.length < used.length) expect(costStatus).toBe("partial");
+        else
+          expect(costStatus).toBe(
+            known.every((call) => call.costStatus === "actual") ? "actual" : "estimated",
+          );
+      }),
+    );
+  });
+
+  it("by purpose add up to the whole, and leave out purposes that have used nothing", () => {
+    const entry = fc.record({
+      purpose: fc.constantFrom(...USAGE_PURPOSES),
+      usage: costedDelta.map((delta) => addUsage(emptyUsage(), delta)),
+    });
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 8 }), (entries) => {
+        const found = usageByPurpose(entries);
+        const purposes = new Set(entries.map(({ purpose }) => purpose));
+        expect(found.map(({ purpose }) => purpose)).toEqual(
+          USAGE_PURPOSES.filter((one) => purposes.has(one)),
+        );
+        const { costUsd: _, ...whole } = sumUsage(entries.map(({ usage }) => usage));
+        expect(sumUsage(found.map(({ usage }) => usage))).toMatchObject(whole);
+      }),
+    );
+  });
+
+  it("leave out what belongs to one call alone", () => {
+    const sum = sumUsage([{ inputTokens: 1, lastPromptTokens: 9, model: "m", provider: "p", baseUrl: "u" }]);
+    expect(sum).toEqual({ ...emptyUsage(), inputTokens: 1, totalTokens: 1 });
+  });
+});
+
 const count = fc.nat(10 ** 9);
 const someDelta: fc.Arbitrary<UsageDelta> = fc.record(
   {
@@ -120,3 +215,18 @@ const someDelta: fc.Arbitrary<UsageDelta> = fc.record(
   },
   { requiredKeys: [] },
 );
+
+/** As a provider reports it: a cost with its status, or no cost. */
+const costedDelta: fc.Arbitrary<UsageDelta> = fc
+  .record({ inputTokens: fc.nat(10 ** 6), outputTokens: fc.constant(0) })
+  .chain((counts) =>
+    fc.oneof(
+      fc.constant(counts),
+      fc.record({
+        inputTokens: fc.constant(counts.inputTokens),
+        costUsd: fc.nat(1000).map((mills) => mills / 1000),
+        costStatus: fc.constantFrom("actual", "estimated"),
+        costSource: fc.constantFrom("provider", "table"),
+      }),
+    ),
+  );

@@ -1,4 +1,10 @@
+import { joinCostStatus } from "./cost-status.ts";
 import { PostriderError } from "./errors.ts";
+
+/** Why a model was asked: for an answer, a title, what to remember of a session (`flush`), or a summary (`compress`). */
+export type UsagePurpose = "answer" | "title" | "flush" | "compress";
+
+export const USAGE_PURPOSES: readonly UsagePurpose[] = ["answer", "title", "flush", "compress"];
 
 /** What one model call reports. Numbers are deltas except `lastPromptTokens`, which replaces. */
 export interface UsageDelta {
@@ -27,11 +33,25 @@ export interface Usage {
   readonly totalTokens: number;
   readonly lastPromptTokens: number;
   readonly costUsd?: number;
+  /** A `CostStatus`, or what an imported session had instead. */
   readonly costStatus: string;
+  /** Where the cost comes from: `provider`, `price table <date>`, or `mixed`. */
   readonly costSource?: string;
   readonly model?: string;
   readonly provider?: string;
   readonly baseUrl?: string;
+}
+
+/** What a session used for one purpose with one model in a quarter of an hour that began at `at`. */
+export interface UsageEntry {
+  readonly at: number;
+  readonly purpose: UsagePurpose;
+  readonly usage: Usage;
+}
+
+export interface PurposeUsage {
+  readonly purpose: UsagePurpose;
+  readonly usage: Usage;
 }
 
 export function emptyUsage(): Usage {
@@ -48,9 +68,9 @@ export function emptyUsage(): Usage {
 }
 
 /**
- * The counters after one more model call. Tokens and cost add up; the newest status counts; model, provider,
- * base URL and cost source are those of the first call that named them. A total that a caller kept itself is
- * not a delta: adding it every turn would count the same tokens again and again.
+ * The counters after one more model call. Tokens and cost add up; the cost status is that of the weakest part; model,
+ * provider and base URL are those of the first call that named them. A total that a caller kept itself is not a delta:
+ * adding it every turn would count the same tokens again and again.
  */
 export function addUsage(usage: Usage, delta: UsageDelta): Usage {
   const inputTokens = usage.inputTokens + tokens(delta.inputTokens, "input_tokens");
@@ -60,25 +80,79 @@ export function addUsage(usage: Usage, delta: UsageDelta): Usage {
   const reasoningTokens = usage.reasoningTokens + tokens(delta.reasoningTokens, "reasoning_tokens");
   const lastPromptTokens = tokens(delta.lastPromptTokens ?? usage.lastPromptTokens, "last_prompt_tokens");
   const costUsd = added(usage.costUsd, delta.costUsd);
-  const costSource = usage.costSource || delta.costSource;
+  const costSource = joinSource(usage.costSource, delta.costSource);
   const model = usage.model || delta.model;
   const provider = usage.provider || delta.provider;
   const baseUrl = usage.baseUrl || delta.baseUrl;
+  const totalTokens = inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
   return {
     inputTokens,
     outputTokens,
     cacheReadTokens,
     cacheWriteTokens,
     reasoningTokens,
-    totalTokens: inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens,
+    totalTokens,
     lastPromptTokens,
     ...(costUsd !== undefined && { costUsd }),
-    costStatus: delta.costStatus || usage.costStatus,
+    costStatus: joinCostStatus(
+      { tokens: usage.totalTokens, costUsd: usage.costUsd, status: usage.costStatus },
+      { tokens: totalTokens - usage.totalTokens, costUsd: delta.costUsd, status: delta.costStatus },
+    ),
     ...(costSource && { costSource }),
     ...(model && { model }),
     ...(provider && { provider }),
     ...(baseUrl && { baseUrl }),
   };
+}
+
+/** What several sessions, purposes or calls used. Model, provider and last prompt belong to one of them and are left out. */
+export function sumUsage(parts: Iterable<UsageDelta>): Usage {
+  let sum = emptyUsage();
+  for (const { model: _m, provider: _p, baseUrl: _b, lastPromptTokens: _l, ...part } of parts)
+    sum = addUsage(sum, part);
+  return sum;
+}
+
+/**
+ * What several model calls reported, as one report. Unlike a sum of counters it may say nothing about the last prompt or
+ * the cost, because none of the calls did.
+ */
+export function joinDeltas(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
+  const lastPromptTokens = more.lastPromptTokens ?? earlier?.lastPromptTokens;
+  const { lastPromptTokens: _, ...sum } = addUsage(addUsage(emptyUsage(), earlier ?? {}), more);
+  return { ...sum, ...(lastPromptTokens !== undefined && { lastPromptTokens }) };
+}
+
+/** The same without what only an answer tells: how long the conversation's prompt is. */
+export function withoutPrompt({ lastPromptTokens: _, ...delta }: UsageDelta): UsageDelta {
+  return delta;
+}
+
+/** One sum for each purpose that has used anything, in the order of `USAGE_PURPOSES`. */
+export function usageByPurpose(entries: Iterable<Pick<UsageEntry, "purpose" | "usage">>): PurposeUsage[] {
+  const groups = Map.groupBy(entries, ({ purpose }) => purpose);
+  return USAGE_PURPOSES.flatMap((purpose) => {
+    const group = groups.get(purpose);
+    return group === undefined ? [] : [{ purpose, usage: sumUsage(group.map(({ usage }) => usage)) }];
+  });
+}
+
+/** Whether anything was counted at all: a report that only names a model is none. */
+export function isUsed({ inputTokens, outputTokens, ...more }: UsageDelta): boolean {
+  const { cacheReadTokens, cacheWriteTokens, reasoningTokens, costUsd } = more;
+  const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens];
+  return costUsd !== undefined || counts.some((count) => count !== undefined && count > 0);
+}
+
+/** Every zone's days begin at a full quarter of an hour, so that sums by day are exact in each of them. */
+export const USAGE_SPAN_MS: number = 15 * 60_000;
+
+export function usageSpan(at: number): number {
+  return at - (at % USAGE_SPAN_MS);
+}
+
+function joinSource(one: string | undefined, other: string | undefined): string | undefined {
+  return one && other && one !== other ? "mixed" : one || other;
 }
 
 function tokens(count: number | undefined, field: string): number {

@@ -1,7 +1,7 @@
 import { MAX_PART_BYTES, type NewMessage, type ToolCall, text } from "../core/message.ts";
 import type { PlanEntry } from "../core/plan.ts";
 import type { Blob, SaidSoFar, TurnOutcome } from "../core/turn.ts";
-import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
+import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { AgentEvent, ModelResponse } from "../ports/agent.ts";
 
 /** One character may take three bytes. */
@@ -35,7 +35,7 @@ export interface Taking {
   /** What was said since the messages that `written` has given. */
   unwritten(): SaidSoFar;
   /** What can be stored so far; it is not given again. */
-  written(): Pick<Answer, "messages" | "blobs">;
+  written(): Pick<Answer, "messages" | "blobs" | "usage">;
   end(isStopped: boolean): Answer;
 }
 
@@ -78,7 +78,7 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
 
   return {
     take(event) {
-      if (event.type === "usage") usage = together(usage, event.usage);
+      if (event.type === "usage") usage = joinDeltas(usage, event.usage);
       else if (event.type === "thought") thought += event.text;
       else if (event.type === "plan") plan = event.entries;
       else if (event.type === "model_part") model = addModelPart(model, event);
@@ -113,8 +113,11 @@ export function takeDown(before?: SaidSoFar, stored = ""): Taking {
     unwritten: () => ({ text: whole().slice(writtenLength).trimStart(), thought }),
     written() {
       close();
-      const given = { messages, blobs };
+      // Usage is stored with the messages it paid for: a crash after them must not lose it.
+      const counted = messages.length > 0 ? usage : undefined;
+      const given = { messages, blobs, ...(counted !== undefined && { usage: counted }) };
       [messages, blobs] = [[], []];
+      if (counted !== undefined) usage = undefined;
       writtenLength = earlier.length;
       return given;
     },
@@ -189,17 +192,5 @@ function messageOf(said: string, thought: string, more: Partial<NewMessage>): Ne
     parts: said === "" ? [] : [text(said.toWellFormed())],
     ...(thought !== "" && { reasoning: thought.slice(0, LONGEST_ANSWER).toWellFormed() }),
     ...more,
-  };
-}
-
-/** What several model calls of one turn used. Throws for numbers that no model uses, before they reach the store. */
-function together(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
-  const before = earlier ?? {};
-  const { lastPromptTokens = before.lastPromptTokens, costStatus = before.costStatus } = more;
-  const { lastPromptTokens: _, costStatus: __, ...sum } = addUsage(addUsage(emptyUsage(), before), more);
-  return {
-    ...sum,
-    ...(lastPromptTokens !== undefined && { lastPromptTokens }),
-    ...(costStatus !== undefined && { costStatus }),
   };
 }

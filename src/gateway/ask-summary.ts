@@ -1,6 +1,6 @@
 import { type Message, text, textOf } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
-import { addUsage, emptyUsage, type UsageDelta } from "../core/usage.ts";
+import { joinDeltas, type UsageDelta, withoutPrompt } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
 import { eventsUntil } from "./events-until.ts";
 import { estimatedTokens } from "./summary-tail.ts";
@@ -160,12 +160,5 @@ export function summaryText(summary: string): string {
 
 /** Both together; how long the prompt of a summary was says nothing about the conversation. */
 function counted(earlier: UsageDelta | undefined, more: UsageDelta): UsageDelta {
-  const { lastPromptTokens: _, costStatus: __, ...delta } = more;
-  const {
-    lastPromptTokens: ___,
-    costStatus: ____,
-    ...sum
-  } = addUsage(addUsage(emptyUsage(), earlier ?? {}), delta);
-  const costStatus = more.costStatus ?? earlier?.costStatus;
-  return { ...sum, ...(costStatus !== undefined && { costStatus }) };
+  return joinDeltas(earlier, withoutPrompt(more));
 }

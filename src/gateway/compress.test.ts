@@ -462,6 +462,20 @@ describe("when there is no summary", () => {
     });
   });
 
+  it("because something else is shown by now, what it has cost is counted all the same", async () => {
+    const home = await openHome();
+    const id = await session(home, exchanges(10), 180_000);
+    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const ended = compress(home, id, agent);
+    const held = await agent.asked();
+    await home.sessions.rewind(me, id, { seq: 3 });
+    held.send({ type: "text", text: SUMMARY }, { type: "usage", usage: { inputTokens: 70 } });
+    held.end();
+    expect(await ended).toMatchObject({ outcome: "unchanged", why: "failed" });
+    const entries = (await home.sessions.usageEntries(me, id)) ?? [];
+    expect(entries.map(({ purpose, usage }) => [purpose, usage.inputTokens])).toEqual([["compress", 70]]);
+  });
+
   it("because it was stopped, nothing is told, and an agent that does not listen is not waited for", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 199_000);

@@ -148,9 +148,13 @@ async function compress(
     signal,
   );
   const fence = turn === undefined ? {} : { fence: turn.fence };
+  // Without the fence: it was used, whoever holds the session by now.
+  const recordAbandonedUsage = async ({ usage } = summary): Promise<void> => {
+    if (usage === undefined) return;
+    await store.recordUsage({ asker, session, purpose: "compress", usage, now: wanted.clock.now() });
+  };
   if (summary.text === undefined) {
-    if (summary.usage !== undefined)
-      await store.recordUsage({ asker, session, usage: summary.usage, ...fence });
+    await recordAbandonedUsage();
     return unchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
   }
   const message = messageOf(summary.text);
@@ -164,7 +168,10 @@ async function compress(
     ...fence,
     now: wanted.clock.now(),
   });
-  if (isRefused(reshaped)) return unchanged("failed", reshaped.reason);
+  if (isRefused(reshaped)) {
+    await recordAbandonedUsage();
+    return unchanged("failed", reshaped.reason);
+  }
   const tokensAfter = Math.round(estimatedTokens([message, ...tail]) * weight);
   const counts = { before: reshaped.before, after: reshaped.length, tokensBefore: tokens, tokensAfter };
   return { outcome: "compressed", ...counts, notice: noticeOf(counts, tokensAfter >= window * NEARLY_FULL) };

@@ -1,17 +1,18 @@
 import { accountOf, type Role, roleOf } from "../core/access.ts";
-import { type MemoryOwner, memoryOwnerOf } from "../core/memory.ts";
+import type { MemoryOwner } from "../core/memory.ts";
 import { type Asker, chatOf, NOBODY } from "../core/owner.ts";
+import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import { type ToolName, toolsGiven } from "../core/tool-settings.ts";
 import type { Turn } from "../core/turn.ts";
+import type { FolderState, Machine } from "../core/workplace-prompt.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Terminal } from "../ports/terminal.ts";
+import type { Tool } from "../ports/tool.ts";
 import type { Processes } from "../processes/processes.ts";
-import { rememberedPrompt } from "../tools/remembered.ts";
 import { toolsFor } from "../tools/tools-for.ts";
 import { program } from "./flow.ts";
-import type { Prepared } from "./run-turn.ts";
 import type { GatewaySettings } from "./settings.ts";
 
 /** What the tools of all turns have in common. */
@@ -28,6 +29,8 @@ export interface Equipment {
   environment(names: readonly string[]): Readonly<Record<string, string>>;
   /** What must not be in any output. */
   secrets(): readonly string[];
+  /** Where commands run. */
+  readonly machine: Machine;
 }
 
 export interface Equipping {
@@ -44,22 +47,36 @@ export interface Asking {
   readonly chatType: string;
   /** Where commands run, where the place says so. */
   readonly cwd?: string;
+  /** What is known of that folder, where the person opened it. */
+  readonly folder?: FolderState;
   readonly terminal?: Terminal;
 }
 
-/** The hands of one turn: its tools, made for whoever asks, and what the model is told of what it remembers. */
-export async function equip(
+/** The turn with its session, and whose memory counts in it. */
+export interface EquippedTurn {
+  readonly turn: Turn;
+  readonly session: Session;
+  readonly owner: MemoryOwner;
+}
+
+export interface Equipped {
+  readonly tools: readonly Tool[];
+  readonly names: readonly ToolName[];
+  readonly cwd: string;
+  /** Whether a person chose the folder for this session: only then does a file in it speak for a project. */
+  readonly isProject: boolean;
+}
+
+/** The tools of one turn, made for whoever asks. */
+export function equip(
   { store, clock, settings, equipment }: Equipping,
-  turn: Turn,
+  { turn, session, owner }: EquippedTurn,
   asking: Asking,
-): Promise<Prepared> {
+): Equipped {
   const { target, conversation } = turn;
   const { tools, memory, profile } = settings;
-  const [session] = await store.find({ asker: program, text: turn.session });
-  if (session === undefined) return {};
-  // A direct chat has no audience, though a task of it in the background has the chat's name.
-  const owner = asking.chatType === "dm" ? session.owner : memoryOwnerOf(session);
-  const cwd = asking.cwd ?? session.cwd ?? tools.folder ?? equipment.workspace(owner);
+  const chosen = asking.cwd ?? session.cwd;
+  const cwd = chosen ?? tools.folder ?? equipment.workspace(owner);
   const names = toolsGiven(tools, { ...asking, platform: target.platform }).filter(
     (name) => name !== "memory" || memory.enabled,
   );
@@ -83,9 +100,7 @@ export async function equip(
     watchMode: tools.notifications,
     ...(asking.terminal !== undefined && { terminal: asking.terminal }),
   });
-  const remembered = memory.enabled ? await rememberedPrompt({ store, owner, profile }) : undefined;
-  const prompt = [whereWords(names, cwd), remembered].filter(Boolean).join("\n\n");
-  return { tools: given, cwd, ...(prompt !== "" && { prompt }) };
+  return { tools: given, names, cwd, isProject: chosen !== undefined };
 }
 
 /** Who has asked for a turn in a messenger: whoever spoke last in it. */
@@ -104,14 +119,9 @@ export async function askedInMessenger(
   };
 }
 
-/** What is done in the background is asked for in a chat, which is direct or not. */
-async function chatTypeOf(store: Store, target: Source): Promise<string> {
+/** The type of the chat in which a turn was asked for: a background task has a type of its own. */
+export async function chatTypeOf(store: Store, target: Source): Promise<string> {
   if (target.chatType !== "background") return target.chatType;
   const direct = await store.conversations({ asker: program, source: { ...target, chatType: "dm" } });
   return direct.length > 0 ? "dm" : target.chatType;
-}
-
-function whereWords(names: readonly ToolName[], cwd: string): string | undefined {
-  const works = names.some((name) => name === "terminal" || name === "read_file" || name === "write_file");
-  return works ? `You work in the folder ${cwd}.` : undefined;
 }

@@ -7,6 +7,7 @@ import type { MemoryChange } from "../core/memory.ts";
 import { text, textOf } from "../core/message.ts";
 import { unrefused } from "../core/refusal.ts";
 import type { SessionKind } from "../core/session.ts";
+import { usageByPurpose } from "../core/usage.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { DAY, type Home, openHome } from "../sessions/test-home.ts";
@@ -107,6 +108,46 @@ describe("a session that was left", () => {
       ["assistant", "Noted"],
     ]);
     expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
+  });
+
+  it("counts what looking through it has used, whatever comes of it", async () => {
+    const { home, flow } = await scene();
+    const used = (n: number): AgentEvent => ({
+      type: "usage",
+      usage: { inputTokens: n, lastPromptTokens: 999 },
+    });
+    const session = await left({ home });
+    const countedIn = async (): Promise<unknown> => {
+      const entries = (await home.sessions.usageEntries(all, session)) ?? [];
+      const { lastPromptTokens } = (await home.sessions.get(all, session))?.usage ?? {};
+      return [
+        lastPromptTokens,
+        ...usageByPurpose(entries).map((one) => [one.purpose, one.usage.inputTokens]),
+      ];
+    };
+    const stop = new AbortController();
+    const stopped: Agent = {
+      name: "stopped",
+      titles: true,
+      async *run() {
+        yield used(1);
+        stop.abort();
+        yield used(20);
+      },
+    };
+    await flushMemory(flow, stopped, stop.signal);
+    expect(await countedIn()).toEqual([0, ["flush", 21]]);
+    await home.store.retire({ runner: flow.runner });
+    const failing: Agent = {
+      name: "failing",
+      titles: true,
+      async *run() {
+        yield used(300);
+        yield { type: "failed", reason: "No credit." };
+      },
+    };
+    await flushMemory(flow, failing, never);
+    expect(await countedIn()).toEqual([0, ["flush", 321]]);
   });
 
   it("is not even read when it is a job's or a webhook's, or when fewer than four messages were said", async () => {
@@ -307,6 +348,17 @@ describe("looking through sessions", () => {
     expect(await remembered(home.store)).toEqual([]);
     expect(logged.filter((line) => line.includes("The model is away."))).toHaveLength(2);
     expect(await home.store.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
+  });
+
+  it("takes an empty answer for what it is: there is nothing to remember", async () => {
+    const { home, flow, logged } = await scene();
+    await left({ home });
+    const run: Agent["run"] = async function* () {
+      yield { type: "failed", reason: "It gave an empty answer.", empty: true };
+    };
+    await flushMemory(flow, { name: "silent", titles: true, run }, never);
+    expect(await remembered(home.store)).toEqual([]);
+    expect(logged.join("\n")).not.toContain("empty answer");
   });
 
   it("does not ask an agent that only repeats", async () => {

@@ -1,5 +1,6 @@
 import type { Flush, MemoryChange, MemoryOwner } from "../core/memory.ts";
 import { isRefused } from "../core/refusal.ts";
+import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
 import { eventsUntil } from "./events-until.ts";
 import { type Flow, program } from "./flow.ts";
@@ -44,19 +45,32 @@ async function lookThrough(flow: Flushing, agent: Agent, flush: Flush, signal: A
   const { enabled, flush: wanted } = flow.settings().memory;
   const about = { session: flush.session, flush: flush.number, attempt: flush.attempt };
   let changes: readonly MemoryChange[] = [];
+  let usage: UsageDelta | undefined;
+  const count = (more: UsageDelta): void => {
+    usage = joinDeltas(usage, more);
+  };
   // One that only repeats, or that others have written for a purpose, has no opinion of what is worth remembering.
   if (enabled && wanted && agent.titles) {
     try {
-      changes = await worthRemembering(flow, agent, flush, signal);
+      changes = await worthRemembering(flow, agent, flush, count, signal);
     } catch (error) {
       log.warn({ ...about, error }, "a session could not be looked through for the memory");
     }
   }
-  // Whoever looks next begins it again.
-  if (signal.aborted) return;
-  const memory = await store.finishFlush({ flush: flush.number, runner, changes, now: clock.now() });
-  if (isRefused(memory)) log.warn({ ...about, reason: memory.reason }, "what was found came too late");
-  else
+  const used = usage === undefined ? {} : { usage };
+  const recordAbandonedUsage = async (): Promise<void> => {
+    if (usage === undefined) return;
+    const session = { asker: program, session: flush.session };
+    await store.recordUsage({ ...session, purpose: "flush", usage, now: clock.now() });
+  };
+  // The next look begins it again.
+  if (signal.aborted) return recordAbandonedUsage();
+  const done = { flush: flush.number, runner, changes, ...used, now: clock.now() };
+  const memory = await store.finishFlush(done);
+  if (isRefused(memory)) {
+    await recordAbandonedUsage();
+    log.warn({ ...about, reason: memory.reason }, "what was found came too late");
+  } else
     log.info({ ...about, changes: changes.length, version: memory.version }, "a session was looked through");
 }
 
@@ -64,6 +78,7 @@ async function worthRemembering(
   { store, patienceMs = PATIENCE_MS }: Flushing,
   agent: Agent,
   { session, owner, upTo }: Flush,
+  count: (usage: UsageDelta) => void,
   signal: AbortSignal,
 ): Promise<readonly MemoryChange[]> {
   const shown = (await store.history({ asker: program, session })) ?? [];
@@ -75,7 +90,9 @@ async function worthRemembering(
   const turn = { session, history, tools: [tool], blob: async () => undefined };
   let calls = 0;
   for await (const event of eventsUntil(until, agent.run(turn, until))) {
-    if (event.type === "failed") throw new Error(event.reason);
+    if (event.type === "usage") count(event.usage);
+    // Nobody reads a reply, so an empty one is what was asked for.
+    if (event.type === "failed" && event.empty !== true) throw new Error(event.reason);
     if (event.type === "approval") event.answer("deny");
     if (event.type !== "tool_call") continue;
     calls += 1;

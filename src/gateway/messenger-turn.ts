@@ -13,11 +13,11 @@ import { askPerson } from "./ask-person.ts";
 import { escaped } from "./commands/command.ts";
 import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
-import { askedInMessenger, equip } from "./equip.ts";
+import { askedInMessenger } from "./equip.ts";
 import { type Connected, type Flow, inBackground, program } from "./flow.ts";
 import { answerText, sendingOn, textDeliveries, textLimit } from "./outgoing.ts";
 import { pause } from "./pause.ts";
-import { promptFor } from "./prompt.ts";
+import { prepareTurn, type TurnContext } from "./prepare-turn.ts";
 import { proposeTitle } from "./propose-title.ts";
 import type { Prepared } from "./run-turn.ts";
 import { type About, tellLeftByMessage } from "./tell-left.ts";
@@ -30,8 +30,8 @@ const OVER = new Error("The turn is over.");
 /** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
 export function messengerTurn(flow: Flow, turn: Turn): Around {
   const connected = flow.connected(turn.target.platform);
-  // Somebody in a terminal waits for it, and reads it there.
-  if (connected === undefined) return {};
+  // Somebody in a terminal waits for it, and reads it there. Its folder and its tools are not here.
+  if (connected === undefined) return { prepare: () => prepareTurn(contextOf(flow), turn) };
   const { platform, outbox } = connected;
   const { target } = turn;
   const settings = flow.settings();
@@ -118,18 +118,19 @@ async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Pr
     inBackground(flow.log, "a hook", tellBegun(flow, turn, about));
   }
   const isNew = isFirst && !(await store.hasOther({ asker: program, session: turn.session }));
-  const told = { store, settings: flow.settings(), platforms: flow.platforms };
-  const context = await promptFor(turn.target, turn.settings, told);
-  const { prompt: more, ...hands } = await handsOf(flow, turn);
-  const prompt = more === undefined ? context : `${context}\n\n${more}`;
-  return { ...hands, prompt, ...(isNew && { note: firstMessageNote() }) };
+  const asking = await askedInMessenger(store, flow.settings().access, turn.target);
+  const prepared = await prepareTurn(contextOf(flow), turn, asking);
+  return { ...prepared, ...(isNew && { note: firstMessageNote() }) };
 }
 
-async function handsOf({ store, clock, equipment, ...flow }: Flow, turn: Turn): Promise<Prepared> {
-  if (equipment === undefined) return {};
-  const settings = flow.settings();
-  const asking = await askedInMessenger(store, settings.access, turn.target);
-  return equip({ store, clock, settings, equipment }, turn, asking);
+function contextOf({ store, clock, platforms, equipment, ...flow }: Flow): TurnContext {
+  return {
+    store,
+    clock,
+    platforms,
+    settings: flow.settings(),
+    ...(equipment !== undefined && { equipment }),
+  };
 }
 
 /** First that the one before is left, if it has just been. */

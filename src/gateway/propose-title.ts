@@ -1,5 +1,6 @@
 import { type Message, text } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
+import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
@@ -12,8 +13,8 @@ const REQUEST =
   "Write a title for this conversation, in its language: three to seven words, without quotes and without a full stop. Answer with the title alone.";
 
 /**
- * Asks the agent for a title after the first exchange. Nobody waits for it, a failure is nobody's concern, and it never
- * replaces a title that is there, also one that a person gives meanwhile.
+ * Asks the agent for a title after the first exchange. Nobody waits for it and nobody is told of a failure. It never
+ * replaces a title that is there, also one that a person gives meanwhile. What it used is counted, also when it failed.
  */
 export async function proposeTitle(
   by: { readonly agent: Agent; readonly sessions: Sessions; readonly who: Asker },
@@ -29,11 +30,17 @@ export async function proposeTitle(
   const history = [...said.map(excerpt), { ...request, session, seq: said.length + 1 }];
   const until = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WAIT_MS)]);
   let title = "";
+  let isFailed = false;
+  let usage: UsageDelta | undefined;
   for await (const event of agent.run({ session, history, blob: async () => undefined }, until)) {
     if (event.type === "text") title += event.text;
-    else if (event.type === "failed") return;
+    else if (event.type === "usage") usage = joinDeltas(usage, event.usage);
+    else if (event.type === "failed") isFailed = true;
   }
-  if (!until.aborted) await sessions.autoTitle(who, session, title, { ifUntitled: true });
+  const proposed = isFailed || until.aborted ? "" : title;
+  if (proposed === "" && usage === undefined) return;
+  const asked = usage === undefined ? {} : { usage };
+  await sessions.autoTitle(who, session, proposed, { ifUntitled: true, ...asked });
 }
 
 const request = { role: "user", at: 0, parts: [text(REQUEST)] } as const;

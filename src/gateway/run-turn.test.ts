@@ -211,6 +211,7 @@ describe("a turn", () => {
       },
       { type: "usage", usage: { inputTokens: 20, outputTokens: 2, lastPromptTokens: 20, model: "m" } },
     );
+    // The second call has no cost, so the sum is not all of it.
     held.end();
     await ending;
     expect((await home.sessions.get(me, turn.session))?.usage).toMatchObject({
@@ -219,9 +220,60 @@ describe("a turn", () => {
       totalTokens: 33,
       lastPromptTokens: 20,
       costUsd: 0.5,
-      costStatus: "exact",
+      costStatus: "partial",
       model: "m",
     });
+  });
+
+  it("stores what was used with the call of a tool, so that a crash during the call does not lose it", async () => {
+    const home = await openHome();
+    const agent = heldAgent();
+    const turn = await begin(home, "mail it");
+    const ending = run(home, turn, agent);
+    const held = await agent.asked();
+    const call = { id: "c1", name: "mail", arguments: {}, effect: "external" } as const;
+    held.send(
+      { type: "usage", usage: { inputTokens: 10, lastPromptTokens: 10 } },
+      { type: "tool_call", call },
+    );
+    await held.say("Sent.");
+    expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(10);
+    held.send({ type: "usage", usage: { inputTokens: 20, lastPromptTokens: 30 } });
+    held.end();
+    await ending;
+    const { usage } = (await home.sessions.get(me, turn.session)) ?? {};
+    expect([usage?.inputTokens, usage?.lastPromptTokens]).toEqual([30, 30]);
+  });
+
+  it("counts what was used by a turn that it leaves to another runner, or that another has taken over", async () => {
+    const home = await openHome();
+    const stop = new AbortController();
+    const agent = heldAgent();
+    const turn = await begin(home, "hello");
+    const ending = run(home, turn, agent, { signal: stop.signal, isLeft: () => true });
+    const held = await agent.asked();
+    held.send({ type: "usage", usage: { inputTokens: 10, lastPromptTokens: 10 } });
+    await held.say("Once ");
+    stop.abort();
+    await expect(ending).rejects.toMatchObject({ code: "closed" });
+    const used = async () => {
+      const { usage } = (await home.sessions.get(me, turn.session)) ?? {};
+      return [usage?.inputTokens, usage?.lastPromptTokens];
+    };
+    expect(await used()).toEqual([10, 0]);
+    const late = { ...turn, fence: turn.fence - 1 };
+    const counting = script({ answers: [{ say: "x", usage: { input_tokens: 5, last_prompt_tokens: 5 } }] });
+    await expect(run(home, late, counting)).rejects.toMatchObject({ code: "stale_fence" });
+    expect(await used()).toEqual([15, 0]);
+    const acting: Agent = {
+      name: "acting",
+      async *run() {
+        yield { type: "usage", usage: { inputTokens: 100 } };
+        yield { type: "tool_call", call: { id: "1", name: "mail", arguments: {}, effect: "external" } };
+      },
+    };
+    await expect(run(home, late, acting)).rejects.toMatchObject({ code: "stale_fence" });
+    expect(await used()).toEqual([115, 0]);
   });
 
   it.each(["none", "external"] as const)(

@@ -5,8 +5,9 @@ import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
 import { EDITOR } from "../core/platforms.ts";
 import { providerHistory } from "../core/projection.ts";
-import { unrefused } from "../core/refusal.ts";
+import { isRefused, unrefused } from "../core/refusal.ts";
 import type { ClaimBy, Finished, SaidSoFar, Turn, TurnOutcome } from "../core/turn.ts";
+import { joinDeltas, withoutPrompt } from "../core/usage.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
@@ -113,6 +114,7 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
       ...(next !== undefined && { next }),
       now: clock.now(),
     });
+    if (isRefused(finished)) await recordAbandonedUsage(turn, answer, run);
     return unrefused(finished);
   };
   const finished = await eventually(finish, run);
@@ -134,9 +136,22 @@ async function answerOf(turn: Turn, shown: readonly Message[], run: Asking): Pro
   if (isLeftByEditor(turn, run)) return takeDown(turn.said).end(true);
   const halted = turn.attempt === 1 ? undefined : await reasonToHalt(turn, shown, run);
   const answer = halted === undefined ? await answerTo(turn, shown, run) : refused(halted, turn, shown, run);
-  if (answer.outcome === "interrupted" && run.isLeft?.())
+  if (answer.outcome === "interrupted" && run.isLeft?.()) {
+    await recordAbandonedUsage(turn, answer, run);
     throw new PostriderError("closed", "This turn was left to another runner.");
+  }
   return answer;
+}
+
+/** Without the fence: it was used, whoever answers in the end. The prompt that counts is the one of that answer. */
+async function recordAbandonedUsage(
+  { session }: Turn,
+  { usage }: Pick<Answer, "usage">,
+  { store, clock }: TurnRun,
+): Promise<void> {
+  if (usage === undefined) return;
+  const used = { purpose: "answer", usage: withoutPrompt(usage), now: clock.now() } as const;
+  await store.recordUsage({ asker: { everyone: true }, session, ...used });
 }
 
 /** Whoever asked in an editor that is gone has seen that it broke off, and will ask again if they still want to know. */
@@ -163,7 +178,9 @@ async function answerTo(turn: Turn, shown: readonly Message[], run: Asking): Pro
   const isShorter = await sumUp(turn, run, false);
   const answer = await ask(turn, isShorter ? await shownIn(turn, run) : shown, prepared, run);
   if (!answer.tooLong || !(await sumUp(turn, run, true))) return answer;
-  return ask(turn, await shownIn(turn, run), prepared, run);
+  const second = await ask(turn, await shownIn(turn, run), prepared, run);
+  if (answer.usage === undefined) return second;
+  return { ...second, usage: joinDeltas(withoutPrompt(answer.usage), second.usage ?? {}) };
 }
 
 async function shownIn({ session }: Turn, { store, history }: TurnRun): Promise<readonly Message[]> {
@@ -291,17 +308,20 @@ function isGrowth({ type }: AgentEvent): boolean {
 
 async function append(
   turn: Turn,
-  { messages, blobs }: Pick<Answer, "messages" | "blobs">,
+  { messages, blobs, usage }: Pick<Answer, "messages" | "blobs" | "usage">,
   run: TurnRun,
 ): Promise<void> {
   if (messages.length === 0) return;
   const { store, clock } = run;
   const { session, fence } = turn;
   const asker = { everyone: true } as const;
-  const appended = await eventually(
-    async () => unrefused(await store.append({ asker, session, messages, blobs, fence, now: clock.now() })),
-    run,
-  );
+  const counted = usage === undefined ? {} : { usage };
+  const grown = { asker, session, messages, blobs, fence, ...counted };
+  const appended = await eventually(async () => {
+    const stored = await store.append({ ...grown, now: clock.now() });
+    if (isRefused(stored)) await recordAbandonedUsage(turn, counted, run);
+    return unrefused(stored);
+  }, run);
   run.stored?.(appended.seqs);
 }
 

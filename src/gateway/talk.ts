@@ -16,7 +16,7 @@ import { nextChange } from "../sessions/next-change.ts";
 import type { Answer } from "./answer.ts";
 import { type Around, answering, isTakenOver, nothing, type TalkEvent } from "./answering.ts";
 import { answerText, textDeliveries } from "./outgoing.ts";
-import type { TurnEnd } from "./run-turn.ts";
+import type { Prepared, TurnEnd } from "./run-turn.ts";
 
 export type { TalkEvent } from "./answering.ts";
 
@@ -37,6 +37,8 @@ export interface TalkOptions {
   readonly takes?: "all" | "one" | "own";
   /** What the place adds to a turn. */
   around?(turn: Turn): Around;
+  /** What the model is told in a turn that somebody in a messenger asked for, who shares the session. */
+  prepareElsewhere?(turn: Turn): Promise<Prepared>;
   /** Told of everything that this process answers, as it happens. */
   readonly heard: (event: TalkEvent) => void;
 }
@@ -107,7 +109,10 @@ export function openTalk(options: TalkOptions): Talk {
       turn.target.platform === source.platform
         ? { ...options.around?.(turn), showsNotice: true }
         : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
-          { deliveries: async (answer) => elsewhere(turn, answer) },
+          {
+            prepare: async () => (await options.prepareElsewhere?.(turn)) ?? {},
+            deliveries: async (answer) => elsewhere(turn, answer),
+          },
     takesNext: takes === "all",
     isOwn,
     heard,

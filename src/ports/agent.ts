@@ -100,6 +100,7 @@ export type AgentEvent =
   | { readonly type: "message" }
   /**
    * No answer, or not all of it; the sentence is for the person who waits. `tooLong`: the model cannot read all that the
-   * session shows, so that asking again helps only after it was summed up.
+   * session shows, so that asking again helps only after it was summed up. `empty`: it ended in good order, but has neither
+   * said nor called anything.
    */
-  | { readonly type: "failed"; readonly reason: string; readonly tooLong?: true };
+  | { readonly type: "failed"; readonly reason: string; readonly tooLong?: true; readonly empty?: true };

@@ -1,5 +1,6 @@
 import type { Flush, Memory, MemoryChange, MemoryOwner } from "../core/memory.ts";
 import type { Refused } from "../core/refusal.ts";
+import type { UsageDelta } from "../core/usage.ts";
 
 type Now = { readonly now: number };
 
@@ -24,13 +25,14 @@ export interface MemorySteps {
   ): Promise<Flush | undefined>;
   /**
    * Done, with all its changes or, where newer memory contradicts, those that still fit. Refused unless this runner had
-   * claimed it: then nothing is changed.
+   * claimed it: then nothing is changed. What it used is counted in its session, in the same commit.
    */
   finishFlush(
     input: {
       readonly flush: number;
       readonly runner: string;
       readonly changes: readonly MemoryChange[];
+      readonly usage?: UsageDelta;
     } & Now,
   ): Promise<Memory | Refused>;
 }

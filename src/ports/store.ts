@@ -50,7 +50,7 @@ import type {
   Shown,
   Turn,
 } from "../core/turn.ts";
-import type { UsageDelta } from "../core/usage.ts";
+import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
 import type { AccessReads, AccessSteps } from "./access.ts";
 import type { MemoryReads, MemorySteps } from "./memory.ts";
 import type { OutboxReads, OutboxSteps } from "./outbox.ts";
@@ -132,7 +132,7 @@ export interface Shapes {
   fork(input: Ask & { readonly newSession: ForkedSession; readonly keep?: number } & Now): Maybe<Session>;
   /**
    * Titles are unique per owner. `undefined` clears; `numbered` takes the next free number of the lineage; `ifUntitled`
-   * leaves a title that is there.
+   * leaves a title that is there. What asking for it used is counted in the same commit, unless it is refused.
    */
   setTitle(input: Ask & NewTitle): Maybe<Session>;
   change(input: Ask & { readonly change: SessionChange } & Now): Maybe<Session>;
@@ -144,7 +144,8 @@ export interface Shapes {
   setHome(input: { readonly home: HomeChannel } & Now): Promise<void>;
   /** The platform has no such place any more. False if it had none. */
   forgetHome(input: { readonly platform: string }): Promise<boolean>;
-  recordUsage(input: Ask & { readonly usage: UsageDelta; readonly fence?: number }): Maybe<Session>;
+  /** Counted in the session and under its purpose. With a fence, only the turn's holder may. */
+  recordUsage(input: RecordUsage): Maybe<Session>;
   /** Gone, and its words overwritten; only what a fork still shows stays, and belongs to the fork's owner. */
   remove(input: Ask & Now): Maybe<boolean>;
   /** Ended sessions last used before `before`, oldest first. */
@@ -240,7 +241,11 @@ export interface Reads {
     readonly asker: Asker;
     readonly since: number;
     readonly platform?: string;
+    /** The zone whose days usage is summed up by; UTC unless said. */
+    readonly zone?: string;
   }): Promise<Insights>;
+  /** What the session has used, by time, purpose and model, in order of time. Its counters are the sum. */
+  usageEntries(input: Ask): Promise<readonly UsageEntry[] | undefined>;
   homes(): Promise<readonly HomeChannel[]>;
   /**
    * What may exist once and is held now, by a runner that lives. With `silent`, also what has run out although the process
@@ -275,6 +280,15 @@ export interface NewTitle {
   readonly title?: string;
   readonly numbered?: boolean;
   readonly ifUntitled?: boolean;
+  /** What a model used to propose it. */
+  readonly asked?: Pick<RecordUsage, "usage" | "now">;
+}
+
+export interface RecordUsage extends Ask {
+  readonly purpose: UsagePurpose;
+  readonly usage: UsageDelta;
+  readonly fence?: number;
+  readonly now: number;
 }
 
 /** Where somebody goes on with a session that is there already. */
@@ -289,6 +303,8 @@ export interface Append extends Ask {
   readonly messages: readonly NewMessage[];
   readonly blobs?: readonly Blob[];
   readonly fence?: number;
+  /** What the model has used for these messages and was not counted yet: the same commit counts it. */
+  readonly usage?: UsageDelta;
   readonly now: number;
 }
 

@@ -2,7 +2,7 @@ import type { Process } from "../core/process.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
-import type { Backend, ProgramEvents, Running } from "./backend.ts";
+import type { ProgramEvents, Running } from "./backend.ts";
 import { type OutputWriter, outputWriter, type StoredBefore } from "./output-writer.ts";
 
 /** The longest that a timer can wait. */
@@ -10,7 +10,6 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 export interface AttendOptions {
   readonly store: Store;
-  readonly backend: Backend;
   readonly clock: Clock;
   readonly log: Log;
   readonly keeper: string;
@@ -32,7 +31,7 @@ export interface AttendedProgram {
 }
 
 export function attendProgram({ row, endSoon, ...options }: AttendOptions): AttendedProgram {
-  const { backend, log } = options;
+  const { log } = options;
   const { id } = row;
   const ended = Promise.withResolvers<void>();
   let attached: { readonly running: Running; readonly writer: OutputWriter } | undefined;
@@ -44,11 +43,13 @@ export function attendProgram({ row, endSoon, ...options }: AttendOptions): Atte
     return attached;
   }
 
-  function logSurvivors(running: Running): void {
-    // Only for those that nobody waits for: to look at all processes takes some milliseconds.
-    const left = row.background ? backend.survivors(running) : [];
-    if (left.length > 0)
-      log.info({ process: id, pids: left }, "a process ended; child processes of it still run");
+  /** Files that cannot be removed now are removed by the next keeper. */
+  function close(running: Running): void {
+    try {
+      running.close();
+    } catch (error) {
+      log.warn({ process: id, error }, "the files of a process cannot be removed now");
+    }
   }
 
   return {
@@ -59,9 +60,8 @@ export function attendProgram({ row, endSoon, ...options }: AttendOptions): Atte
         isOver = true;
         const { running, writer } = present();
         void writer.end(exit, at).then(() => {
-          running.close();
+          close(running);
           ended.resolve();
-          logSurvivors(running);
         });
       },
     },

@@ -19,8 +19,6 @@ export interface Backend {
    * of them is left; throws when somebody is. A process that has the pid by now and is another is left alone.
    */
   end(program: Program, graceMs: number): Promise<void>;
-  /** Those that it has started and that still run after its end. */
-  survivors(program: Program): readonly number[];
 }
 
 /** Which process of a session is meant, and which of the machine. */

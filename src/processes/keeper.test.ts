@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type KeeperRoom, keeperRoom, pause } from "../../test/support/keeper-room.ts";
 import { PostriderError } from "../core/errors.ts";
 import { localRunner, type Store } from "../index.ts";
@@ -101,6 +101,33 @@ describe("the keeper", () => {
       while (existsSync(`/proc/${pid}`)) await pause();
     },
   );
+
+  it("goes on when the files of a process cannot be removed, and logs it", async () => {
+    const { room, keeper } = await insideRoom();
+    const local = localBackend({ folder: join(room.home.folder, "processes") });
+    const warnings: string[] = [];
+    void keeper(room, {
+      log: { ...SILENT, warn: (_, message) => void warnings.push(message) },
+      backend: {
+        ...local,
+        async start(spec, seen) {
+          const running = await local.start(spec, seen);
+          const close = (): never => {
+            running.close();
+            throw new Error("ENOTEMPTY");
+          };
+          return { ...running, close };
+        },
+      },
+    });
+    for (const code of [3, 4]) {
+      const { id } = await room.start(`exit ${code}`);
+      expect((await room.ended(id)).status).toMatchObject({ exit: { code } });
+    }
+    await vi.waitFor(() =>
+      expect(warnings).toEqual(Array(2).fill("the files of a process cannot be removed now")),
+    );
+  });
 
   it("runs with pipes what was to have a terminal where there are none, and says so in the row", async () => {
     const { room, keeper } = await insideRoom();

@@ -14,6 +14,9 @@ import type { Request, StartRequest } from "./protocol.ts";
 /** Of the last line that was stored, so much is looked at again for patterns. */
 const LONGEST_LINE = 4096;
 
+/** A start blocks the loop for some milliseconds and then waits for its shells; meanwhile others can start. */
+const STARTS_AT_ONCE = 4;
+
 export interface KeptProgramsOptions {
   readonly store: Store;
   readonly backend: Backend;
@@ -45,13 +48,7 @@ export function keptPrograms(options: KeptProgramsOptions): KeptPrograms {
   const attended = new Map<string, AttendedProgram>();
   const detached = new Map<string, Place>();
 
-  /** One after the other: to make a process stops the loop for some milliseconds, and sixty of them at once for long. */
-  let turn: Promise<unknown> = Promise.resolve();
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = turn.then(work);
-    turn = done.catch(() => {});
-    return done;
-  }
+  const inTurn = limitAtOnce(STARTS_AT_ONCE);
 
   /** Asked twice, it starts once: whoever asks again has not heard the answer. */
   async function start(request: StartRequest): Promise<void> {
@@ -214,4 +211,21 @@ export function noFolder(cwd: string): PostriderError {
 
 export function notFound(id: string): PostriderError {
   return new PostriderError("not_found", `There is no process ${id}.`);
+}
+
+/** Runs at most so many at once, in the order in which they were asked for. */
+function limitAtOnce(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const queue: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => queue.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }

@@ -2,7 +2,6 @@ import { attachProgram } from "./attach-program.ts";
 import type { Backend } from "./backend.ts";
 import { isAlive } from "./born.ts";
 import { endProgram } from "./kill.ts";
-import { findMembers } from "./members.ts";
 import { listProgramFolders, programFolder } from "./program-folder.ts";
 import { startWithPipes } from "./start-with-pipes.ts";
 import { loadTerminals, startWithTerminal } from "./start-with-terminal.ts";
@@ -27,9 +26,5 @@ export function localBackend({ folder, load = loadTerminals }: LocalBackendOptio
     forget: (id) => programFolder(folder, id).remove(),
     isAlive,
     end: endProgram,
-    survivors: (program) =>
-      findMembers(program)
-        .map(({ pid }) => pid)
-        .filter((pid) => pid !== program.pid),
   };
 }

@@ -48,7 +48,8 @@ export function programFolder(root: string, id: string): ProgramFolder {
     part: (number) => at(`out.${number}`),
     exit: () => readExit(at("exit")),
     has: (name) => statSync(at(name), { throwIfNoEntry: false }) !== undefined,
-    remove: () => rmSync(path, { recursive: true, force: true }),
+    // The recorder may still write a file into it, which makes one attempt fail.
+    remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 1 }),
   };
 }
 

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
+import { RECORD_TERMINAL } from "./holder-scripts.ts";
 import { keepSecrets } from "./kept-secrets.ts";
 import type { ProgramFolder } from "./program-folder.ts";
 
@@ -8,34 +9,40 @@ import type { ProgramFolder } from "./program-folder.ts";
 export interface Recorder {
   /** Nobody can print any more, or the recorder is gone. */
   readonly drained: Promise<void>;
-  /** Lets a command in a terminal begin. */
+  /** Lets the command begin. */
   begin(): void;
   /** The recorder ends when it has nothing to read and the folder is gone. */
   letGo(): void;
 }
 
-/** Resolves when it holds the input of the command. */
-export async function startRecorder(
-  script: string,
+/** What the recorder and the keeper say to each other through it is in `holder-scripts.ts`. */
+export type RecorderConnection = Duplex & { unref(): void };
+
+/** Starts the recorder of a terminal, which reads its other end and writes into it. Resolves when it holds the input. */
+export async function startTerminalRecorder(
   folder: ProgramFolder,
   secrets: readonly string[],
-  /** What it reads; a terminal is written to as well. */
-  { output, isTerminal = false }: { readonly output: number; readonly isTerminal?: boolean },
+  terminal: number,
 ): Promise<Recorder> {
   const kept = keepSecrets(folder, secrets);
-  const child: ChildProcess = spawn("/bin/sh", ["-c", script, folder.path], {
-    cwd: folder.path,
-    detached: true,
-    env: { PATH: process.env.PATH ?? "/bin:/usr/bin", LC_ALL: "C" },
-    stdio: [output, "ignore", "ignore", isTerminal ? output : "ignore", "pipe"],
-  });
-  child.on("error", () => {}); // once() tells
-  await once(child, "spawn").catch((error: unknown) => {
+  try {
+    const child = spawn("/bin/sh", ["-c", RECORD_TERMINAL, folder.path], {
+      cwd: folder.path,
+      detached: true,
+      env: { PATH: recorderPath(), LC_ALL: "C" },
+      stdio: [terminal, "ignore", "ignore", terminal, "pipe"],
+    });
+    child.on("error", () => {}); // once() tells
+    await once(child, "spawn");
+    child.unref();
+    return await connectRecorder(child.stdio[4] as unknown as RecorderConnection);
+  } finally {
     kept.close();
-    throw error;
-  });
-  child.unref();
-  const connection = child.stdio[4] as unknown as Duplex & { unref(): void };
+  }
+}
+
+/** Resolves when the recorder at the other end holds the input of the command, or is gone. */
+export async function connectRecorder(connection: RecorderConnection): Promise<Recorder> {
   connection.on("error", () => {}); // it is gone, which ends what is waited for here
   connection.unref();
   const ready = Promise.withResolvers<void>();
@@ -49,10 +56,14 @@ export async function startRecorder(
     drained.resolve();
   });
   await ready.promise;
-  kept.close();
   return {
     drained: drained.promise,
     begin: () => void connection.write("\n"),
     letGo: () => void connection.destroy(),
   };
+}
+
+/** Where the shells of a recorder find their tools. */
+export function recorderPath(): string {
+  return process.env.PATH ?? "/bin:/usr/bin";
 }

@@ -1,16 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, rmSync } from "node:fs";
-import type { Duplex } from "node:stream";
 import type { Exit } from "../core/process.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
 import { bornOf } from "./born.ts";
 import { holdProgram } from "./held-program.ts";
 import { RECORD_PIPES, RUN_WITH_PIPES } from "./holder-scripts.ts";
+import { keepSecrets } from "./kept-secrets.ts";
 import { processMark } from "./members.ts";
 import { FIRST_PLACE } from "./output-parts.ts";
+import { untilOwnTick } from "./own-tick.ts";
 import { makeProgramFolder, type ProgramFolder } from "./program-folder.ts";
-import { type Recorder, startRecorder } from "./recorder.ts";
+import { connectRecorder, type Recorder, type RecorderConnection, recorderPath } from "./recorder.ts";
 import { shell } from "./shell.ts";
 
 /**
@@ -20,37 +21,36 @@ import { shell } from "./shell.ts";
 export async function startWithPipes(root: string, spec: ProgramSpec, seen: ProgramEvents): Promise<Running> {
   const folder = await makeProgramFolder(root, spec.id, "in", "end", "out", "secrets");
   const ends = openEnds(folder);
+  const kept = keepSecrets(folder, spec.secrets);
   let child: ChildProcess | undefined;
   let recorder: Recorder;
+  const wrapper = Promise.withResolvers<Exit>();
   try {
-    const recording = startRecorder(RECORD_PIPES, folder, spec.secrets, { output: ends.record });
-    recording.catch(() => {}); // awaited below
-    await new Promise(setImmediate); // each start of a process stops the loop for some milliseconds
-    child = spawn("/bin/sh", ["-c", RUN_WITH_PIPES, shell(), spec.command, folder.path], {
+    await untilOwnTick();
+    const scripts = [RUN_WITH_PIPES, shell(), spec.command, folder.path, RECORD_PIPES, recorderPath()];
+    child = spawn("/bin/sh", ["-c", ...scripts], {
       cwd: spec.cwd,
       env: { ...spec.environment, ...processMark(spec.id), TERM: "dumb" },
-      stdio: [ends.read, ends.print, ends.print, "ignore", "pipe"],
+      stdio: [ends.read, ends.print, ends.print, ends.record, "pipe"],
       detached: true, // a session of its own, so that what it starts ends with it
     });
     child.on("error", () => {}); // once() tells
+    child.on("exit", (code, signal) =>
+      wrapper.resolve(code === null ? { signal: signal ?? "SIGKILL" } : { code }),
+    );
     await once(child, "spawn");
-    recorder = await recording;
+    child.unref();
+    recorder = await connectRecorder(child.stdio[4] as unknown as RecorderConnection);
   } catch (error) {
     child?.kill("SIGKILL");
     folder.remove();
     throw error;
   } finally {
     ends.close();
+    kept.close();
   }
   const { pid = 0 } = child;
-  const gate = child.stdio[4] as unknown as Duplex & { unref(): void };
-  gate.on("error", () => {}); // it has ended before it was let
-  gate.unref();
-  child.unref();
-  const wrapper = new Promise<Exit>((resolve) => {
-    child.on("exit", (code, signal) => resolve(code === null ? { signal: signal ?? "SIGKILL" } : { code }));
-  });
-  const { drained, letGo } = recorder;
+  const { begin, drained, letGo } = recorder;
   return holdProgram({
     program: { id: spec.id, pid, born: bornOf(pid) ?? "gone" },
     folder,
@@ -58,13 +58,10 @@ export async function startWithPipes(root: string, spec: ProgramSpec, seen: Prog
     from: FIRST_PLACE,
     secrets: spec.secrets,
     seen,
-    wrapper,
+    wrapper: wrapper.promise,
     drained,
-    letGo() {
-      gate.destroy();
-      letGo();
-    },
-    begin: () => void gate.end("\n"),
+    begin,
+    letGo,
   });
 }
 

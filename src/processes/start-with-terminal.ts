@@ -2,12 +2,13 @@ import type { Exit } from "../core/process.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
 import { bornOf } from "./born.ts";
 import { holdProgram } from "./held-program.ts";
-import { RECORD_TERMINAL, RUN_IN_TERMINAL } from "./holder-scripts.ts";
+import { RUN_IN_TERMINAL } from "./holder-scripts.ts";
 import { processMark } from "./members.ts";
 import { FIRST_PLACE } from "./output-parts.ts";
+import { untilOwnTick } from "./own-tick.ts";
 import { TERMINAL_SIZE } from "./processes.ts";
 import { makeProgramFolder } from "./program-folder.ts";
-import { type Recorder, startRecorder } from "./recorder.ts";
+import { type Recorder, startTerminalRecorder } from "./recorder.ts";
 import { shell } from "./shell.ts";
 import { signalName } from "./signal-name.ts";
 
@@ -31,6 +32,7 @@ export async function startWithTerminal(
 ): Promise<Running> {
   const { rows, columns: cols } = TERMINAL_SIZE;
   const folder = await makeProgramFolder(root, spec.id, "in", "gate", "secrets");
+  await untilOwnTick();
   const terminal = terminals.spawn("/bin/sh", ["-c", RUN_IN_TERMINAL, shell(), spec.command, folder.path], {
     name: "xterm-256color",
     rows,
@@ -40,10 +42,7 @@ export async function startWithTerminal(
   });
   // Else the library throws what goes wrong with it where nobody can catch it. Its end is told all the same.
   internals(terminal).on("error", () => {});
-  const recording = startRecorder(RECORD_TERMINAL, folder, spec.secrets, {
-    output: internals(terminal).fd,
-    isTerminal: true,
-  });
+  const recording = startTerminalRecorder(folder, spec.secrets, internals(terminal).fd);
   recording.catch(() => {}); // awaited below
   // In the same tick, before it has read a byte: from now on only the recorder holds the other end.
   internals(terminal)._socket.destroy();

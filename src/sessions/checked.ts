@@ -1,6 +1,7 @@
 import { PostriderError } from "../core/errors.ts";
 import { ROLES } from "../core/message.ts";
 import { SESSION_KINDS } from "../core/session.ts";
+import { USAGE_PURPOSES } from "../core/usage.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** Throws a sentence that names the field unless the value is of the right kind. */
@@ -80,11 +81,12 @@ const CALLS: Readonly<Record<keyof Sessions, Readonly<Record<string, Check>>>> =
   versions: one,
   restore: { ...one, version: count },
   fork: { ...one, options: maybe(all({ ...wanted, keep: count })) },
-  recordUsage: { ...one, usage: all({}) },
+  recordUsage: { ...one, usage: all({}), options: maybe(all({ purpose: oneOf(...USAGE_PURPOSES) })) },
+  usageEntries: one,
   reset: { who: asker, conversation: count },
   switchTo: { who: asker, conversation: count, id: text },
   title: titled,
-  autoTitle: { ...titled, options: maybe(all({ ifUntitled: flag })) },
+  autoTitle: { ...titled, options: maybe(all({ ifUntitled: flag, usage: all({}) })) },
   findByTitle: { who: asker, title: text },
   get: one,
   find: { who: asker, text },

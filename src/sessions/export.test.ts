@@ -46,6 +46,8 @@ describe("an exported session", () => {
       provider: "p",
       baseUrl: "http://x",
     });
+    here.clock.pass(DAY);
+    await here.sessions.recordUsage(who, id, { outputTokens: 4 }, { purpose: "title" });
     await here.sessions.rewind(who, id, { seq: 2 });
     await here.sessions.change(who, id, { ended: true, archived: true });
     const file = await exported(here.sessions, id);
@@ -57,11 +59,35 @@ describe("an exported session", () => {
     expect(await there.sessions.history(who, id)).toEqual(await here.sessions.history(who, id));
     expect(await there.sessions.messages(who, id)).toEqual(await here.sessions.messages(who, id));
     expect(await there.sessions.shape(who, id)).toEqual(await here.sessions.shape(who, id));
+    const used = await there.sessions.usageEntries(who, id);
+    expect(used).toEqual(await here.sessions.usageEntries(who, id));
+    expect(used?.map(({ purpose }) => purpose)).toEqual(["answer", "title"]);
     expect(await there.sessions.search(who, "undone")).toEqual([]);
     expect(await there.sessions.search(who, "undone", { undone: true })).toHaveLength(1);
     const [hash = ""] = Object.keys(file.blobs);
     expect(await there.sessions.blob(who, hash)).toEqual(new Uint8Array([9, 8, 7]));
     expect(await exported(there.sessions, id)).toEqual(file);
+  });
+
+  it("is refused when its usage does not add up to its counters, and taken without any", async () => {
+    const here = await openHome();
+    const { id } = await here.sessions.create(who);
+    await here.sessions.recordUsage(who, id, { inputTokens: 3 });
+    const file = await exported(here.sessions, id);
+    const there = await openHome();
+    const [entry] = file.usage;
+    for (const [usage, field] of [
+      [[{ ...entry, input_tokens: 2 }], "usage"],
+      [[{ ...entry, purpose: "fun" }], "usage[0].purpose"],
+      [[{ ...entry, at: null }], "usage[0].at"],
+      [{}, "usage"],
+    ] as const) {
+      const refused = { code: "invalid_input", details: { field } };
+      await expect(there.sessions.import({ ...file, usage })).rejects.toMatchObject(refused);
+    }
+    const { usage: _, ...older } = file;
+    expect((await there.sessions.import(older)).usage.inputTokens).toBe(3);
+    expect(await there.sessions.usageEntries(who, id)).toHaveLength(1);
   });
 
   it("keeps where it was spoken to from, and whose it was", async () => {

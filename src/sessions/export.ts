@@ -9,6 +9,8 @@ import {
   messageToJson,
   sessionToJson,
   textFromJson,
+  usageEntryFromJson,
+  usageEntryToJson,
   usageFromJson,
 } from "../core/json.ts";
 import { checkMessage, isHuman, type Message, type NewMessage, toolCallCount } from "../core/message.ts";
@@ -24,6 +26,7 @@ import {
 import { sourceFromJson } from "../core/source.ts";
 import { cleanTitle } from "../core/titles.ts";
 import type { Blob } from "../core/turn.ts";
+import { addUsage, sumUsage, type Usage, type UsageEntry } from "../core/usage.ts";
 import type { SeqRange } from "../core/view.ts";
 import type { Shape, Store } from "../ports/store.ts";
 import { blobOf } from "./message-input.ts";
@@ -37,6 +40,8 @@ export interface SessionExport {
   readonly messages: readonly Json[];
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
+  /** What the counters of the session are made of, by time, purpose and model. */
+  readonly usage: readonly Json[];
   /** Bytes of parts, base64, by hash. */
   readonly blobs: Readonly<Record<string, string>>;
 }
@@ -51,8 +56,9 @@ export async function exportSession(
   const shape = await store.shape({ asker, session: id });
   const said = await store.messages({ asker, session: id });
   const shown = await store.history({ asker, session: id });
-  if (session?.id !== id || shape === undefined || said === undefined || shown === undefined)
-    return undefined;
+  const used = await store.usageEntries({ asker, session: id });
+  if (session?.id !== id || shape === undefined || said === undefined) return undefined;
+  if (shown === undefined || used === undefined) return undefined;
   const wanted = namesIn(shape);
   // Reshaped between two reads: again. What was only added at the end stays out.
   if (wanted.some((name, index) => name !== nameOf(shown[index]))) return exportSession(store, asker, id);
@@ -62,10 +68,11 @@ export async function exportSession(
   return {
     format: "postrider.session",
     version: 1,
-    session: sessionToJson({ ...session, ...countersOf(all) }),
+    session: sessionToJson({ ...session, ...countersOf(all), usage: countedAs(session.usage, used) }),
     messages: all.map(messageToJson),
     shows: runs(wanted.flatMap((name) => places.get(name) ?? [])),
     hidden: shape.hidden,
+    usage: used.map(usageEntryToJson),
     blobs: await blobsOf(store, asker, all),
   };
 }
@@ -77,6 +84,20 @@ function countersOf(all: readonly Message[]): Pick<Session, "messageCount" | "hu
     humanCount: all.filter(isHuman).length,
     toolCallCount: all.reduce((sum, message) => sum + toolCallCount(message), 0),
   };
+}
+
+/** As the entries say, which may have been read a moment later than the session. */
+function countedAs(usage: Usage, entries: readonly UsageEntry[]): Usage {
+  if (entries.length === 0) return usage;
+  const { lastPromptTokens, model, provider, baseUrl } = usage;
+  const kept = {
+    lastPromptTokens,
+    ...optional("model", model),
+    ...optional("provider", provider),
+    ...optional("baseUrl", baseUrl),
+  };
+  const sum = addUsage(sumUsage(entries.map((entry) => entry.usage)), kept);
+  return sum.totalTokens === usage.totalTokens ? usage : sum;
 }
 
 function nameOf(message: Pick<Message, "session" | "seq"> | undefined): string {
@@ -146,9 +167,15 @@ export async function importSession(
   const shows = ranges(file.shows, "shows", messages.length);
   const hidden = ranges(file.hidden, "hidden", messages.length);
   assertApart([...shows, ...hidden]);
+  const usage = usageFromJson(session);
+  const usageEntries = asArray(file.usage ?? [], "usage").map((entry, index) =>
+    usageEntryFromJson(entry, `usage[${index}]`),
+  );
+  if (usageEntries.length > 0) assertSum(usage, usageEntries);
   const imported = await store.importSession({
     session: { ...sessionOf(session), owner: options.owner ?? textFromJson(session, "owner") ?? OWNER },
-    usage: usageFromJson(session),
+    usage,
+    usageEntries,
     createdAt: instantFromJson(session, "created_at") ?? options.now,
     messages,
     blobs: blobsFrom(asObject(file.blobs, "blobs"), messages),
@@ -211,6 +238,14 @@ function assertApart(all: readonly SeqRange[]): void {
   const twice = sorted.find((range, index) => range.from <= (sorted[index - 1]?.to ?? 0));
   if (twice === undefined) return;
   throw invalid("shows", `Message ${twice.from} is shown or hidden more than once.`);
+}
+
+/** The counters of the session are what its model requests used, to the token. */
+function assertSum(usage: Usage, entries: readonly UsageEntry[]): void {
+  const sum = sumUsage(entries.map((entry) => entry.usage));
+  const counters = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"];
+  const isSum = (counters as (keyof Usage)[]).every((name) => sum[name] === usage[name]);
+  if (!isSum) throw invalid("usage", "The entries of usage do not add up to the counters of the session.");
 }
 
 function oneOf<T extends string>(known: readonly T[], json: Json, name: string): T | undefined {

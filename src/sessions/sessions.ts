@@ -28,7 +28,7 @@ import {
 import { type SourceInput, source } from "../core/source.ts";
 import { cleanTitle, autoTitle as proposedTitle } from "../core/titles.ts";
 import type { Shown } from "../core/turn.ts";
-import type { UsageDelta } from "../core/usage.ts";
+import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Shape, Store } from "../ports/store.ts";
@@ -125,8 +125,15 @@ export interface Sessions {
   restore(who: Asker, id: string, version: number): Promise<Reshaped>;
   /** A new session that shows the same; each goes its own way from here. Costs the same at any length. */
   fork(who: Asker, id: string, options?: CreateOptions & { readonly keep?: number }): Promise<Session>;
-  /** Adds a model call's tokens and cost. */
-  recordUsage(who: Asker, id: string, usage: UsageDelta): Promise<Session>;
+  /** Adds a model call's tokens and cost, under its purpose: an answer, unless said. */
+  recordUsage(
+    who: Asker,
+    id: string,
+    usage: UsageDelta,
+    options?: { readonly purpose?: UsagePurpose },
+  ): Promise<Session>;
+  /** What it has used, by time, purpose and model; its counters are the sum. */
+  usageEntries(who: Asker, id: string): Promise<readonly UsageEntry[] | undefined>;
 
   /** The conversation gets a new session. The old one stays resumable. */
   reset(who: Asker, conversation: number): Promise<Opened>;
@@ -136,13 +143,13 @@ export interface Sessions {
   title(who: Asker, id: string, title: string): Promise<Session>;
   /**
    * A title that must not fail, such as a model's: shortened, and with the next number if you have it already. With
-   * `ifUntitled` it never replaces one that is there.
+   * `ifUntitled` it never replaces one that is there. `usage` is what asking for it has used; it is counted in any case.
    */
   autoTitle(
     who: Asker,
     id: string,
     title: string,
-    options?: { readonly ifUntitled?: boolean },
+    options?: { readonly ifUntitled?: boolean; readonly usage?: UsageDelta },
   ): Promise<Session>;
   /** The newest of a lineage ("plan" finds "plan #3"), or exactly "plan #2". */
   findByTitle(who: Asker, title: string): Promise<Session | undefined>;
@@ -271,9 +278,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       const upTo = keep === undefined ? {} : { keep };
       return underFreeId(wanted, (id) => store.fork({ ...ask, ...upTo, newSession: { ...copy, id } }));
     },
-    async recordUsage(who, id, usage) {
-      return unrefused(await store.recordUsage({ asker: who, session: assertSessionId(id), usage }));
+    async recordUsage(who, id, usage, { purpose = "answer" } = {}) {
+      const ask = { asker: who, session: assertSessionId(id) };
+      return unrefused(await store.recordUsage({ ...ask, purpose, usage, now: clock.now() }));
     },
+    usageEntries: (who, id) => store.usageEntries({ asker: who, session: id }),
 
     async reset(who, conversation) {
       const newSession = { id: newId(), kind: "chat" as const };
@@ -298,11 +307,22 @@ export function createSessions(options: SessionsOptions): Sessions {
         }),
       );
     },
-    async autoTitle(who, id, raw, { ifUntitled = false } = {}) {
+    async autoTitle(who, id, raw, { ifUntitled = false, usage } = {}) {
       const title = proposedTitle(raw);
       const ask = { asker: who, session: assertSessionId(id) };
+      const asked = usage === undefined ? undefined : { usage, now: clock.now() };
       if (title !== undefined)
-        return unrefused(await store.setTitle({ ...ask, title, numbered: true, ifUntitled }));
+        return unrefused(
+          await store.setTitle({
+            ...ask,
+            title,
+            numbered: true,
+            ifUntitled,
+            ...(asked !== undefined && { asked }),
+          }),
+        );
+      if (asked !== undefined)
+        return unrefused(await store.recordUsage({ ...ask, purpose: "title", ...asked }));
       return unrefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
     },
     findByTitle: async (who, raw) => {

@@ -32,7 +32,9 @@ export function insightRules({ describe }: TestApi, rule: Rule): void {
         await store.recordUsage({
           asker: EVERYONE,
           session: ann.id,
+          purpose: "answer",
           usage: { inputTokens: 5, outputTokens: 2, costUsd: 0.5, costStatus: "actual" },
+          now: T0 + DAY,
         }),
       );
       const bob = await talk({ ...BOB, platform: "signal" }, "hello", "hi", { now: T0 + DAY });

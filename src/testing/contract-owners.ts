@@ -58,7 +58,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
         await store.append({ ...ask, messages, now: T0 }),
         await store.setTitle({ ...ask, title: "Mine" }),
         await store.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
-        await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }),
+        await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
         await store.hold({ ...ask, name: "x", until: T0 }),
         await store.fork({ ...ask, newSession, now: T0 }),
         await store.reshape({ ...ask, kind: "undo", now: T0 }),
@@ -288,7 +288,9 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const { id, usage } = await create("p_ann");
       assert.deepEqual([usage.totalTokens, usage.lastPromptTokens, usage.costStatus], [0, 0, "unknown"]);
       const record = async (delta: Parameters<typeof store.recordUsage>[0]["usage"]) =>
-        unrefused(await store.recordUsage({ asker: ann, session: id, usage: delta })).usage;
+        unrefused(
+          await store.recordUsage({ asker: ann, session: id, purpose: "answer", usage: delta, now: T0 }),
+        ).usage;
       await record({
         inputTokens: 200,
         outputTokens: 100,
@@ -334,7 +336,13 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const { id } = await create("p_ann");
       await Promise.all(
         Array.from({ length: 50 }, () =>
-          store.recordUsage({ asker: ann, session: id, usage: { inputTokens: 2, outputTokens: 1 } }),
+          store.recordUsage({
+            asker: ann,
+            session: id,
+            purpose: "answer",
+            usage: { inputTokens: 2, outputTokens: 1 },
+            now: T0,
+          }),
         ),
       );
       assert.equal((await get(id)).usage.totalTokens, 150);

@@ -237,7 +237,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       await store.hasOther(ask);
       await store.stats({ asker });
       unrefused(await store.setTitle({ ...ask, title: "Greetings" }));
-      unrefused(await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }));
+      unrefused(await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }));
       unrefused(await store.hold({ ...ask, name: "x", until: later }));
       unrefused(await store.change({ ...ask, change: { model: "m", archived: true }, now: later }));
       unrefused(await store.append({ ...ask, messages: [assistant("by the way")], now: later }));

@@ -381,7 +381,10 @@ async function assertFenced({ store }: Scene, { session, number, fence }: Turn):
   assertRefused(await store.append({ ...ask, messages, now: T0 }), "stale_fence");
   const said = { text: "too late", thought: "" };
   assertRefused(await store.keepSaid({ turn: number, fence, said }), "stale_fence");
-  assertRefused(await store.recordUsage({ ...ask, usage: { inputTokens: 1 } }), "stale_fence");
+  assertRefused(
+    await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+    "stale_fence",
+  );
   assertRefused(await store.reshape({ ...ask, kind: "undo", now: T0 }), "stale_fence");
   const finish = await store.finish({
     turn: number,

@@ -30,6 +30,7 @@ import { searchRules } from "./contract-search.ts";
 import { shapeRules } from "./contract-shapes.ts";
 import { surroundingsRules } from "./contract-surroundings.ts";
 import { turnRules } from "./contract-turns.ts";
+import { usageRules } from "./contract-usage.ts";
 import { waitingRules } from "./contract-waiting.ts";
 import { wakingRules } from "./contract-waking.ts";
 import { ruleOn, type StoreHarness, type TestApi } from "./scene.ts";
@@ -61,6 +62,7 @@ export function storeContract(api: TestApi, harness: StoreHarness): void {
   processSessionRules(api, rule);
   clearingRules(api, rule);
   insightRules(api, rule);
+  usageRules(api, rule);
   messageRules(api, rule);
   shapeRules(api, rule);
   forkRules(api, rule);

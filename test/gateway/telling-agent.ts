@@ -22,10 +22,11 @@ export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
   return {
     name: "telling",
     titles: true,
-    async *run({ session, history, prompt = "", note = "" }, signal) {
+    async *run({ session, history, prompt: stable = "", changing = "", note = "" }, signal) {
       const last = textOf(history.at(-1) ?? { parts: [] });
       const isForTitle = last.startsWith("Write a title");
       const texts = history.map(read);
+      const prompt = `${stable}\n\n${changing}`;
       await tell(effects, { session, history: texts, prompt, note, isForTitle });
       if (isForTitle) {
         yield { type: "text", text: `About ${marksIn(texts.join(" ")).slice(0, 2).join(" ")}` };

@@ -278,7 +278,12 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
 }
 
 await recover();
-const owned = await ownedByLoops();
+// A first read of files that are just gone fails; the next heartbeat finds out why and ends the process.
+const owned = await ownedByLoops().catch(async (error: unknown) => {
+  await pause(10);
+  await store.beat({ runner, now: Date.now() });
+  throw error;
+});
 tell({ say: "working" });
 await Promise.all(owned.map((sessions, loop) => work(loop, sessions)));
 await store.retire({ runner: runner.id });

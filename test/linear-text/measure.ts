@@ -12,6 +12,8 @@ const MOST_GROWTH = 2.5;
 /** The collector or the compiler makes one step dearer; a function that is not linear grows so at every size. */
 const DOUBLINGS = 3;
 const REPEATS = 4;
+/** A busy machine can slow down three sizes in a row, each a little more. A function that is not linear grows every time. */
+const CONFIRMATIONS = 3;
 /** What is bounded takes as long for any text beyond its bound; preparing the text may add to it. */
 const BOUNDED_GROWTH = 1.6;
 
@@ -24,10 +26,20 @@ export function growthOf(run: Run, make: Generator, largest: number): string | u
     const once = timeOf(run, make(size));
     const isSuspect = once >= FLOOR_MS && once > SUSPECT * before;
     before = once;
-    const found = isSuspect ? growthFrom(run, make, size) : undefined;
+    const found = isSuspect ? confirmGrowth(run, make, size) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Nothing as soon as one measurement shows linear growth. */
+function confirmGrowth(run: Run, make: Generator, size: number): string | undefined {
+  let found: string | undefined;
+  for (let time = 0; time < CONFIRMATIONS; time += 1) {
+    found = growthFrom(run, make, size);
+    if (found === undefined) return undefined;
+  }
+  return found;
 }
 
 function growthFrom(run: Run, make: Generator, size: number): string | undefined {
@@ -52,9 +64,13 @@ function growthText(size: number, times: readonly number[]): string {
 
 /** Nothing, or how a function goes on reading a text that is too long for it. */
 export function readsOn(run: Run, make: Generator, size: number): string | undefined {
-  const [leastHalf, leastWhole] = [leastTime(run, make(size / 2)), leastTime(run, make(size))];
-  const isBounded = leastWhole < FLOOR_MS || leastWhole < BOUNDED_GROWTH * leastHalf;
-  return isBounded ? undefined : growthText(size, [leastHalf, leastWhole]);
+  let found: string | undefined;
+  for (let time = 0; time < CONFIRMATIONS; time += 1) {
+    const [leastHalf, leastWhole] = [leastTime(run, make(size / 2)), leastTime(run, make(size))];
+    if (leastWhole < FLOOR_MS || leastWhole < BOUNDED_GROWTH * leastHalf) return undefined;
+    found = growthText(size, [leastHalf, leastWhole]);
+  }
+  return found;
 }
 
 /** The least of several runs: others on the machine can only add to it. */
@@ -64,8 +80,10 @@ function leastTime(run: Run, text: string): number {
   return least;
 }
 
+/** The processor's time of this thread: other processes on the machine do not count. */
 function timeOf(run: Run, text: string): number {
-  const before = performance.now();
+  const before = process.threadCpuUsage();
   run(text);
-  return performance.now() - before;
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
 }

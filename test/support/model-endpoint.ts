@@ -30,6 +30,8 @@ export interface ModelServer {
   readonly url: string;
   /** What it answers when it is asked for a title; until it is set, that it has none. */
   title?: string;
+  /** What it reports for a request for a title. */
+  titleUsage?: unknown;
   /** What it answers when it is asked for its models; until it is set, nothing at all. */
   models?: unknown;
   /** The headers of each request for its models. */
@@ -50,7 +52,7 @@ export interface Asked {
 
 /** A server that speaks OpenAI's protocol and answers the n-th request with the n-th reply, and then with the last. */
 export async function startModelServer(...replies: readonly Reply[]): Promise<ModelServer> {
-  const made: { title?: string; models?: unknown } = {};
+  const made: { title?: string; titleUsage?: unknown; models?: unknown } = {};
   const listed: IncomingMessage["headers"][] = [];
   const requests: { headers: IncomingMessage["headers"]; body: Asked }[] = [];
   let leave = (): void => {};
@@ -69,7 +71,8 @@ export async function startModelServer(...replies: readonly Reply[]): Promise<Mo
       const body = JSON.parse(text) as Asked;
       response.on("close", () => response.writableEnded || leave());
       if (String(body.messages.at(-1)?.content).startsWith("Write a title")) {
-        answer(response, made.title === undefined ? { status: 400 } : { say: [made.title] });
+        const title = { say: [made.title ?? ""], usage: made.titleUsage };
+        answer(response, made.title === undefined ? { status: 400 } : title);
         return;
       }
       const reply = replies[Math.min(requests.length, replies.length - 1)] ?? {};

@@ -39,9 +39,9 @@ export function errandAgent(options: ErrandOptions): Agent {
     name: "errands",
     titles: true,
     async *run(turn, signal) {
-      const { history, prompt = "", note = "", tools = [] } = turn;
+      const { history, prompt = "", changing = "", note = "", tools = [] } = turn;
       const said = textOf(history.at(-1) ?? { parts: [] });
-      const everything = [...history.map(read), prompt, note].join("\n");
+      const everything = [...history.map(read), prompt, changing, note].join("\n");
       const isAsked = !/^(?:Write a title|The conversation above is about|\[The background process)/.test(
         said,
       );

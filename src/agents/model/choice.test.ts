@@ -69,6 +69,7 @@ describe("a model that a chat chooses", () => {
   it.each([
     ["openai:gpt-9", "OPENAI_API_KEY"],
     ["openrouter:x", "OPENROUTER_API_KEY"],
+    ["google:x", "GEMINI_API_KEY"],
     ["compatible:x", "POSTRIDER_BASE_URL"],
   ])("without a key is refused in words that name the variable: %s", async (name, variable) => {
     for (const other of [undefined, () => undefined]) {
@@ -117,6 +118,23 @@ describe("the models that there are", () => {
       "claude-x",
     ]);
     expect(server.listed[0]).toMatchObject({ "x-api-key": "k", "anthropic-version": expect.any(String) });
+    expect(server.listed[0]?.authorization).toBeUndefined();
+  });
+
+  it("are asked for as Google wants it, and are those that answer in a chat", async () => {
+    const server = await modelServer();
+    server.models = {
+      models: [
+        { name: "models/gemini-x", supportedGenerationMethods: ["generateContent", "countTokens"] },
+        { name: "models/embedding-x", supportedGenerationMethods: ["embedContent"] },
+        null,
+        { name: 7, supportedGenerationMethods: ["generateContent"] },
+      ],
+    };
+    expect(await model(at(server.url, { provider: "google", apiKey: "k" })).models?.(never)).toEqual([
+      "gemini-x",
+    ]);
+    expect(server.listed[0]).toMatchObject({ "x-goog-api-key": "k" });
     expect(server.listed[0]?.authorization).toBeUndefined();
   });
 

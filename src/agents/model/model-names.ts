@@ -1,5 +1,5 @@
 import { untilAborted } from "../until-aborted.ts";
-import { type ModelChoice, OPENROUTER_URL } from "./provider.ts";
+import { type ModelChoice, OPENROUTER_URL, type ProviderName } from "./provider.ts";
 
 const FRESH_MS = 10 * 60_000;
 /** A provider that could not be asked is left alone for a while: whoever opens an editor must not wait each time. */
@@ -9,6 +9,12 @@ const MOST_NAMES = 200;
 /** OpenAI lists all it has; these do not answer in a chat. */
 const NO_CHAT =
   /embedding|whisper|tts|dall-e|moderation|image|sora|realtime|audio|transcribe|davinci|babbage|search-api/;
+
+/** Providers that list fewer than `MOST_NAMES` unless they are asked for more. */
+const LIMITS: Readonly<Partial<Record<ProviderName, string>>> = {
+  anthropic: "?limit=200",
+  google: "?pageSize=200",
+};
 
 interface Asked {
   readonly names: Promise<readonly string[]>;
@@ -36,14 +42,11 @@ export async function modelNames(choice: ModelChoice, signal: AbortSignal): Prom
 /** Never fails, and says nothing of why: the address may hold a password, and a list is not worth an error. */
 async function ask(choice: ModelChoice): Promise<readonly string[]> {
   try {
-    const response = await fetch(
-      `${addressOf(choice)}/models${choice.provider === "anthropic" ? "?limit=200" : ""}`,
-      {
-        headers: headersFor(choice),
-        redirect: "error", // the key is for this address
-        signal: AbortSignal.timeout(LONGEST_MS),
-      },
-    );
+    const response = await fetch(`${addressOf(choice)}/models${LIMITS[choice.provider] ?? ""}`, {
+      headers: headersFor(choice),
+      redirect: "error", // the key is for this address
+      signal: AbortSignal.timeout(LONGEST_MS),
+    });
     return response.ok ? namesIn(await response.json(), choice) : [];
   } catch {
     return [];
@@ -53,16 +56,19 @@ async function ask(choice: ModelChoice): Promise<readonly string[]> {
 function addressOf({ provider, baseUrl }: ModelChoice): string {
   if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, "");
   if (provider === "anthropic") return "https://api.anthropic.com/v1";
+  if (provider === "google") return "https://generativelanguage.googleapis.com/v1beta";
   return provider === "openrouter" ? OPENROUTER_URL : "https://api.openai.com/v1";
 }
 
 function headersFor({ provider, apiKey }: ModelChoice): Record<string, string> {
   if (apiKey === undefined) return {};
   if (provider === "anthropic") return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+  if (provider === "google") return { "x-goog-api-key": apiKey };
   return { authorization: `Bearer ${apiKey}` };
 }
 
 function namesIn(json: unknown, { provider }: ModelChoice): readonly string[] {
+  if (provider === "google") return googleNames(json);
   const { data } = json as { readonly data?: unknown };
   if (!Array.isArray(data)) return [];
   const names = data.flatMap((entry: { readonly id?: unknown } | null) =>
@@ -70,4 +76,17 @@ function namesIn(json: unknown, { provider }: ModelChoice): readonly string[] {
   );
   const chatting = provider === "openai" ? names.filter((name) => !NO_CHAT.test(name)) : names;
   return [...new Set(chatting)].slice(0, MOST_NAMES);
+}
+
+/** Google lists all its models; those that answer in a chat say so. */
+function googleNames(json: unknown): readonly string[] {
+  const { models } = json as { readonly models?: unknown };
+  if (!Array.isArray(models)) return [];
+  return models
+    .flatMap((entry: { readonly name?: unknown; readonly supportedGenerationMethods?: unknown } | null) => {
+      const methods = entry?.supportedGenerationMethods;
+      const answers = Array.isArray(methods) && methods.includes("generateContent");
+      return answers && typeof entry?.name === "string" ? [entry.name.replace(/^models\//, "")] : [];
+    })
+    .slice(0, MOST_NAMES);
 }

@@ -2,8 +2,10 @@ import { type Message, type NewMessage, text } from "../../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
 import { callTool } from "../call-tool.ts";
+import { wrongArguments } from "../tool-arguments.ts";
 import { callIds } from "./call-ids.ts";
 import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
+import { emptyWords } from "./finish.ts";
 import { messagesFor } from "./history-messages.ts";
 import { modelNames } from "./model-names.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
@@ -13,6 +15,8 @@ import { askOnce, failed, type Round } from "./round.ts";
 const RETRIES = 2;
 /** A model that still calls tools after so many answers goes in circles, and costs money with each. */
 const MOST_ROUNDS = 50;
+/** After this many answers in a row whose calls can all not be made, the model does not learn from what it is told. */
+const MOST_WRONG_ROUNDS = 5;
 
 export interface ModelOptions {
   readonly retries?: number;
@@ -58,6 +62,8 @@ async function* answer(
     /** What this turn has said and done so far, as it is stored. */
     const own: Message[] = [];
     let returnsReasoning = true;
+    let wrongRounds = 0;
+    let hasActed = false;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       if (signal.aborted) return;
       const { tools = [] } = turn;
@@ -79,10 +85,20 @@ async function* answer(
         returnsReasoning = false;
         continue;
       }
-      if (came === undefined || came.calls.length === 0) return;
+      if (came === undefined) return;
+      if (came.calls.length === 0) {
+        if (came.said.trim() === "" && !hasActed)
+          yield { type: "failed", reason: emptyWords(choice), empty: true };
+        return;
+      }
+      hasActed = true;
+      let isWrong = true;
       own.push(asStored(turn, responseMessage(came)));
       for (const [at, call] of came.calls.entries()) {
-        const { id, name, given, wrong } = call;
+        const { id, name, given } = call;
+        const tool = tools.find((offered) => offered.name === name);
+        const wrong = call.wrong ?? (tool === undefined ? undefined : await wrongArguments(tool, given));
+        isWrong &&= tool === undefined || wrong !== undefined;
         // Each call is stored with its result before the next; this says that they are of one response.
         if (at > 0 && !signal.aborted)
           yield { type: "model_part", from: came.from, part: { type: "call", id } };
@@ -92,8 +108,14 @@ async function* answer(
         blobs.add(output);
         own.push(asStored(turn, resultMessage(id, name, output)));
       }
+      wrongRounds = isWrong ? wrongRounds + 1 : 0;
+      if (wrongRounds === MOST_WRONG_ROUNDS) {
+        const reason = `${choice.model} called tools wrongly ${MOST_WRONG_ROUNDS} times in a row (unknown tools or invalid arguments), so it was stopped. Choose another model with /model, or ask differently.`;
+        yield { type: "failed", reason };
+        return;
+      }
     }
-    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row and came to no end, so it was stopped.`;
+    const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row without an answer, so it was stopped. Ask it to go on, or ask for less at once.`;
     yield { type: "failed", reason };
   } catch (error) {
     if (!signal.aborted) yield failed(error, choice);

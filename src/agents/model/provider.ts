@@ -2,14 +2,21 @@ import type { LanguageModel } from "ai";
 import { PostriderError } from "../../core/errors.ts";
 
 /** Who runs the model. `compatible` is anything that speaks OpenAI's protocol at an address: Ollama and the like. */
-export type ProviderName = "anthropic" | "openai" | "openrouter" | "compatible";
+export type ProviderName = "anthropic" | "openai" | "google" | "openrouter" | "compatible";
 
-export const PROVIDERS: readonly ProviderName[] = ["anthropic", "openai", "openrouter", "compatible"];
+export const PROVIDERS: readonly ProviderName[] = [
+  "anthropic",
+  "openai",
+  "google",
+  "openrouter",
+  "compatible",
+];
 
 /** The variable in which each provider's key is given. */
 export const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
+  google: "GEMINI_API_KEY",
   openrouter: "OPENROUTER_API_KEY",
 };
 
@@ -24,6 +31,20 @@ export interface ModelChoice {
   readonly window?: number;
 }
 
+const NAMES: Readonly<Record<ProviderName, string>> = {
+  anthropic: "Anthropic",
+  openai: "OpenAI",
+  google: "Google",
+  openrouter: "OpenRouter",
+  compatible: "The model server",
+};
+
+/** How sentences for people name the provider: with its host where somebody has set the address. */
+export function nameOf({ provider, baseUrl }: ModelChoice): string {
+  const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.host; // never the user or the path: they may hold a key
+  return host ? `${NAMES[provider]} at ${host}` : NAMES[provider];
+}
+
 export const OPENROUTER_URL = "https://openrouter.ai/api/v1";
 
 /** The provider's client, loaded when it is first needed. */
@@ -32,7 +53,7 @@ export async function languageModel({
   model,
   apiKey,
   baseUrl,
-}: ModelChoice): Promise<LanguageModel> {
+}: ModelChoice): Promise<Exclude<LanguageModel, string>> {
   const key = apiKey === undefined ? {} : { apiKey };
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   if (provider === "anthropic") {
@@ -42,6 +63,10 @@ export async function languageModel({
   if (provider === "openai") {
     const { createOpenAI } = await import("@ai-sdk/openai");
     return createOpenAI({ ...key, ...address })(model);
+  }
+  if (provider === "google") {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return createGoogle({ ...key, ...address })(model);
   }
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const at = baseUrl ?? (provider === "openrouter" ? OPENROUTER_URL : undefined);

@@ -1,8 +1,10 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
 import type { AgentEvent, AgentTurn, ModelResponse } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
+import { withBoundedRetries } from "./bounded-retries.ts";
 import { markMessages, requestOptions, systemText, toolMark } from "./cache-marks.ts";
 import { failureWords, isTooLong, refusesTools } from "./failure.ts";
+import { incompleteWords } from "./finish.ts";
 import { languageModel, type ModelChoice, type ProviderName } from "./provider.ts";
 import { refusesReasoning } from "./reasoning-refusal.ts";
 import type { ResponsePart } from "./response-parts.ts";
@@ -56,7 +58,7 @@ export async function* askOnce(
   // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({
-    model: await languageModel(choice),
+    model: await withBoundedRetries(await languageModel(choice)),
     instructions: systemText(
       [INSTRUCTIONS, turn.prompt].filter(Boolean).join("\n\n"),
       turn.changing,
@@ -93,11 +95,14 @@ export async function* askOnce(
     } else if (part.type === "finish-step") {
       // Nothing was counted of what broke off: it must not pass for an empty prompt.
       if (!isUncounted(part)) yield { type: "usage", usage: usageOf(part.usage, choice) };
-      if (part.finishReason === "length" && calls.length > 0) {
+      const reason = isFailed
+        ? undefined
+        : incompleteWords(part, { hasText: said.trim() !== "", hasCalls: calls.length > 0 }, choice);
+      if (reason !== undefined) {
         isFailed = true;
-        yield { type: "failed", reason: `${choice.model} had to stop in the middle of calling a tool.` };
+        yield { type: "failed", reason };
       }
-    } else if (part.type === "error") {
+    } else if (part.type === "error" && !isFailed) {
       if (offersTools && refusesTools(part.error)) return "no_tools";
       if (hasReasoning(messages) && refusesReasoning(part.error)) return "no_reasoning";
       isFailed = true;
@@ -144,10 +149,11 @@ interface CallPart {
   readonly toolName: string;
   readonly input: unknown;
   readonly invalid?: boolean | undefined;
+  readonly error?: unknown;
 }
 
 function callOf(
-  { toolCallId, toolName, input, invalid }: CallPart,
+  { toolCallId, toolName, input, invalid, error }: CallPart,
   { tools = [] }: AgentTurn,
   unique: (given: string) => string,
 ): ModelCall {
@@ -156,8 +162,19 @@ function callOf(
     id: unique(toolCallId),
     name: toolName,
     given: input,
-    ...(invalid === true && isKnown && { wrong: "The arguments are no valid JSON." }),
+    ...(invalid === true && isKnown && { wrong: malformedWords(error) }),
   };
+}
+
+const LONGEST_DETAIL = 200;
+
+/** For the model: what the parser says of its arguments, and how to do better. */
+function malformedWords(error: unknown): string {
+  let cause: unknown = error;
+  for (let depth = 0; depth < 5 && cause instanceof Error && !(cause instanceof SyntaxError); depth += 1)
+    cause = cause.cause;
+  const detail = cause instanceof SyntaxError ? `: ${cause.message.slice(0, LONGEST_DETAIL)}` : "";
+  return `The arguments are not valid JSON${detail}. Call the tool again with one JSON object.`;
 }
 
 function isUncounted({

@@ -177,7 +177,11 @@ describe("a model that calls tools", () => {
   });
 
   it.each([
-    ["that its arguments are no JSON", add("c", '{"a":1,'), "The arguments are no valid JSON."],
+    [
+      "that its arguments are no JSON",
+      add("c", '{"a":1,'),
+      "The arguments are not valid JSON: Expected double-quoted property name in JSON at position 7 (line 1 column 8). Call the tool again with one JSON object.",
+    ],
     ["that its arguments are no object", add("c", "[1]"), "The arguments must be a JSON object."],
     ["what does not fit", add("c", '{"a":"1"}'), /do not fit: .*property 'b'.*a must be number\.$/],
     ["of a tool that throws", add("c", '{"a":0,"b":0}'), "add failed: no zeros"],
@@ -209,14 +213,49 @@ describe("a model that calls tools", () => {
       finish: "length",
     });
     expect(await rest(run())).toEqual([
-      { type: "failed", reason: "tiny had to stop in the middle of calling a tool." },
+      {
+        type: "failed",
+        reason:
+          "tiny reached its output limit in the middle of a tool call, so the call was not made. Ask for less at once, or choose another model with /model.",
+      },
     ]);
     expect(requests).toHaveLength(1);
     const broken = await asked(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { status: 500 });
     expect((await rest(broken.run())).at(-1)).toMatchObject({
       type: "failed",
-      reason: expect.stringContaining("a problem of its own"),
+      reason: expect.stringContaining("has an internal error (500)"),
     });
+  });
+
+  it.each([
+    ["are no JSON", add("c", '{"a":1,')],
+    ["do not fit", add("c", '{"a":"1"}')],
+    ["are for a tool that does not exist", { id: "c", name: "sub", arguments: "{}" }],
+  ])("is stopped when it goes on calling with arguments that %s", async (_, call) => {
+    const tool = adding();
+    const { run, requests } = await asked(turn([tool]), { calls: [call] });
+    const found = await rest(run());
+    expect(found.filter(({ type }) => type === "tool_result")).toHaveLength(5);
+    expect(found.at(-1)).toEqual({
+      type: "failed",
+      reason:
+        "tiny called tools wrongly 5 times in a row (unknown tools or invalid arguments), so it was stopped. Choose another model with /model, or ask differently.",
+    });
+    expect([requests.length, tool.sums]).toEqual([5, []]);
+  });
+
+  it("is not stopped when some of its calls can be made", async () => {
+    const tool = adding();
+    const both = { calls: [add("c", '{"a":1,'), add("d", '{"a":1,"b":2}')] };
+    const wrong = { calls: [add("c", '{"a":1,')] };
+    const replies = [wrong, wrong, both, wrong, wrong, wrong, wrong, { say: ["Done."] }];
+    const { run } = await asked(turn([tool]), ...replies);
+    expect((await rest(run())).at(-1)).toEqual({ type: "text", text: "Done." });
+  });
+
+  it("may end without a word after it has called a tool", async () => {
+    const { run } = await asked(turn([adding()]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: [] });
+    expect((await rest(run())).at(-1)).toMatchObject({ type: "tool_result" });
   });
 
   it("is stopped when it comes to no end", async () => {

@@ -1,22 +1,41 @@
 import type { LanguageModelUsage } from "ai";
+import { findPrice, PRICES_AS_OF, type PricedTokens, priceRequest } from "../../core/prices.ts";
 import type { UsageDelta } from "../../core/usage.ts";
 import type { ModelChoice } from "./provider.ts";
 
 /** Tokens as our counters have them: what came from the cache is not input again. */
-export function usageOf(usage: LanguageModelUsage, choice: ModelChoice): UsageDelta {
+export function usageOf(usage: LanguageModelUsage, choice: ModelChoice, at: number = Date.now()): UsageDelta {
   const { cacheReadTokens = 0, cacheWriteTokens = 0, noCacheTokens } = usage.inputTokenDetails;
   const { inputTokens = 0, outputTokens = 0 } = usage;
-  const cost = (usage.raw as { cost?: unknown } | undefined)?.cost;
-  return {
+  const counts = {
     inputTokens: noCacheTokens ?? Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
     outputTokens,
     cacheReadTokens,
     cacheWriteTokens,
+  };
+  return {
+    ...counts,
     reasoningTokens: usage.outputTokenDetails.reasoningTokens ?? 0,
     lastPromptTokens: inputTokens,
     model: choice.model,
     provider: choice.provider,
     ...(choice.baseUrl !== undefined && { baseUrl: choice.baseUrl }),
-    ...(typeof cost === "number" && { costUsd: cost, costStatus: "actual", costSource: "provider" }),
+    ...costOf(usage, choice, counts, at),
   };
+}
+
+/** The provider's own number, else one from the price table; the only place where a cost is made. */
+function costOf(
+  usage: LanguageModelUsage,
+  { provider, model }: ModelChoice,
+  counts: PricedTokens,
+  at: number,
+): Pick<UsageDelta, "costUsd" | "costStatus" | "costSource"> {
+  const reported = (usage.raw as { cost?: unknown } | undefined)?.cost;
+  if (typeof reported === "number" && Number.isFinite(reported) && reported >= 0)
+    return { costUsd: reported, costStatus: "actual", costSource: "provider" };
+  const price = findPrice(provider, model, at);
+  if (price === undefined) return {};
+  const costSource = `price table ${PRICES_AS_OF}`;
+  return { costUsd: priceRequest(price, counts), costStatus: "estimated", costSource };
 }

@@ -19,7 +19,6 @@ import { live } from "./live.ts";
 import { connectMcpServers } from "./mcp-servers.ts";
 import { oldTextFor } from "./old-text.ts";
 import { askInEditor } from "./permission.ts";
-import { projectContext } from "./project-context.ts";
 import { replay, replaying, updatesOf } from "./replay.ts";
 import { type Others, showOthers } from "./show-others.ts";
 import { storedSession } from "./stored-session.ts";
@@ -97,20 +96,16 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
 
   async function prepare(turn: Turn): Promise<Prepared> {
     const given = { cwd, ...(terminal !== undefined && { terminal }) };
-    const [hands, context, servers] = await Promise.all([
-      editor.hands.of(turn, given),
-      projectContext(cwd),
+    const hasFolder = isFolder(cwd);
+    const [prepared, servers] = await Promise.all([
+      editor.hands.prepare(turn, { ...given, folder: hasFolder ? "opened" : "missing" }),
       mcp.tools(),
       others.caughtUp(),
     ]);
-    const { instructions, personalities } = editor.settings().told;
-    const prompt = [instructions, personalities[turn.settings.personality ?? ""], context, hands.prompt]
-      .filter(Boolean)
-      .join("\n\n");
-    const own = isFolder(cwd) ? (hands.tools ?? []) : withoutFolder(hands.tools ?? [], cwd);
+    const own = hasFolder ? (prepared.tools ?? []) : withoutFolder(prepared.tools ?? [], cwd);
     const tools = [...own, ...servers];
     refreshTools = () => void tools.splice(own.length, tools.length, ...mcp.current());
-    return { ...given, prompt, tools };
+    return { ...prepared, ...given, tools };
   }
 
   const history = knownHistory(store, id);

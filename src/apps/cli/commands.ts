@@ -149,6 +149,11 @@ export const COMMANDS: readonly Entry[] = [
     summary: "how much there is",
     load: async () => (await import("./sessions/stats.ts")).stats,
   },
+  {
+    name: "insights",
+    summary: "what was said and used in the last days, with tokens and cost",
+    load: async () => (await import("./insights.ts")).insights,
+  },
   // Before "processes", whose name they begin with: the first that fits is taken.
   {
     name: "processes log",

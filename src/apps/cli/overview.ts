@@ -23,7 +23,7 @@ ${commands}
 
 Environment:
   POSTRIDER_HOME   where everything is kept (default: ~/.postrider)
-  ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
                    the model of that provider answers
   POSTRIDER_BASE_URL, POSTRIDER_API_KEY
                    a model of your own that speaks OpenAI's protocol answers

@@ -186,7 +186,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: "compression.at", kind: { type: "share" }, variable: "POSTRIDER_COMPRESS_AT", default: 0.85 },
   {
     key: "model.provider",
-    kind: { type: "choice", of: ["anthropic", "openai", "openrouter", "compatible"] },
+    kind: { type: "choice", of: ["anthropic", "openai", "google", "openrouter", "compatible"] },
     variable: "POSTRIDER_PROVIDER",
   },
   { key: "model.name", kind: { type: "id" }, variable: "POSTRIDER_MODEL" },

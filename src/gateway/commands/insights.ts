@@ -1,10 +1,13 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Insights } from "../../core/insights.ts";
 import { plural } from "../../core/plural.ts";
+import { purposeWords, usedWords } from "../../core/usage-words.ts";
 import { type ChatCommand, escaped } from "./command.ts";
 
 const DAY = 24 * 60 * 60_000;
 const DAYS = 30;
+/** A chat has no room for a line for each of many days. */
+const MOST_DAYS_TOLD = 7;
 const MOST_DAYS = 3650;
 const PLATFORM = /^[a-z][a-z0-9_-]{0,63}$/;
 
@@ -19,10 +22,11 @@ export const insights: ChatCommand = {
     const found = await place.store.insights({
       asker: place.who,
       since: place.now() - days * DAY,
+      zone: place.zone,
       ...(platform !== undefined && { platform }),
     });
     const span = `in the last ${plural(days, "day")}${platform === undefined ? "" : ` on ${platform}`}`;
-    if (found.sessions === 0) return { text: `Nothing was said ${span}.` };
+    if (found.sessions === 0 && found.usage.totalTokens === 0) return { text: `Nothing was said ${span}.` };
     return { text: told(found, span) };
   },
 };
@@ -61,7 +65,8 @@ function wrong(what: string): PostriderError {
 
 function told(found: Insights, span: string): string {
   const { usage } = found;
-  const cost = usage.costUsd === undefined ? "" : `, $${usage.costUsd.toFixed(4)}`;
+  const purposes = purposeWords(found.usageByPurpose);
+  const days = found.usageByDay.length < 2 ? [] : found.usageByDay.slice(-MOST_DAYS_TOLD);
   const platforms = found.byPlatform.map(
     (one) => `${one.platform} ${plural(one.messages, "message")} in ${plural(one.sessions, "session")}`,
   );
@@ -69,8 +74,9 @@ function told(found: Insights, span: string): string {
     `What was said ${span}:`,
     `- ${plural(found.sessions, "session")}, ${plural(found.messages, "message")}, ${found.humanMessages.toLocaleString("en-US")} of them by people`,
     `- ${plural(found.toolCalls, "tool call")}`,
-    // Tokens are counted per session, so that those of its earlier days are among them.
-    `- ${plural(usage.totalTokens, "token")}${cost}, over the whole of these sessions`,
+    `- ${usedWords(usage)}`,
+    ...(purposes === undefined ? [] : [`- for ${purposes}`]),
+    ...days.map(({ day, usage: used }) => `- ${day}: ${usedWords(used)}`),
     ...(platforms.length < 2 ? [] : [`- ${platforms.join("; ")}`]),
     ...found.busiest.map(
       ({ handle, title, messages }) =>

@@ -214,6 +214,27 @@ describe("/insights", () => {
     expect(await at.tell("/insights 9")).toContain("1 session");
   });
 
+  it("counts what was used in the time alone, by purpose and by day, with how sure the cost is", async () => {
+    const at = await talked();
+    const { sessions, clock } = at.home;
+    const everyone = { everyone: true } as const;
+    const { id } = (await sessions.list(everyone)).items[0] ?? { id: "" };
+    clock.pass(DAY);
+    const cost = { costUsd: 0.5, costStatus: "estimated" };
+    await sessions.recordUsage(everyone, id, { inputTokens: 6, ...cost }, { purpose: "title" });
+    const lines = (await at.tell("/insights")).split("\n");
+    expect(lines.slice(3, 7)).toEqual([
+      "- 1,240 tokens, at least $0.5000 (partial)",
+      "- for answers 1,234 tokens; titles 6 tokens",
+      "- 2026-03-15: 1,234 tokens",
+      "- 2026-03-16: 6 tokens, $0.5000 (estimated)",
+    ]);
+    clock.pass(DAY / 2);
+    const later = await at.tell("/insights 1");
+    expect(later).toContain("- 6 tokens, $0.5000 (estimated)");
+    expect(later).not.toContain("1,240");
+  });
+
   it.each([
     "30 telegram",
     "telegram 30",

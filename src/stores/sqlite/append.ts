@@ -6,6 +6,7 @@ import type { Append } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
 import { messageColumns, messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
+import { addUsageTo } from "./usage.ts";
 import { ownedSession } from "./visible.ts";
 
 export function append(db: Db, input: Append): { seqs: number[] } | Refused {
@@ -15,6 +16,8 @@ export function append(db: Db, input: Append): { seqs: number[] } | Refused {
   if (stale !== undefined) return stale;
   const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
   db.run(sql.growSession, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  if (input.usage !== undefined)
+    addUsageTo(db, session, { purpose: "answer", usage: input.usage, now: input.now });
   // What the holder had said before its message was whole is in that message now.
   if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.dropSaidIn, session.n);
   // A person speaks, so what points here is in use; what only the agent or a program says does not count.

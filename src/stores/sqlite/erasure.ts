@@ -118,7 +118,17 @@ function eraseSession(db: Db, session: SessionRow, limit: number, now: number): 
 function dismantle(db: Db, session: SessionRow, now: number): void {
   const { n } = session;
   // The views of forks stay, without what they showed of this one.
-  for (const table of ["pieces", "views", "hidden", "holds", "deliveries", "turns", "approvals", "processes"])
+  for (const table of [
+    "pieces",
+    "views",
+    "hidden",
+    "holds",
+    "deliveries",
+    "turns",
+    "approvals",
+    "processes",
+    "usage",
+  ])
     db.run(`delete from ${table} where session = ?`, n);
   db.run(sql.dropAllowedIn, n);
   db.run("delete from pieces where piece_session = ? and piece_session <> session", n);

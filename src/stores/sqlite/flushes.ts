@@ -7,11 +7,14 @@ import {
 } from "../../core/memory.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { SessionKind } from "../../core/session.ts";
+import type { UsageDelta } from "../../core/usage.ts";
 import type { Db } from "./connection.ts";
 import { changeEach, memory } from "./memory.ts";
+import { sessionRow } from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
 import { whoLives } from "./runners.ts";
 import * as sql from "./sql.ts";
+import { addUsageTo } from "./usage.ts";
 
 /** Nobody spoke in these for themselves: there is nothing to remember of a person. */
 const UNREMEMBERED: ReadonlySet<SessionKind> = new Set(["job", "webhook"]);
@@ -22,6 +25,7 @@ const MOST_ATTEMPTS = 2;
 
 interface FlushRow {
   n: number;
+  session: number;
   session_id: string;
   owner: string;
   audience: string | null;
@@ -64,7 +68,13 @@ export function claimFlush(
 
 export function finishFlush(
   db: Db,
-  input: { flush: number; runner: string; changes: readonly MemoryChange[]; now: number },
+  input: {
+    flush: number;
+    runner: string;
+    changes: readonly MemoryChange[];
+    usage?: UsageDelta;
+    now: number;
+  },
 ): Memory | Refused {
   const row = db.get<FlushRow>(sql.flushByNumber, input.flush);
   if (row === undefined || row.done_at !== null || row.runner !== input.runner) {
@@ -76,6 +86,8 @@ export function finishFlush(
   db.run(sql.endFlush, input.now, row.n);
   // Whoever removed the session meanwhile wants nothing kept of it.
   if (row.removed_at !== null) return memory(db, { owner: ownerOf(row) });
+  if (input.usage !== undefined)
+    addUsageTo(db, sessionRow(db, row.session), { purpose: "flush", usage: input.usage, now: input.now });
   return changeEach(db, ownerOf(row), input.changes, input.now, true);
 }
 

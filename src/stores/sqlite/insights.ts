@@ -1,9 +1,11 @@
 import type { Insights } from "../../core/insights.ts";
 import { ROLES } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
-import { addUsage, emptyUsage, type Usage } from "../../core/usage.ts";
+import { sumUsage, usageByPurpose } from "../../core/usage.ts";
+import { usageByDay } from "../../core/usage-days.ts";
 import type { Db } from "./connection.ts";
-import { messageId, SEQ_BITS, type SessionRow, toSession } from "./rows.ts";
+import { messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
+import { usageSince } from "./usage.ts";
 import { visibleSql } from "./visible.ts";
 
 const USER = ROLES.indexOf("user");
@@ -15,7 +17,10 @@ interface Counted {
   readonly calls: number;
 }
 
-export function insights(db: Db, input: { asker: Asker; since: number; platform?: string }): Insights {
+export function insights(
+  db: Db,
+  input: { asker: Asker; since: number; platform?: string; zone?: string },
+): Insights {
   const { where, values } = visibleSql(input.asker);
   const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
   const used = db
@@ -27,6 +32,7 @@ export function insights(db: Db, input: { asker: Asker; since: number; platform?
     )
     .map((row) => ({ row, ...said(db, row, input.since) }))
     .filter(({ messages }) => messages > 0);
+  const entries = usageSince(db, input);
   const sum = (count: (session: Counted) => number): number =>
     used.reduce((total, session) => total + count(session), 0);
   return {
@@ -34,7 +40,9 @@ export function insights(db: Db, input: { asker: Asker; since: number; platform?
     messages: sum(({ messages }) => messages),
     humanMessages: sum(({ humans }) => humans),
     toolCalls: sum(({ calls }) => calls),
-    usage: usageOf(used.map(({ row }) => toSession(row).usage)),
+    usage: sumUsage(entries.map(({ usage }) => usage)),
+    usageByPurpose: usageByPurpose(entries),
+    usageByDay: usageByDay(entries, input.zone ?? "UTC"),
     byPlatform: [...Map.groupBy(used, ({ row }) => row.platform ?? "none")]
       .map(([platform, there]) => ({
         platform,
@@ -68,16 +76,4 @@ function said(db: Db, session: SessionRow, since: number): Counted {
     since,
   );
   return row ?? { messages: 0, humans: 0, calls: 0 };
-}
-
-/** Tokens and cost add up; what only one session can have is not said of several. */
-function usageOf(usages: readonly Usage[]): Usage {
-  const statuses = new Set(usages.filter(({ totalTokens }) => totalTokens > 0).map((one) => one.costStatus));
-  const sum = usages.reduce(
-    (total, { model: _m, provider: _p, baseUrl: _b, costSource: _s, costStatus: _c, ...usage }) =>
-      addUsage(total, usage),
-    emptyUsage(),
-  );
-  const [only = "unknown", ...others] = statuses;
-  return { ...sum, costStatus: others.length === 0 ? only : "mixed" };
 }

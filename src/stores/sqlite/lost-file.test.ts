@@ -133,3 +133,17 @@ describe.each(MODES)("a store (%s) whose files are taken away", (mode) => {
     expect(heartbeatIn(file)).toBe(2);
   });
 });
+
+describe("a long read while the files are away", () => {
+  it("fails, and succeeds once they are back", async () => {
+    const store = await opened("workers");
+    const aside = `${home}-aside`;
+    const list = () => store.list({ asker: { everyone: true }, limit: 10 });
+    renameSync(home, aside);
+    mkdirSync(home);
+    await expect(list()).rejects.toMatchObject({ code: "read_only" });
+    rmSync(home, { recursive: true });
+    renameSync(aside, home);
+    expect((await list()).items).toEqual([]);
+  });
+});

@@ -389,7 +389,7 @@ function everyStep(db: Db, called: Set<string>): void {
   write.setTitle(db, { ...ask, title: "Other", numbered: true });
   write.change(db, { ...ask, change: { model: "m", archived: true, ended: true } });
   write.change(db, { ...ask, change: { archived: false, ended: false } });
-  write.recordUsage(db, { ...ask, usage: { inputTokens: 1 } });
+  write.recordUsage(db, { ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 });
   write.switchTo(db, { ...ask, conversation });
 
   // Editors: attached, what waits for them, what is left to them.
@@ -602,7 +602,13 @@ function everyStep(db: Db, called: Set<string>): void {
   write.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
   write.askFlush(db, { session: told, now: T0 });
   const flush = write.claimFlush(db, { runner: "r1", now: T0 });
-  write.finishFlush(db, { flush: flush?.number ?? 0, runner: "r1", changes: [], now: T0 });
+  write.finishFlush(db, {
+    flush: flush?.number ?? 0,
+    runner: "r1",
+    changes: [],
+    usage: { inputTokens: 1 },
+    now: T0,
+  });
   for (const name of ["proc_8", "proc_9"]) {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
     const program = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
@@ -623,7 +629,11 @@ function everyStep(db: Db, called: Set<string>): void {
   read.homes(db);
   write.forgetHome(db, { platform: "telegram" });
   read.leases(db, { now: T0 });
-  for (const asker of [ann, inChat, everyone]) read.insights(db, { asker, since: T0, platform: "telegram" });
+  for (const asker of [ann, inChat, everyone]) {
+    read.insights(db, { asker, since: T0, platform: "telegram" });
+    read.insights(db, { asker, since: T0 });
+  }
+  read.usageEntries(db, ask);
   write.clear(db, { before: T0, limit: 3, now: T0 });
 
   // Removal: with a fork that shows a part, then the fork, then what has ended.

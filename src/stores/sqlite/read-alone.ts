@@ -33,6 +33,7 @@ export const READ_ALONE: Loads<On<AllReads>> = {
   unsearched: async () => (await import("./search.ts")).unsearched,
   silent: async () => (await import("./expiry.ts")).silent,
   insights: async () => (await import("./insights.ts")).insights,
+  usageEntries: async () => (await import("./usage.ts")).usageEntries,
   homes: async () => (await import("./homes.ts")).homes,
   leases: async () => (await import("./runners.ts")).leases,
   account: async () => (await import("./access.ts")).account,

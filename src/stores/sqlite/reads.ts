@@ -16,6 +16,7 @@ import * as reading from "./reading.ts";
 import { leases } from "./runners.ts";
 import { search, unsearched } from "./search.ts";
 import { arrivals, conversationsByKey, surroundings } from "./surroundings.ts";
+import { usageEntries } from "./usage.ts";
 
 /** Everything that only reads: apart from what writes, because many commands need nothing else. */
 export const READS: On<AllReads> = {
@@ -48,6 +49,7 @@ export const READS: On<AllReads> = {
   unsearched,
   silent,
   insights,
+  usageEntries,
   homes,
   leases,
   account,

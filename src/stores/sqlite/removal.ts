@@ -68,6 +68,7 @@ function removeSession(db: Db, session: SessionRow, now: number): void {
   db.run("delete from turns where session = ?", n);
   db.run("delete from approvals where session = ?", n);
   db.run("delete from processes where session = ?", n);
+  db.run(sql.deleteUsageOf, n);
   db.run(sql.dropAllowedIn, n);
   for (const { n: conversation } of db.all<{ n: number }>(
     "select n from conversations where session = ?",

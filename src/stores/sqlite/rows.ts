@@ -5,8 +5,20 @@ import type { Source } from "../../core/source.ts";
 import type { Usage } from "../../core/usage.ts";
 import { parseList, parseObject } from "./json-columns.ts";
 
+/** What was used, as a session's row and the rows of its purposes count it. */
+export interface CounterColumns {
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  cost_usd: number | null;
+  cost_status: string;
+  cost_source: string | null;
+}
+
 /** A session's row as SQLite gives it. */
-export interface SessionRow {
+export interface SessionRow extends CounterColumns {
   n: number;
   id: string;
   handle: string;
@@ -23,15 +35,7 @@ export interface SessionRow {
   provider: string | null;
   base_url: string | null;
   config: string | null;
-  input_tokens: number;
-  output_tokens: number;
-  cache_read_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
   last_prompt_tokens: number;
-  cost_usd: number | null;
-  cost_status: string;
-  cost_source: string | null;
   human_count: number;
   tool_call_count: number;
   created_at: number;
@@ -111,7 +115,10 @@ export function toSession(row: SessionRow): Session {
   return session;
 }
 
-function toUsage(row: SessionRow): Usage {
+type UsageColumns = CounterColumns &
+  Pick<SessionRow, "last_prompt_tokens" | "model" | "provider" | "base_url">;
+
+export function toUsage(row: UsageColumns): Usage {
   const usage: Writable<Usage> = {
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,

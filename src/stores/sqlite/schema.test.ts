@@ -163,6 +163,32 @@ describe("migrations", () => {
     expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
   });
 
+  it("count what sessions had used before as answers of their last day", async () => {
+    const before = MIGRATIONS.findIndex((migration) => migration.includes("create table usage"));
+    directly((raw) => {
+      raw.pragma(`application_id = ${APPLICATION_ID}`);
+      for (const migration of MIGRATIONS.slice(0, before)) raw.exec(migration);
+      raw.pragma(`user_version = ${before}`);
+      raw.exec(`
+        insert into profiles values ('main', 1);
+        insert into sessions (id, handle, kind, profile, owner, created_at, last_at, model, provider, input_tokens,
+          output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, last_prompt_tokens, cost_usd, cost_status)
+        values
+          ('used', 'a', 'chat', 'main', 'p_ann', 1, ${T0 + 1000}, 'm', 'p', 1, 20, 300, 4000, 9, 77, 0.5, 'actual'),
+          ('unused', 'b', 'chat', 'main', 'p_ann', 1, ${T0}, 'm', null, 0, 0, 0, 0, 0, 0, null, 'unknown')`);
+    });
+    const opened = await store();
+    const [session] = await opened.find({ asker: ann, text: "used" });
+    const { lastPromptTokens, ...counted } = session?.usage ?? {};
+    expect(lastPromptTokens).toBe(77);
+    expect(await opened.usageEntries({ asker: ann, session: "used" })).toEqual([
+      { at: T0, purpose: "answer", usage: { ...counted, lastPromptTokens: 0 } },
+    ]);
+    expect(await opened.usageEntries({ asker: ann, session: "unused" })).toEqual([]);
+    const { usage } = await opened.insights({ asker: ann, since: T0 });
+    expect([usage.totalTokens, usage.costUsd, usage.costStatus]).toEqual([4321, 0.5, "actual"]);
+  });
+
   it("keep every never, and what was allowed to MCP servers, but no command that was allowed in all folders", async () => {
     directly((raw) => {
       secondVersion(raw);

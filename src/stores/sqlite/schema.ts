@@ -467,4 +467,30 @@ alter table processes add column unfinished_input text;
 alter table processes add column timeout_ms integer;
 alter table processes add column read_to text;
 `,
+  // What was counted before is taken for answers of the session's last day. 900000 ms: a quarter of an hour.
+  `
+create table usage (
+  session integer not null references sessions(n) on delete cascade,
+  at integer not null,
+  purpose text not null,
+  provider text not null default '',
+  model text not null default '',
+  input_tokens integer not null default 0,
+  output_tokens integer not null default 0,
+  cache_read_tokens integer not null default 0,
+  cache_write_tokens integer not null default 0,
+  reasoning_tokens integer not null default 0,
+  cost_usd real,
+  cost_status text not null default 'unknown',
+  cost_source text,
+  primary key (session, at, purpose, provider, model)
+) without rowid;
+create index usage_by_time on usage(at);
+insert into usage (session, at, purpose, provider, model, input_tokens, output_tokens, cache_read_tokens,
+  cache_write_tokens, reasoning_tokens, cost_usd, cost_status, cost_source)
+select n, last_at - last_at % 900000, 'answer', coalesce(provider, ''), coalesce(model, ''), input_tokens, output_tokens,
+  cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd, cost_status, cost_source
+from sessions where removed_at is null and (cost_usd is not null
+  or input_tokens + output_tokens + cache_read_tokens + cache_write_tokens + reasoning_tokens > 0);
+`,
 ];

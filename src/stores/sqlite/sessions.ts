@@ -2,14 +2,14 @@ import type { PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession, Session, SessionChange } from "../../core/session.ts";
 import { nextInLineage } from "../../core/titles.ts";
-import { addUsage, type Usage, type UsageDelta } from "../../core/usage.ts";
-import type { Ask, NewTitle } from "../../ports/store.ts";
+import type { Ask, NewTitle, RecordUsage } from "../../ports/store.ts";
 import { ensurePerson } from "./accounts.ts";
 import { staleFence } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { createSession, sessionRow } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
+import { addUsageTo } from "./usage.ts";
 import { ownedSession } from "./visible.ts";
 
 const noSession: Refused = refuse("not_found", "There is no such session.");
@@ -31,11 +31,13 @@ export function create(
 export function setTitle(db: Db, input: Ask & NewTitle): Session | Refused {
   const session = ownedSession(db, input.asker, input.session);
   if (session === undefined) return noSession;
-  if (input.ifUntitled && session.title !== null) return toSession(session);
+  if (input.asked !== undefined) addUsageTo(db, session, { purpose: "title", ...input.asked });
+  const unchanged = (): Session => toSession(sessionRow(db, session.n));
+  if (input.ifUntitled && session.title !== null) return unchanged();
   const numbered = input.numbered === true && input.title !== undefined;
   const title = numbered ? numberedTitle(db, session, input.title ?? "", session.n) : input.title;
   // No number is left for it: what the session is called stays.
-  if (numbered && title === undefined) return toSession(session);
+  if (numbered && title === undefined) return unchanged();
   if (title !== undefined) {
     const holder = ownerOfTitle(db, session.owner, title);
     if (holder !== undefined && holder !== session.n) return taken(title);
@@ -90,38 +92,13 @@ export function change(db: Db, input: Ask & { change: SessionChange; now: number
   return toSession(sessionRow(db, session.n));
 }
 
-export function recordUsage(db: Db, input: Ask & { usage: UsageDelta; fence?: number }): Session | Refused {
+export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
   const session = ownedSession(db, input.asker, input.session);
   if (session === undefined) return noSession;
   const stale = staleFence(session, input.fence);
   if (stale !== undefined) return stale;
-  addUsageTo(db, session, input.usage);
+  addUsageTo(db, session, input);
   return toSession(sessionRow(db, session.n));
-}
-
-export function addUsageTo(db: Db, session: SessionRow, delta: UsageDelta): void {
-  setUsage(db, session.n, addUsage(toSession(session).usage, delta));
-}
-
-export function setUsage(db: Db, session: number, usage: Usage): void {
-  db.run(
-    `update sessions set input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, cache_write_tokens = ?,
-       reasoning_tokens = ?, last_prompt_tokens = ?, cost_usd = ?, cost_status = ?, cost_source = ?, model = ?,
-       provider = ?, base_url = ? where n = ?`,
-    usage.inputTokens,
-    usage.outputTokens,
-    usage.cacheReadTokens,
-    usage.cacheWriteTokens,
-    usage.reasoningTokens,
-    usage.lastPromptTokens,
-    usage.costUsd ?? null,
-    usage.costStatus,
-    usage.costSource ?? null,
-    usage.model ?? null,
-    usage.provider ?? null,
-    usage.baseUrl ?? null,
-    session,
-  );
 }
 
 export function hold(db: Db, input: Ask & { name: string; until: number }): Session | Refused {

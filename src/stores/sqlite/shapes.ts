@@ -24,8 +24,9 @@ import { requireObject } from "./json-columns.ts";
 import { createSession, sessionRow } from "./routing.ts";
 import { messageId, type SessionRow, toMessage, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { addUsageTo, freeTitle } from "./sessions.ts";
+import { freeTitle } from "./sessions.ts";
 import * as sql from "./sql.ts";
+import { addUsageTo } from "./usage.ts";
 import { viewOf } from "./views.ts";
 import { ownedSession } from "./visible.ts";
 
@@ -97,7 +98,8 @@ export function reshape(db: Db, input: Reshape): Reshaped | Refused {
       const keepLast = "replaces" in input ? keptAfter(db, state, input.replaces) : input.keepLast;
       if (keepLast === undefined)
         return refuse("session_busy", "What was to be summed up has changed meanwhile. Try again.");
-      if ("replaces" in input && input.usage !== undefined) addUsageTo(db, session, input.usage);
+      if ("replaces" in input && input.usage !== undefined)
+        addUsageTo(db, session, { purpose: "compress", usage: input.usage, now: input.now });
       grow(db, session, [input.summary], input);
       return save(db, session, state, compressed(state, keepLast), input);
     }

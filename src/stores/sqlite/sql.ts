@@ -306,6 +306,21 @@ export const insertMemory = "insert into memories (owner, version, at, entries) 
 export const eraseMemories = "delete from memories where owner = ?";
 export const dropOldMemories = "delete from memories where owner = ? and version <= ?";
 
+/** What a session used, by quarter of an hour, purpose and model. */
+export const usageOf = "select * from usage where session = ? order by at, purpose, provider, model";
+export const usageRow = `
+select * from usage where session = ? and at = ? and purpose = ? and provider = ? and model = ?`;
+export const setUsageRow = `
+insert or replace into usage (session, at, purpose, provider, model, input_tokens, output_tokens, cache_read_tokens,
+  cache_write_tokens, reasoning_tokens, cost_usd, cost_status, cost_source)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const deleteUsageOf = "delete from usage where session = ?";
+/** The sums of these rows, and what only the newest answer tells. */
+export const setCounters = `
+update sessions set input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, cache_write_tokens = ?,
+  reasoning_tokens = ?, last_prompt_tokens = ?, cost_usd = ?, cost_status = ?, cost_source = ?, model = ?,
+  provider = ?, base_url = ? where n = ?`;
+
 export const setFlushed = "update sessions set flushed_seq = ? where n = ?";
 export const insertFlush = "insert into flushes (session, up_to, asked_at) values (?, ?, ?)";
 const flush = `

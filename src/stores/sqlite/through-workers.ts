@@ -45,8 +45,16 @@ export async function throughWorkers(options: SqliteOptions): Promise<Transport>
   let reader: ReturnType<typeof openChannel> | undefined;
   let closing: Promise<void> | undefined;
 
+  /** A thread that cannot open the database is not kept: the next read tries again. */
+  const openReaderThread = (): ReturnType<typeof openChannel> => {
+    const opening = openChannel({ role: "reader", options }, changed);
+    opening.catch(() => {
+      if (reader === opening) reader = undefined;
+    });
+    return opening;
+  };
   const readThere = async (name: keyof AllReads | "rows", input: unknown): Promise<unknown> => {
-    reader ??= openChannel({ role: "reader", options }, changed);
+    reader ??= openReaderThread();
     return (await reader).call(name, input);
   };
   const readHere = (name: keyof AllReads, input: unknown): unknown => {

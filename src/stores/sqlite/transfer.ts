@@ -17,10 +17,11 @@ import {
   sessionRow,
 } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
-import { freeTitle, setUsage } from "./sessions.ts";
+import { freeTitle } from "./sessions.ts";
 import { showRanges } from "./shapes.ts";
 import * as sql from "./sql.ts";
 import { readersIn } from "./switching.ts";
+import { replaceUsage } from "./usage.ts";
 import { visible } from "./visible.ts";
 
 export function importSession(db: Db, input: ImportedSession & { profile: string }): Session | Refused {
@@ -55,7 +56,7 @@ export function importSession(db: Db, input: ImportedSession & { profile: string
     input.archivedAt ?? null,
     made.n,
   );
-  setUsage(db, made.n, input.usage);
+  replaceUsage(db, sessionRow(db, made.n), input.usage, input.usageEntries);
   showRanges(db, sessionRow(db, made.n), input.shows, input.hidden, now);
   goOnIn(db, sessionRow(db, made.n), input);
   return toSession(sessionRow(db, made.n));
@@ -74,7 +75,7 @@ export function importMore(db: Db, input: ImportedMore & { profile: string }): S
     const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
     db.run(sql.growSession, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
   }
-  if (input.usage !== undefined) setUsage(db, session.n, input.usage);
+  if (input.usage !== undefined) replaceUsage(db, sessionRow(db, session.n), input.usage);
   const title =
     session.title === null && input.title !== undefined ? freeTitle(db, session, input.title) : undefined;
   if (title !== undefined) db.run("update sessions set title = ? where n = ?", title, session.n);

@@ -24,9 +24,9 @@ import { parseObject } from "./json-columns.ts";
 import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
 import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
 import { alive } from "./runners.ts";
-import { addUsageTo } from "./sessions.ts";
 import * as sql from "./sql.ts";
 import { takeable } from "./takeable.ts";
+import { addUsageTo } from "./usage.ts";
 
 interface TurnRow {
   n: number;
@@ -309,7 +309,8 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   const { session } = turn;
   const grown = insertMessages(db, { n: session, next_seq: turn.next_seq }, input.messages, input.blobs, now);
   db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
-  if (input.usage !== undefined) addUsageTo(db, sessionRow(db, session), input.usage);
+  if (input.usage !== undefined)
+    addUsageTo(db, sessionRow(db, session), { purpose: "answer", usage: input.usage, now });
   const deliveries = deliver(db, turn, input.deliveries ?? [], now);
   db.run(sql.inboxDone, turn.n);
   db.run(sql.endTurn, input.outcome, now, turn.n);

@@ -10,7 +10,7 @@ import type { Io } from "../io.ts";
 import { version } from "../version.ts";
 
 const HOW_TO_CONNECT =
-  "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
+  "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
 
 /** Closing stores what was answered, and ends the editor's MCP servers: each has some seconds. */
 const CLOSE_LIMIT_MS = 10_000;

@@ -147,7 +147,8 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
         for (let seq = answeredFrom + 1; seq <= last; seq += 1) drawn.add(seq);
         growing?.end(outcome === "interrupted" ? "(stopped)" : undefined);
         growing = undefined;
-        if (reason !== undefined) view.fail(`${reason} /retry asks again.`);
+        if (reason !== undefined)
+          view.fail(reason.includes("/retry") ? reason : `${reason} /retry asks again.`);
         for (const message of held.splice(0)) show(message);
       }
       render();

@@ -9,7 +9,6 @@ import type { Turn } from "../../../core/turn.ts";
 import type { Place } from "../../../gateway/commands/command.ts";
 import { goTo } from "../../../gateway/commands/go-to.ts";
 import { isEmpty, newestSessions } from "../../../gateway/commands/newest-sessions.ts";
-import { promptFor } from "../../../gateway/prompt.ts";
 import type { Prepared } from "../../../gateway/run-turn.ts";
 import { openTalk, type Talk, type TalkEvent } from "../../../gateway/talk.ts";
 import { watchHere } from "../../../gateway/watch-local.ts";
@@ -74,11 +73,6 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
   const zone = config?.gateway.zone ?? systemZone();
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
-  const told = {
-    store,
-    settings: config?.gateway ?? { personalities: {}, privacy: {}, scope, homes: [] },
-    platforms: [],
-  };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
   const hands = localHands({ home, environment, store, clock: systemClock, config: () => config });
   const memory = remembering({
@@ -88,11 +82,7 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
   const cwd = process.cwd();
   async function prepare(turn: Turn): Promise<Prepared> {
     memory.begun(turn);
-    const [context, { prompt: more, ...given }] = await Promise.all([
-      promptFor(source, turn.settings, told),
-      hands.of(turn, { cwd }),
-    ]);
-    return { ...given, prompt: more === undefined ? context : `${context}\n\n${more}` };
+    return hands.prepare(turn, { cwd });
   }
   const talk = openTalk({
     store,
@@ -108,6 +98,7 @@ export async function startChat(options: ChatOptions): Promise<Chat> {
         askHere({ store, clock: systemClock, kind, notice }, turn, request, signal),
       ...(at !== undefined && { compression: { at, tell: async (words) => notice(words) } }),
     }),
+    prepareElsewhere: (turn) => hands.prepare(turn),
     heard,
   });
   // Whoever sits here says something a moment later.

@@ -1,6 +1,8 @@
 import { onOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import { describeSource } from "../../../core/source.ts";
+import type { PurposeUsage } from "../../../core/usage.ts";
+import { costWords, purposeWords } from "../../../core/usage-words.ts";
 import { dateAndTime, relativeTime } from "../relative-time.ts";
 import { facts } from "../table.ts";
 import { ownerName } from "./rows.ts";
@@ -15,7 +17,12 @@ const END_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What there is to know about a session, a line each. */
-export function headerLines(session: Session, now: number, shown?: number): string[] {
+export function headerLines(
+  session: Session,
+  now: number,
+  shown?: number,
+  purposes: readonly PurposeUsage[] = [],
+): string[] {
   const { usage, origin } = session;
   const number = (value: number): string => value.toLocaleString("en");
   const instant = (at: number): string => {
@@ -42,7 +49,8 @@ export function headerLines(session: Session, now: number, shown?: number): stri
         ? "none recorded"
         : `${number(usage.totalTokens)} (${number(usage.inputTokens)} in, ${number(usage.outputTokens)} out)`,
     ],
-    ["cost", usage.costUsd === undefined ? undefined : `$${usage.costUsd.toFixed(4)}`],
+    ["used for", purposeWords(purposes)],
+    ["cost", usage.totalTokens === 0 && usage.costUsd === undefined ? undefined : costWords(usage)],
     ["model", usage.model && onOneLine(usage.model)],
     ["folder", session.cwd && onOneLine(session.cwd)],
     ["parent", session.parent],

@@ -1,6 +1,7 @@
-import { sessionToJson } from "../../../core/json.ts";
+import { countersToJson, sessionToJson } from "../../../core/json.ts";
 import { OWNER } from "../../../core/owner.ts";
 import type { Session } from "../../../core/session.ts";
+import { type PurposeUsage, usageByPurpose } from "../../../core/usage.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { type Io, sayJson, widthOf } from "../io.ts";
 import { messageLines } from "../message-text.ts";
@@ -36,20 +37,27 @@ export const show: Command = defineCommand({
   ],
   async run({ words: [name = ""], values }, io) {
     const who = asker(values.everyone);
-    const { session, read } = await withStore(io, async ({ store }) => {
+    const { session, read, purposes } = await withStore(io, async ({ store }) => {
       const session = await sessionArgument(store, who, name);
       const read = await readMessages(store, who, session, values.all);
       const { at } = values;
       // What search found may have been undone since.
       const hidden = at !== undefined && placeOf(read, session, at) === undefined;
-      return { session, read: hidden ? await readMessages(store, who, session, true) : read };
+      const entries = (await store.usageEntries({ asker: who, session: session.id })) ?? [];
+      return {
+        session,
+        read: hidden ? await readMessages(store, who, session, true) : read,
+        purposes: usageByPurpose(entries),
+      };
     });
     const chosen = choose(session, read, values.at, values.limit);
     if (values.json) {
       const messages = chosen.map(({ message, shown }) => ({ ...messageJson(message), shown }));
-      return sayJson(io, { session: sessionToJson(session), messages });
+      const usage = purposes.map((one) => ({ purpose: one.purpose, ...countersToJson(one.usage) }));
+      return sayJson(io, { session: sessionToJson(session), usage_by_purpose: usage, messages });
     }
-    await page(io, textOf(io, session, read, chosen, values.at), !values["no-pager"]);
+    const shown = { read, chosen, purposes, at: values.at };
+    await page(io, textOf(io, session, shown), !values["no-pager"]);
   },
 });
 
@@ -69,16 +77,24 @@ function choose(
 function textOf(
   io: Io,
   session: Session,
-  read: readonly Read[],
-  chosen: readonly Read[],
-  at: number | undefined,
+  {
+    read,
+    chosen,
+    purposes,
+    at,
+  }: {
+    readonly read: readonly Read[];
+    readonly chosen: readonly Read[];
+    readonly purposes: readonly PurposeUsage[];
+    readonly at: number | undefined;
+  },
 ): string {
   const style = styleOf(io);
   const rule = "─".repeat(Math.min(60, widthOf(io)));
   const marked = at === undefined ? undefined : read[placeOf(read, session, at) ?? -1];
   const left = read.length - chosen.length;
   const lines = [
-    ...headerLines(session, io.now(), read.filter(({ shown }) => shown).length),
+    ...headerLines(session, io.now(), read.filter(({ shown }) => shown).length, purposes),
     style.dim(rule),
     ...(left > 0 ? [style.dim(`${left} more without ${at === undefined ? "--limit" : "--at"}`), ""] : []),
     ...chosen.flatMap((one) =>

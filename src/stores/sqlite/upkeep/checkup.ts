@@ -16,6 +16,7 @@ import {
   checkViews,
 } from "./reference-checks.ts";
 import { openOurs } from "./soundness.ts";
+import { checkUsage } from "./usage-checks.ts";
 import { checkWork } from "./work-checks.ts";
 
 const SALVAGE =
@@ -87,6 +88,7 @@ function checksOf(db: Db, depth: Depth, now: number): readonly Check[] {
     ["foreign_keys", () => [checkForeignKeys(db)]],
     ["sessions", () => [checkOrphans(db)]],
     !isQuick && ["counters", () => checkCounters(db, survey())],
+    !isQuick && ["usage", () => [checkUsage(db)]],
     !isQuick && ["views", () => [checkViews(db)]],
     ["conversations", () => [checkConversations(db)]],
     ["access", () => [checkAccess(db)]],

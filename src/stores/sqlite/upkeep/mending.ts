@@ -23,6 +23,7 @@ import {
   UNUSED_BLOBS,
   WITHOUT_LIST,
 } from "./reference-checks.ts";
+import { mendUsage } from "./usage-checks.ts";
 
 /** Says what it did, or nothing when there was nothing to do. */
 type Mending = (db: Db, now: number) => string | undefined;
@@ -38,6 +39,7 @@ export function mendDatabase(db: Db, now: number, onDone: (text: string) => void
     repointConversations,
     listEverySession,
     recount,
+    mendUsage,
     renoteBlobs,
     retireTheDead,
     resetJson,
@@ -131,6 +133,7 @@ function dropListsOfNothing(db: Db): string | undefined {
     "delete from approvals where session not in (select n from sessions)",
     "delete from processes where session not in (select n from sessions)",
     "delete from process_output where process not in (select n from processes)",
+    "delete from usage where session not in (select n from sessions)",
     "delete from flushes where session not in (select n from sessions)",
     ...ACCESS_OF_NOBODY.map((from) => `delete ${from}`),
     `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})

@@ -1,0 +1,231 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  anthropicEnd,
+  anthropicText,
+  chatEnd,
+  chatText,
+  eventText,
+  googleEnd,
+  googleText,
+  openaiEnd,
+  openaiText,
+} from "../../../test/support/stream-frames.ts";
+import { text } from "../../core/message.ts";
+import type { AgentEvent } from "../../ports/agent.ts";
+import { model } from "./model.ts";
+import type { ProviderName } from "./provider.ts";
+
+type Frames = readonly Readonly<Record<string, unknown>>[];
+
+/** What is left of an answer: what was said, why it failed, and whether tokens were counted. */
+interface Left {
+  readonly said: string;
+  readonly failed: readonly string[];
+  readonly empty: boolean;
+}
+
+async function answerOf(
+  provider: ProviderName,
+  frames: Frames,
+  end: (response: ServerResponse) => void = (response) => response.end(),
+): Promise<Left> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(frames.map(eventText).join("") || ": nothing\n\n", () => end(response));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const agent = model(
+    { provider, model: "tiny", apiKey: "sk-secret", baseUrl: `http://${host}/v1` },
+    { retries: 0 },
+  );
+  const found: AgentEvent[] = [];
+  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [text("hello")] }];
+  const turn = { session: "s", history, blob: async () => undefined };
+  for await (const event of agent.run(turn, new AbortController().signal)) found.push(event);
+  const failures = found.filter((event) => event.type === "failed");
+  return {
+    said: found.map((event) => (event.type === "text" ? event.text : "")).join(""),
+    failed: failures.map(({ reason }) => reason.replaceAll(host, "HOST")),
+    empty: failures.some(({ empty }) => empty === true),
+  };
+}
+
+const NAMES = {
+  anthropic: "Anthropic at HOST",
+  openai: "OpenAI at HOST",
+  google: "Google at HOST",
+  compatible: "The model server at HOST",
+};
+type Spoken = keyof typeof NAMES;
+const SPOKEN: readonly Spoken[] = ["anthropic", "openai", "google", "compatible"];
+
+const TEXT: Readonly<Record<Spoken, (said: string) => Frames>> = {
+  anthropic: anthropicText,
+  openai: openaiText,
+  google: googleText,
+  compatible: chatText,
+};
+const WHOLE: Readonly<Record<Spoken, Frames>> = {
+  anthropic: anthropicEnd("end_turn"),
+  openai: openaiEnd(),
+  google: googleEnd("STOP"),
+  compatible: chatEnd("stop"),
+};
+const LIMITED: Readonly<Record<Spoken, Frames>> = {
+  anthropic: anthropicEnd("max_tokens"),
+  openai: openaiEnd("max_output_tokens"),
+  google: googleEnd("MAX_TOKENS"),
+  compatible: chatEnd("length"),
+};
+const FILTERED: Readonly<Record<Spoken, Frames>> = {
+  anthropic: anthropicEnd("refusal"),
+  openai: openaiEnd("content_filter"),
+  google: googleEnd("SAFETY"),
+  compatible: chatEnd("content_filter"),
+};
+
+describe.each(SPOKEN)("an answer of %s", (provider) => {
+  const who = NAMES[provider];
+  const say = TEXT[provider];
+
+  it("is complete when the provider says so", async () => {
+    expect(await answerOf(provider, [...say("Good day."), ...WHOLE[provider]])).toEqual({
+      said: "Good day.",
+      failed: [],
+      empty: false,
+    });
+  });
+
+  it.each(["", " \n"])("fails when it is empty: %j", async (said) => {
+    expect(await answerOf(provider, [...say(said), ...WHOLE[provider]])).toEqual({
+      said,
+      failed: ["tiny gave an empty answer. /retry asks again."],
+      empty: true,
+    });
+  });
+
+  it("is kept and marked when the output limit is reached", async () => {
+    expect(await answerOf(provider, [...say("Half of"), ...LIMITED[provider]])).toEqual({
+      said: "Half of",
+      failed: ["The answer is incomplete: tiny reached its output limit. Ask it to go on to get the rest."],
+      empty: false,
+    });
+    expect((await answerOf(provider, [...say(""), ...LIMITED[provider]])).failed).toEqual([
+      "tiny reached its output limit before it answered. Ask for less at once, or choose another model with /model.",
+    ]);
+  });
+
+  it.each(["", "I cannot"])("names the content filter, after %j", async (said) => {
+    const name = who.replace(/^The /, "the ");
+    expect(await answerOf(provider, [...say(said), ...FILTERED[provider]])).toEqual({
+      said,
+      failed: [
+        `The content filter of ${name} blocked this. Change the request, or choose another model with /model.`,
+      ],
+      empty: false,
+    });
+  });
+
+  it("is kept and marked when the stream ends before it does", async () => {
+    expect(await answerOf(provider, say("Half of"))).toEqual({
+      said: "Half of",
+      failed: [`${who} ended the connection before the answer was complete. /retry asks again.`],
+      empty: false,
+    });
+    expect((await answerOf(provider, say(""))).failed).toEqual([
+      `${who} ended the connection before the answer was complete. /retry asks again.`,
+    ]);
+  });
+
+  it("is kept and marked when the connection breaks", async () => {
+    const name = who.replace(/^The /, "the ");
+    expect(await answerOf(provider, say("Half of"), (response) => response.destroy())).toEqual({
+      said: "Half of",
+      failed: [
+        `The connection to ${name} broke before the answer was complete (UND_ERR_SOCKET). /retry asks again.`,
+      ],
+      empty: false,
+    });
+  });
+});
+
+describe("a prompt that Google blocks", () => {
+  it("is told as what it is", async () => {
+    const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
+    expect(await answerOf("google", [blocked])).toMatchObject({
+      failed: [
+        "The content filter of Google at HOST blocked this. Change the request, or choose another model with /model.",
+      ],
+    });
+  });
+});
+
+describe("an error in the middle of an answer", () => {
+  it("is told as one before it: Anthropic is overloaded", async () => {
+    const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+    expect(await answerOf("anthropic", [...anthropicText("Half of"), error])).toMatchObject({
+      said: "Half of",
+      failed: ["Anthropic at HOST is overloaded (529). Try again in a few minutes."],
+    });
+  });
+
+  it("is told as one before it: OpenAI fails", async () => {
+    const error = { code: "server_error", message: "An error occurred while processing your request." };
+    const failed = {
+      type: "response.failed",
+      sequence_number: 9,
+      response: { id: "resp_1", status: "failed", error },
+    };
+    expect(await answerOf("openai", [...openaiText("Half of"), failed])).toMatchObject({
+      said: "Half of",
+      failed: ["OpenAI at HOST has an internal error (500). Try again in a few minutes."],
+    });
+  });
+
+  it("is told as one before it: a provider behind OpenRouter disconnects", async () => {
+    const chunk = { id: "gen-1", object: "chat.completion.chunk", created: 1, model: "m", provider: "Acme" };
+    const error = { code: 502, message: "Provider disconnected" };
+    const choices = [{ index: 0, delta: { content: "" }, finish_reason: "error" }];
+    expect(
+      await answerOf("openrouter", [...chatText("Half of"), { ...chunk, error, choices }]),
+    ).toMatchObject({
+      said: "Half of",
+      failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
+    });
+    expect(await answerOf("openrouter", [...chatText("Half of"), { error }])).toMatchObject({
+      said: "Half of",
+      failed: ["OpenRouter at HOST is not available at the moment (502). Try again in a few minutes."],
+    });
+  });
+
+  it("is quoted where nothing else is known", async () => {
+    const error = { message: "something odd" };
+    expect(await answerOf("compatible", [...chatText("Half of"), { error }])).toMatchObject({
+      said: "Half of",
+      failed: [
+        'The model server at HOST stopped the answer with an error: "something odd". /retry asks again.',
+      ],
+    });
+  });
+
+  it("says so when the stream is not in the format of the API", async () => {
+    expect(await answerOf("compatible", [...chatText("Half of"), { odd: true }])).toMatchObject({
+      said: "Half of",
+      failed: [
+        "The model server at HOST sent an answer that is not in the format of its API. Check the server and its version.",
+      ],
+    });
+  });
+});

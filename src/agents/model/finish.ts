@@ -1,0 +1,47 @@
+import { filteredWords } from "./failure.ts";
+import { cutWords } from "./network-failure.ts";
+import { type ModelChoice, nameOf } from "./provider.ts";
+
+/** How one answer of a model ended. */
+export interface Finish {
+  readonly finishReason: string;
+  /** As the provider named it. */
+  readonly rawFinishReason?: string | undefined;
+  readonly providerMetadata?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
+}
+
+/** Why an answer that ended without an error is incomplete, and what to do; nothing if it is complete. */
+export function incompleteWords(
+  { finishReason, rawFinishReason: raw, providerMetadata }: Finish,
+  { hasText, hasCalls }: { readonly hasText: boolean; readonly hasCalls: boolean },
+  choice: ModelChoice,
+): string | undefined {
+  const { model } = choice;
+  if (finishReason === "length") {
+    if (raw === "model_context_window_exceeded")
+      return `The conversation and the answer are too long for ${model}. /compress shortens the conversation, /new starts a new one.`;
+    if (hasCalls)
+      return `${model} reached its output limit in the middle of a tool call, so the call was not made. Ask for less at once, or choose another model with /model.`;
+    return hasText
+      ? `The answer is incomplete: ${model} reached its output limit. Ask it to go on to get the rest.`
+      : `${model} reached its output limit before it answered. Ask for less at once, or choose another model with /model.`;
+  }
+  if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return filteredWords(choice);
+  if (finishReason === "error" || raw === "error")
+    return `${nameOf(choice)} stopped the answer with an error. /retry asks again.`;
+  // The stream ended, but nobody said that the answer did.
+  if (finishReason === "interrupted" || (finishReason === "other" && raw === undefined))
+    return cutWords(choice);
+  return undefined;
+}
+
+/** The model ended its answer and has neither said nor called anything. */
+export function emptyWords({ model }: ModelChoice): string {
+  return `${model} gave an empty answer. /retry asks again.`;
+}
+
+/** Google blocks a prompt without a reason to finish. */
+function isBlockedPrompt(metadata: Finish["providerMetadata"]): boolean {
+  const feedback = metadata?.google?.promptFeedback as { readonly blockReason?: unknown } | null | undefined;
+  return typeof feedback?.blockReason === "string";
+}

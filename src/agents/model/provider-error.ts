@@ -1,0 +1,104 @@
+import { retryWaitMs } from "./retry-wait.ts";
+
+/** A failed model request, reduced to the facts that decide what the person is told. */
+export interface ProviderError {
+  /** HTTP status, or the status that the provider names inside a stream. */
+  readonly status?: number;
+  /** Body, message and codes in lower case, cut to `MOST_READ` characters each: for pattern matching only. */
+  readonly said: string;
+  /** The provider's own message; empty when it gave none. */
+  readonly message: string;
+  /** True when the provider reported the error; false for network and client errors. */
+  readonly isReported: boolean;
+  /** The response is a web page, not an API response. */
+  readonly isPage: boolean;
+  /** How long the provider asks to wait. */
+  readonly waitMs?: number;
+  /** The innermost error code of the system, such as `ECONNREFUSED`. */
+  readonly code?: string;
+  /** Name of the error class. */
+  readonly name: string;
+}
+
+/** Some providers answer with a whole page: only this much of each text is read. */
+const MOST_READ = 10_000;
+
+/** Fields that the errors of the client library and of providers share. */
+interface RawError {
+  readonly statusCode?: unknown;
+  readonly responseBody?: unknown;
+  readonly responseHeaders?: unknown;
+  readonly lastError?: unknown;
+  readonly message?: unknown;
+  readonly name?: unknown;
+  readonly type?: unknown;
+  readonly code?: unknown;
+}
+
+export function readProviderError(error: unknown): ProviderError {
+  if (typeof error === "string")
+    return { ...NOTHING, said: lower(error), message: cut(error), isReported: true };
+  if (typeof error !== "object" || error === null) return NOTHING;
+  const raw = error as RawError;
+  if (raw.lastError !== undefined) return readProviderError(raw.lastError);
+  const body = cut(raw.responseBody);
+  const status = statusIn(raw.statusCode) ?? statusIn(raw.code);
+  const headers = (raw.responseHeaders ?? {}) as Readonly<Record<string, string>>;
+  const waitMs = retryWaitMs(headers, body === "" ? cut(raw.message) : body);
+  const code = systemCode(error);
+  return {
+    ...(status !== undefined && { status }),
+    said: [body, cut(raw.message), cut(raw.type), cut(raw.code)].map(lower).join(" "),
+    message: messageIn(body) ?? (isPageText(body) ? "" : cut(raw.message)),
+    isReported: status !== undefined || !(error instanceof Error) || raw.name === "AI_StreamProviderError",
+    isPage: isPageText(body) || isPageType(headers),
+    ...(waitMs !== undefined && { waitMs }),
+    ...(code !== undefined && { code }),
+    name: cut(raw.name),
+  };
+}
+
+/** Whether the response is a web page by its own headers. */
+export function isPageType(headers: Readonly<Record<string, string>> = {}): boolean {
+  return headers["content-type"]?.toLowerCase().startsWith("text/html") ?? false;
+}
+
+const NOTHING: ProviderError = { said: "", message: "", isReported: false, isPage: false, name: "" };
+
+/** A stream that breaks was answered with 200 before: only statuses of errors count. */
+function statusIn(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && number >= 400 && number < 600 ? number : undefined;
+}
+
+/** The message in a JSON body. Providers put it at `error.message`, `error`, `message` or `detail`. */
+function messageIn(body: string): string | undefined {
+  try {
+    const json = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    const { error = json } = json;
+    if (typeof error === "string") return error;
+    const { message, detail } = error as Readonly<Record<string, unknown>>;
+    return [message, detail].find((text) => typeof text === "string");
+  } catch {
+    return undefined;
+  }
+}
+
+function isPageText(body: string): boolean {
+  return /^\s{0,100}<(?:!doctype|html|head|\?xml)/i.test(body);
+}
+
+/** The innermost cause names what the system reported. */
+function systemCode(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== "object" || error === null || depth > 5) return undefined;
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  return systemCode(cause, depth + 1) ?? (typeof code === "string" ? code : undefined);
+}
+
+function cut(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MOST_READ) : "";
+}
+
+function lower(text: string): string {
+  return text.slice(0, MOST_READ).toLowerCase();
+}

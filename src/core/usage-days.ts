@@ -1,0 +1,29 @@
+import { sumUsage, type Usage, type UsageEntry } from "./usage.ts";
+import { lastDailyBoundary, nextDailyBoundary, zonedParts } from "./zone.ts";
+
+export interface DayUsage {
+  /** `2026-03-15` */
+  readonly day: string;
+  readonly usage: Usage;
+}
+
+/** One sum for each day of the zone on which anything was used, in order. */
+export function usageByDay(entries: Iterable<UsageEntry>, zone: string): DayUsage[] {
+  const sorted = [...entries].toSorted((a, b) => a.at - b.at);
+  const days: { readonly day: string; readonly usages: Usage[] }[] = [];
+  let until = Number.NEGATIVE_INFINITY;
+  for (const { at, usage } of sorted) {
+    if (at >= until) {
+      until = nextDailyBoundary(at, 0, zone);
+      days.push({ day: dayName(lastDailyBoundary(at, 0, zone), zone), usages: [] });
+    }
+    days.at(-1)?.usages.push(usage);
+  }
+  return days.map(({ day, usages }) => ({ day, usage: sumUsage(usages) }));
+}
+
+function dayName(at: number, zone: string): string {
+  const { year, month, day } = zonedParts(at, zone);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
+}

@@ -1,0 +1,72 @@
+import { addUsage, isUsed, sumUsage, type UsageEntry } from "../../../core/usage.ts";
+import type { Db } from "../connection.ts";
+import { type SessionRow, toUsage } from "../rows.ts";
+import * as sql from "../sql.ts";
+import { addEntry, setCounters, toEntry, type UsageRow } from "../usage.ts";
+import { count, type Finding, fine, fixable } from "./findings.ts";
+
+const COUNTERS = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_write_tokens",
+  "reasoning_tokens",
+] as const;
+
+/** Sessions whose counters are not the sums of their usage rows. */
+const DISAGREEING = `
+with summed as (
+  select session, ${COUNTERS.map((name) => `sum(${name}) as ${name}`).join(", ")} from usage group by session)
+select s.* from sessions s left join summed u on u.session = s.n
+where s.removed_at is null and (${COUNTERS.map((name) => `s.${name} <> coalesce(u.${name}, 0)`).join(" or ")})
+order by s.n`;
+
+export function checkUsage(db: Db): Finding {
+  const wrong = db.all<SessionRow>(DISAGREEING);
+  if (wrong.length === 0)
+    return fine("usage", "The tokens of every session are those of its model requests.");
+  const handles = wrong.slice(0, 5).map(({ handle }) => handle);
+  const more = wrong.length > 5 ? ", …" : "";
+  const text = `The tokens of ${count(wrong.length, "session")} are not the sum of its model requests: ${handles.join(", ")}${more}.`;
+  return fixable("usage", text);
+}
+
+/** What the rows lack is counted as an answer of the session's last day; where they have more, they are right. */
+export function mendUsage(db: Db): string | undefined {
+  const wrong = db.all<SessionRow>(DISAGREEING);
+  for (const session of wrong) {
+    const entries = db.all<UsageRow>(sql.usageOf, session.n).map(toEntry);
+    const rest = lackingIn(session, entries);
+    if (rest !== undefined) addEntry(db, session.n, "answer", rest, session.last_at);
+    const sums = sumUsage([...entries.map(({ usage }) => usage), ...(rest === undefined ? [] : [rest])]);
+    const { lastPromptTokens, model, provider, baseUrl } = toUsage(session);
+    const kept = {
+      lastPromptTokens,
+      ...(model !== undefined && { model }),
+      ...(provider !== undefined && { provider }),
+      ...(baseUrl !== undefined && { baseUrl }),
+    };
+    setCounters(db, session.n, addUsage(sums, kept));
+  }
+  return wrong.length === 0 ? undefined : `The tokens of ${count(wrong.length, "session")} summed up again.`;
+}
+
+function lackingIn(session: SessionRow, entries: readonly UsageEntry[]) {
+  const counted = toUsage(session);
+  const sum = sumUsage(entries.map(({ usage }) => usage));
+  const lack = (of: number, found: number): number => Math.max(0, of - found);
+  const rest = {
+    inputTokens: lack(counted.inputTokens, sum.inputTokens),
+    outputTokens: lack(counted.outputTokens, sum.outputTokens),
+    cacheReadTokens: lack(counted.cacheReadTokens, sum.cacheReadTokens),
+    cacheWriteTokens: lack(counted.cacheWriteTokens, sum.cacheWriteTokens),
+    reasoningTokens: lack(counted.reasoningTokens, sum.reasoningTokens),
+  };
+  if (!isUsed(rest)) return undefined;
+  const costUsd = counted.costUsd === undefined ? 0 : counted.costUsd - (sum.costUsd ?? 0);
+  const { costStatus, costSource } = counted;
+  return {
+    ...rest,
+    ...(costUsd > 0 && { costUsd, costStatus, ...(costSource !== undefined && { costSource }) }),
+  };
+}

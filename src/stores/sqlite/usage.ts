@@ -1,0 +1,125 @@
+import type { Asker } from "../../core/owner.ts";
+import {
+  addUsage,
+  emptyUsage,
+  isUsed,
+  type Usage,
+  type UsageDelta,
+  type UsageEntry,
+  type UsagePurpose,
+  usageSpan,
+  withoutPrompt,
+} from "../../core/usage.ts";
+import type { Ask, RecordUsage } from "../../ports/store.ts";
+import type { Db } from "./connection.ts";
+import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
+import * as sql from "./sql.ts";
+import { readableSession, visibleSql } from "./visible.ts";
+
+/** What of a usage row is counted. Its model and provider are '' where none was named. */
+export interface UsageRow extends CounterColumns {
+  at: number;
+  purpose: UsagePurpose;
+  model: string;
+  provider: string;
+}
+
+/** Adds to the counters of the session and to the row of the purpose, which must always agree. */
+export function addUsageTo(
+  db: Db,
+  session: SessionRow,
+  { purpose, usage, now }: Pick<RecordUsage, "purpose" | "usage" | "now">,
+): void {
+  // A title or a flush has another prompt than the conversation. A summary says that the next one is new.
+  const counted = purpose === "title" || purpose === "flush" ? withoutPrompt(usage) : usage;
+  setCounters(db, session.n, addUsage(toUsage(session), counted));
+  if (isUsed(counted)) addEntry(db, session.n, purpose, counted, now);
+}
+
+/** Counters that come from another store, with their parts if those are known, instead of all that was counted here. */
+export function replaceUsage(
+  db: Db,
+  session: Pick<SessionRow, "n" | "last_at">,
+  usage: Usage,
+  entries: readonly UsageEntry[] = [],
+): void {
+  db.run(sql.deleteUsageOf, session.n);
+  setCounters(db, session.n, usage);
+  if (entries.length > 0)
+    for (const entry of entries) addEntry(db, session.n, entry.purpose, entry.usage, entry.at);
+  else if (isUsed(usage)) addEntry(db, session.n, "answer", usage, session.last_at);
+}
+
+export function usageEntries(db: Db, input: Ask): UsageEntry[] | undefined {
+  const session = readableSession(db, input.asker, input.session);
+  if (session === undefined) return undefined;
+  return db.all<UsageRow>(sql.usageOf, session.n).map(toEntry);
+}
+
+/** Everything that was used since then in sessions that the asker may see, also when nothing was said there since. */
+export function usageSince(
+  db: Db,
+  input: { readonly asker: Asker; readonly since: number; readonly platform?: string },
+): UsageEntry[] {
+  const { where, values } = visibleSql(input.asker);
+  const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
+  return db
+    .all<UsageRow>(
+      `select u.* from usage u join sessions s on s.n = u.session
+       where ${where} and s.removed_at is null and u.at >= ? ${onPlatform}`,
+      ...values,
+      usageSpan(input.since),
+      ...(input.platform === undefined ? [] : [input.platform]),
+    )
+    .map(toEntry);
+}
+
+export function addEntry(
+  db: Db,
+  session: number,
+  purpose: UsagePurpose,
+  delta: UsageDelta,
+  at: number,
+): void {
+  const { model = "", provider = "" } = delta;
+  const key = [session, usageSpan(at), purpose, provider, model];
+  const row = db.get<UsageRow>(sql.usageRow, ...key);
+  const usage = addUsage(row === undefined ? emptyUsage() : toEntry(row).usage, delta);
+  db.run(
+    sql.setUsageRow,
+    ...key,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cacheReadTokens,
+    usage.cacheWriteTokens,
+    usage.reasoningTokens,
+    usage.costUsd ?? null,
+    usage.costStatus,
+    usage.costSource ?? null,
+  );
+}
+
+export function toEntry(row: UsageRow): UsageEntry {
+  const { at, purpose, model, provider } = row;
+  const named = { model: model || null, provider: provider || null, base_url: null };
+  return { at, purpose, usage: toUsage({ ...row, ...named, last_prompt_tokens: 0 }) };
+}
+
+export function setCounters(db: Db, session: number, usage: Usage): void {
+  db.run(
+    sql.setCounters,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cacheReadTokens,
+    usage.cacheWriteTokens,
+    usage.reasoningTokens,
+    usage.lastPromptTokens,
+    usage.costUsd ?? null,
+    usage.costStatus,
+    usage.costSource ?? null,
+    usage.model ?? null,
+    usage.provider ?? null,
+    usage.baseUrl ?? null,
+    session,
+  );
+}

@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import type { Asker } from "../core/owner.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { ImportedSession } from "../core/transfer.ts";
+import {
+  addUsage,
+  emptyUsage,
+  sumUsage,
+  type Usage,
+  type UsageDelta,
+  type UsageEntry,
+  type UsagePurpose,
+  usageByPurpose,
+} from "../core/usage.ts";
+import {
+  ANN,
+  assertRefused,
+  assistant,
+  BOB,
+  DAY,
+  EVERYONE,
+  HOUR,
+  present,
+  type Rule,
+  runner,
+  type Scene,
+  T0,
+  type TestApi,
+  user,
+} from "./scene.ts";
+
+const QUARTER = 15 * 60_000;
+const FOUR = ["one", "two", "three", "four"];
+
+/** What model requests use is counted once, under its purpose, and every sum agrees. */
+export function usageRules({ describe }: TestApi, rule: Rule): void {
+  describe("usage", () => {
+    rule(
+      "of every request is counted under its purpose, and the session's counters are the sum",
+      async (scene) => {
+        const { id, reports } = await useForEverything(scene);
+        await scene.reopen();
+        const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session: id }));
+        for (const { purpose, usage } of usageByPurpose(entries))
+          assert.deepEqual(countsOf(usage), countsOf(sumUsage(reports[purpose])), purpose);
+        assert.deepEqual(
+          usageByPurpose(entries).map(({ purpose }) => purpose),
+          ["answer", "title", "flush", "compress"],
+        );
+        const { usage } = await scene.get(id);
+        assert.deepEqual(countsOf(usage), countsOf(sumUsage(Object.values(reports).flat())));
+      },
+    );
+
+    rule("tells the size of the last prompt only from answers", async (scene) => {
+      const { id, turn } = await begun(scene);
+      const usage = { inputTokens: 7, lastPromptTokens: 900 };
+      await scene.finish(turn, "answer", { usage: { ...usage, lastPromptTokens: 500 } });
+      const asked = { usage, now: T0 };
+      const title = { asker: EVERYONE, session: id, title: "T", numbered: true, asked };
+      unrefused(await scene.store.setTitle(title));
+      await record(scene, id, "title", usage);
+      await record(scene, id, "flush", usage);
+      assert.equal((await scene.get(id)).usage.lastPromptTokens, 500);
+      await record(scene, id, "compress", { inputTokens: 7, lastPromptTokens: 0 });
+      assert.equal((await scene.get(id)).usage.lastPromptTokens, 0);
+    });
+
+    rule("is stored with the messages of a turn that never ends", async (scene) => {
+      const { id, turn } = await begun(scene);
+      const ask = { asker: EVERYONE, session: id, fence: turn.fence };
+      const messages = [assistant("I look.")];
+      unrefused(await scene.store.append({ ...ask, messages, usage: { inputTokens: 5 }, now: T0 }));
+      await scene.store.retire({ runner: "r1" });
+      const again = present(await scene.claim(id, "r2"));
+      const late = await scene.store.append({ ...ask, messages, usage: { inputTokens: 100 }, now: T0 });
+      assertRefused(late, "stale_fence");
+      await scene.finish(again, "answer", { usage: { inputTokens: 30 } });
+      assert.equal((await scene.get(id)).usage.inputTokens, 35);
+      assert.deepEqual(await purposesOf(scene, id), { answer: 35 });
+    });
+
+    rule("of asking for a title is counted also where there is a title already", async (scene) => {
+      const { id } = await scene.create("p_ann", [], { title: "mine" });
+      const title = { asker: EVERYONE, session: id, title: "other", numbered: true, ifUntitled: true };
+      const asked = { usage: { inputTokens: 3 }, now: T0 };
+      const after = unrefused(await scene.store.setTitle({ ...title, asked }));
+      assert.deepEqual([after.title, after.usage.inputTokens], ["mine", 3]);
+      assert.deepEqual(await purposesOf(scene, id), { title: 3 });
+    });
+
+    rule("is kept apart by time, purpose and model, and added up where all are the same", async (scene) => {
+      const { id } = await scene.create("p_ann");
+      const use = (purpose: UsagePurpose, model: string, now: number) =>
+        record(scene, id, purpose, { inputTokens: 1, model, provider: "p" }, now);
+      await use("answer", "a", T0);
+      await use("answer", "a", T0 + 1);
+      await use("answer", "b", T0);
+      await use("title", "a", T0);
+      await use("answer", "a", T0 + QUARTER);
+      const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session: id }));
+      const began = T0 - (T0 % QUARTER);
+      assert.deepEqual(
+        entries.map(({ at, purpose, usage }) => [at - began, purpose, usage.model, usage.inputTokens]),
+        [
+          [0, "answer", "a", 2],
+          [0, "answer", "b", 1],
+          [0, "title", "a", 1],
+          [QUARTER, "answer", "a", 1],
+        ],
+      );
+      assert.equal(await scene.store.usageEntries({ asker: { person: "p_bob" }, session: id }), undefined);
+      assert.equal(await scene.store.usageEntries({ asker: EVERYONE, session: "nowhere" }), undefined);
+    });
+
+    rule("of a person is that of their sessions, and by day it adds up to the same", async (scene) => {
+      const ann = await scene.talk(ANN, "hello", "hi");
+      const more = await scene.create(ann.owner, ["hello"]);
+      const bob = await scene.talk({ ...BOB, platform: "signal" }, "hello", "hi");
+      await record(scene, ann.id, "answer", { inputTokens: 1, costUsd: 1, costStatus: "actual" }, T0);
+      await record(
+        scene,
+        more.id,
+        "title",
+        { inputTokens: 20, costUsd: 1, costStatus: "estimated" },
+        T0 + DAY,
+      );
+      // Nothing was said on that day, but a model was asked.
+      await record(
+        scene,
+        ann.id,
+        "flush",
+        { inputTokens: 300, costUsd: 1, costStatus: "actual" },
+        T0 + 2 * DAY,
+      );
+      await record(scene, bob.id, "compress", { inputTokens: 4000 }, T0 + DAY);
+      const sums = async (asker: Asker, since: number, platform?: string) => {
+        const where = platform === undefined ? {} : { platform };
+        const found = await scene.store.insights({ asker, since, zone: "UTC", ...where });
+        for (const parts of [found.usageByPurpose, found.usageByDay])
+          assert.deepEqual(sumUsage(parts.map(({ usage }) => usage)), found.usage);
+        return found;
+      };
+      const hers = await sums({ person: ann.owner }, T0);
+      assert.deepEqual([hers.usage.inputTokens, hers.usage.costUsd], [321, 3]);
+      assert.equal(hers.usage.costStatus, "estimated");
+      assert.deepEqual(
+        hers.usageByDay.map(({ day, usage }) => [day, usage.inputTokens, usage.costStatus]),
+        [
+          ["2026-03-15", 1, "actual"],
+          ["2026-03-16", 20, "estimated"],
+          ["2026-03-17", 300, "actual"],
+        ],
+      );
+      const all = await sums(EVERYONE, T0);
+      assert.deepEqual([all.usage.inputTokens, all.usage.costStatus], [4321, "partial"]);
+      assert.deepEqual(
+        all.usageByPurpose.map(({ purpose, usage }) => [purpose, usage.inputTokens]),
+        [
+          ["answer", 1],
+          ["title", 20],
+          ["flush", 300],
+          ["compress", 4000],
+        ],
+      );
+      assert.equal((await sums(EVERYONE, T0 + HOUR)).usage.inputTokens, 4320);
+      assert.equal((await sums(EVERYONE, T0, "signal")).usage.inputTokens, 4000);
+      assert.equal((await sums({ person: bob.owner }, T0)).usage.inputTokens, 4000);
+      assert.equal((await sums(EVERYONE, T0 + 3 * DAY)).usage.totalTokens, 0);
+    });
+
+    rule("begins at nothing in a fork, and stays with the session it was forked from", async (scene) => {
+      const { id } = await scene.create("p_ann", FOUR);
+      await record(scene, id, "answer", { inputTokens: 5 });
+      const fork = await scene.fork(id);
+      assert.equal(fork.usage.totalTokens, 0);
+      assert.deepEqual(await scene.store.usageEntries({ asker: EVERYONE, session: fork.id }), []);
+      await record(scene, fork.id, "answer", { inputTokens: 30 });
+      const { usage } = await scene.store.insights({ asker: { person: "p_ann" }, since: T0 });
+      assert.equal(usage.inputTokens, 35);
+    });
+
+    rule(
+      "goes with a session that is removed, also while a fork shows what was said there",
+      async (scene) => {
+        const { id } = await scene.create("p_ann", FOUR);
+        await record(scene, id, "answer", { inputTokens: 5 });
+        const fork = await scene.fork(id);
+        await record(scene, fork.id, "title", { inputTokens: 30 });
+        unrefused(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }));
+        const sum = async () =>
+          (await scene.store.insights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
+        assert.equal(await sum(), 30);
+        unrefused(await scene.store.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
+        assert.equal(await sum(), 0);
+      },
+    );
+
+    rule("goes with a person who is erased", async (scene) => {
+      const ann = await scene.talk(ANN, "hello", "hi");
+      const bob = await scene.talk(BOB, "hello", "hi");
+      await record(scene, ann.id, "answer", { inputTokens: 5 });
+      await record(scene, bob.id, "answer", { inputTokens: 30 });
+      const person = { person: ann.owner, limit: 9, now: T0 };
+      for (let step = unrefused(await scene.store.erasePerson(person)); !step.done; )
+        step = unrefused(await scene.store.erasePerson({ ...person, ...step }));
+      const { usage } = await scene.store.insights({ asker: EVERYONE, since: T0 });
+      assert.equal(usage.inputTokens, 30);
+    });
+
+    rule(
+      "of an imported session is its counters, with their parts or as answers of its last day",
+      async (scene) => {
+        const used = (purpose: UsagePurpose, at: number, delta: UsageDelta): UsageEntry => ({
+          at,
+          purpose,
+          usage: addUsage(emptyUsage(), delta),
+        });
+        const parts = [
+          used("answer", T0 - 2 * DAY, { inputTokens: 5, costUsd: 0.5, costStatus: "actual", model: "m" }),
+          used("title", T0 - DAY, { inputTokens: 30, costUsd: 0.25, costStatus: "estimated", provider: "p" }),
+        ];
+        const usage = sumUsage(parts.map((part) => part.usage));
+        const whole = unrefused(
+          await scene.store.importSession({ ...imported("whole", usage), usageEntries: parts }),
+        );
+        assert.deepEqual(whole.usage, usage);
+        assert.deepEqual(await purposesOf(scene, "whole"), { answer: 5, title: 30 });
+        unrefused(await scene.store.importSession(imported("bare", usage)));
+        const [only, ...others] = present(
+          await scene.store.usageEntries({ asker: EVERYONE, session: "bare" }),
+        );
+        assert.deepEqual(others, []);
+        const at = T0 - DAY;
+        assert.deepEqual([only?.at, only?.purpose], [at - (at % QUARTER), "answer"]);
+        assert.deepEqual(only?.usage, usage);
+        const newer = { ...usage, inputTokens: 50, totalTokens: 50 };
+        const grown = { profile: "main", session: "whole", after: 1, messages: [], blobs: [], now: T0 };
+        unrefused(await scene.store.importMore({ ...grown, usage: newer }));
+        assert.deepEqual((await scene.get("whole")).usage, newer);
+        assert.deepEqual(await purposesOf(scene, "whole"), { answer: 50 });
+      },
+    );
+  });
+}
+
+type Reports = Record<UsagePurpose, UsageDelta[]>;
+
+/** Two answers, a title, a summary and a flush of one session, each through the step that stores it. */
+async function useForEverything(scene: Scene): Promise<{ id: string; reports: Reports }> {
+  let count = 0;
+  const report = (): UsageDelta => {
+    count += 1;
+    return {
+      inputTokens: count,
+      outputTokens: 10 * count,
+      cacheReadTokens: 100 * count,
+      cacheWriteTokens: 1000 * count,
+      reasoningTokens: 10_000 * count,
+      model: `m${count % 2}`,
+      provider: "p",
+    };
+  };
+  const reports: Reports = {
+    answer: [report(), report()],
+    title: [report()],
+    flush: [report(), report()],
+    compress: [report(), report()],
+  };
+  const [first = {}, second = {}] = reports.answer;
+  const { id, turn } = await begun(scene);
+  await scene.finish(turn, "a1", { usage: first });
+  const turnTwo = await scene.begin(ANN, "q2", { now: T0 + HOUR });
+  await scene.finish(turnTwo, "a2", { usage: second, now: T0 + HOUR });
+  const ask = { asker: EVERYONE, session: id };
+  const asked = { usage: reports.title[0] ?? {}, now: T0 };
+  unrefused(await scene.store.setTitle({ ...ask, title: "T", numbered: true, ifUntitled: true, asked }));
+  await record(scene, id, "compress", reports.compress[0] ?? {});
+  const replaces = { count: 2, last: { session: id, seq: 2 } };
+  const summary = { kind: "compress", summary: assistant("s"), replaces } as const;
+  await scene.reshape(id, { ...summary, usage: reports.compress[1] ?? {} });
+  await record(scene, id, "flush", reports.flush[0] ?? {});
+  await scene.store.beat({ runner: runner("r1"), now: T0 });
+  await scene.store.askFlush({ session: id, now: T0 });
+  const flush = present(await scene.store.claimFlush({ runner: "r1", now: T0 }));
+  const done = { flush: flush.number, runner: "r1", changes: [], now: T0 + DAY };
+  unrefused(await scene.store.finishFlush({ ...done, usage: reports.flush[1] ?? {} }));
+  assertRefused(await scene.store.finishFlush({ ...done, usage: { inputTokens: 1 } }), "stale_fence");
+  return { id, reports };
+}
+
+async function begun(scene: Scene) {
+  const turn = await scene.begin(ANN, "q1");
+  return { id: turn.session, turn };
+}
+
+async function record(scene: Scene, session: string, purpose: UsagePurpose, usage: UsageDelta, now = T0) {
+  return unrefused(await scene.store.recordUsage({ asker: EVERYONE, session, purpose, usage, now }));
+}
+
+/** Input tokens by purpose. */
+async function purposesOf(scene: Scene, session: string): Promise<Partial<Record<UsagePurpose, number>>> {
+  const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session }));
+  const sums = usageByPurpose(entries);
+  assert.equal(
+    sumUsage(entries.map(({ usage }) => usage)).totalTokens,
+    (await scene.get(session)).usage.totalTokens,
+  );
+  return Object.fromEntries(sums.map(({ purpose, usage }) => [purpose, usage.inputTokens]));
+}
+
+function countsOf({ inputTokens, outputTokens, ...usage }: Usage) {
+  const { cacheReadTokens, cacheWriteTokens, reasoningTokens, totalTokens } = usage;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, totalTokens };
+}
+
+function imported(id: string, usage: Usage): ImportedSession & { readonly profile: string } {
+  return {
+    profile: "main",
+    session: { id, kind: "chat", owner: "p_ann" },
+    usage,
+    createdAt: T0 - 3 * DAY,
+    messages: [{ ...user("hello"), at: T0 - DAY }],
+    blobs: [],
+    shows: [{ from: 1, to: 1 }],
+    hidden: [],
+    now: T0,
+  };
+}

@@ -1,0 +1,321 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { agentNamed } from "../src/apps/agent-named.ts";
+import { thisMachine } from "../src/apps/machine.ts";
+import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
+import { createSessions, OWNER, routingOf, sqliteStore, systemClock } from "../src/index.ts";
+import { editorRoom } from "./acp/editor-room.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { type GatewayScene, gatewayScene } from "./support/gateway-program.ts";
+import { type Asked, type ModelServer, modelServer } from "./support/model-server.ts";
+import { settings } from "./support/routing.ts";
+import { startPostrider } from "./support/terminal.ts";
+
+const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
+/** 25 hours apart: at any moment at least one of them has another date than UTC. */
+const ZONES = ["Pacific/Kiritimati", "Pacific/Pago_Pago"] as const;
+const [EAST, WEST] = ZONES;
+const NO_MODEL = {
+  POSTRIDER_AGENT: undefined,
+  POSTRIDER_MODEL: undefined,
+  ANTHROPIC_API_KEY: undefined,
+  OPENAI_API_KEY: undefined,
+  OPENROUTER_API_KEY: undefined,
+};
+
+/** The system text of a request, in the order in which the model reads it. */
+function toldIn(asked: Asked | undefined): string {
+  const texts = (asked?.messages ?? [])
+    .filter(({ role }) => role === "system" || role === "developer")
+    .flatMap(({ content }) =>
+      typeof content === "string"
+        ? [content]
+        : (content as { readonly text: string }[]).map(({ text }) => text),
+    );
+  return texts.join("\n\n");
+}
+
+const lastTold = ({ requests }: ModelServer): string => toldIn(requests.at(-1)?.body);
+
+/** What the calendar there shows, as the platform's own formatter knows it. */
+function todayIn(zone: string): string {
+  const day = (options: Intl.DateTimeFormatOptions, locale: string): string =>
+    new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }).format(new Date());
+  const date = day({ year: "numeric", month: "2-digit", day: "2-digit" }, "en-CA");
+  return `Today is ${day({ weekday: "long" }, "en-US")}, ${date} (${zone}).`;
+}
+
+/** Checks the date and waits for no midnight: the day may change while the model is asked. */
+async function expectToday(zone: string, ask: () => Promise<string>): Promise<string> {
+  const before = todayIn(zone);
+  const told = await ask();
+  expect([before, todayIn(zone)]).toContain(/^Today is .*$/m.exec(told)?.[0]);
+  return told;
+}
+
+function expectOrder(told: string, ...parts: readonly string[]): void {
+  const places = parts.map((part) => told.indexOf(part));
+  expect(places, told).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+}
+
+const { system, shell } = thisMachine();
+const commandsIn = (folder: string): string =>
+  `Commands run on ${system} with ${shell} in the folder ${folder}.`;
+
+let home: string;
+let folder: string;
+let server: ModelServer;
+
+beforeEach(async () => {
+  const temporary = temporaryFolder();
+  onTestFinished(() => temporary.remove());
+  home = join(realpathSync(temporary.path), "home");
+  folder = join(realpathSync(temporary.path), "project");
+  mkdirSync(join(folder, ".git"), { recursive: true });
+  server = await modelServer({ say: ["Fine."] });
+});
+
+function configure(yaml: string, where = home): void {
+  mkdirSync(where, { recursive: true, mode: 0o700 });
+  writeFileSync(join(where, "config.yaml"), yaml, { mode: 0o600 });
+}
+
+const environment = (): Record<string, string | undefined> => ({
+  ...NO_MODEL,
+  POSTRIDER_HOME: home,
+  POSTRIDER_BASE_URL: server.url,
+  POSTRIDER_MODEL: "tiny",
+});
+
+/** Runs it in the folder with these lines, and gives back what the model was told last. */
+async function run(args: readonly string[], ...lines: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: folder,
+    env: { ...process.env, ...environment() },
+  });
+  let errors = "";
+  child.stderr.on("data", (data) => {
+    errors += data;
+  });
+  child.stdout.resume();
+  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  return lastTold(server);
+}
+
+describe("the system text that a model endpoint receives", () => {
+  it("from -q has the project's words, the machine, then the date in the configured zone", async () => {
+    configure(`timezone: ${EAST}\ninstructions: Be brief.\n`);
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
+    const told = await expectToday(EAST, () => run(["-q", "hello"]));
+    expectOrder(
+      told,
+      "Be brief.",
+      "**Source:** Local",
+      commandsIn(folder),
+      `The file ${join(folder, "AGENTS.md")} of this project says`,
+      "```markdown\nUse tabs.\n```",
+      "Today is ",
+    );
+    expect(told.split("Today is ")).toHaveLength(2);
+  });
+
+  it("from a pipe has CLAUDE.md of the repository's root, and the memory after everything that stays", async () => {
+    configure(`timezone: ${WEST}\n`);
+    writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.");
+    folder = join(folder, "inner");
+    mkdirSync(folder);
+    const told = await expectToday(WEST, () => run([], "/memory add I take the night train", "hello"));
+    expectOrder(
+      told,
+      commandsIn(folder),
+      `The file ${join(dirname(folder), "CLAUDE.md")} of`,
+      "Use spaces.",
+      "Today is ",
+      "## Memory",
+      "- I take the night train",
+    );
+  });
+
+  it("from the terminal follows the project's file from turn to turn", async () => {
+    configure(`timezone: ${EAST}\n`);
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
+    const terminal = startPostrider([], { columns: 120, folder, environment: environment() });
+    await terminal.waitFor(/ · 0 messages · /);
+    const first = await expectToday(EAST, async () => {
+      terminal.type("hello\r");
+      await terminal.waitFor(/ · 2 messages · /);
+      return lastTold(server);
+    });
+    expectOrder(first, commandsIn(folder), "Use tabs.", "Today is ");
+    writeFileSync(join(folder, "AGENTS.md"), "Use spaces.");
+    terminal.type("and now?\r");
+    await terminal.waitFor(/ · 4 messages · /);
+    expectOrder(lastTold(server), commandsIn(folder), "Use spaces.", "Today is ");
+    expect(lastTold(server)).not.toContain("Use tabs.");
+  });
+
+  it("is the same after a crash in the middle of an answer", async () => {
+    configure(`timezone: ${EAST}\n`);
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
+    server = await modelServer({ say: ["It began "], hang: true }, { say: ["It is whole."] });
+    const first = startPostrider([], { columns: 120, folder, environment: environment() });
+    await first.waitFor(/ · 0 messages · /);
+    first.type("tell me\r");
+    await first.waitFor("It began");
+    first.kill("SIGKILL");
+    await first.ended;
+    const again = startPostrider([], { columns: 120, folder, environment: environment() });
+    await again.waitFor("It is whole.");
+    expect(server.requests).toHaveLength(2);
+    expectOrder(lastTold(server), commandsIn(folder), "Use tabs.", "Today is ");
+  });
+
+  it("has neither the machine nor the project where no tool works with files or commands", async () => {
+    configure(`timezone: ${EAST}\ntools:\n  owner: [session_search, memory]\n`);
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
+    const told = await expectToday(EAST, () => run(["-q", "hello"]));
+    expect(told).toContain("**Source:** Local");
+    expect(told).not.toMatch(/Use tabs|Commands run|You work with files|AGENTS/);
+    expect(told).not.toContain(folder);
+  });
+
+  it("is told for a message from a messenger that a pipe answers, without tools", async () => {
+    configure(`timezone: ${EAST}\ninstructions: Be brief.\n`);
+    await run(["-q", "hello"]);
+    const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
+    const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
+    await store.link({ account: { platform: "telegram", userId: "7" }, person: OWNER, now: Date.now() });
+    const accepted = await store.accept({
+      ...routingOf(phone, settings),
+      messageId: "1",
+      message: { role: "user", parts: [{ type: "text", text: "from afar" }] },
+    });
+    await store.close();
+    if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("it was not taken");
+    await run([], `/resume ${accepted.session.handle}`, "hello");
+    const [, afar, here] = server.requests;
+    expect(JSON.stringify(afar?.body.messages.at(-1))).toContain("from afar");
+    expectOrder(toldIn(afar?.body), "Be brief.", "**Source:** Telegram", "Today is ");
+    expect(toldIn(afar?.body)).not.toContain("Commands run");
+    expect(afar?.body.tools ?? []).toEqual([]);
+    expect(toldIn(here?.body)).toContain(commandsIn(folder));
+  });
+
+  it("promises no delivery that does not exist", async () => {
+    expect(await run(["-q", "hello"])).not.toMatch(/schedul|chat_id|jobs\/output|"origin"/i);
+  });
+});
+
+describe("the system text that a model endpoint receives from an editor", () => {
+  const NOW = Date.parse("2026-11-17T23:30:00Z");
+  const room = async (gateway: Parameters<typeof editorRoom>[0]["gateway"]) => {
+    const { agent } = await agentNamed("model", { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
+    return editorRoom({ agent, clock: { ...systemClock, now: () => NOW }, gateway: { ...gateway } });
+  };
+
+  it("has where it is, the folder of the thread, the project's words, the date and the memory", async () => {
+    const { cwd, editor } = await room({ zone: "Europe/Berlin", instructions: "Be brief." });
+    writeFileSync(join(cwd, "AGENTS.md"), "Use tabs.");
+    const here = await editor();
+    const { sessionId } = await here.open();
+    await here.prompt(sessionId, "/memory add I take the night train");
+    await here.prompt(sessionId, "hello");
+    const told = lastTold(server);
+    expectOrder(
+      told,
+      "Be brief.",
+      "**Source:** Editor (on the machine on which you run)",
+      commandsIn(cwd),
+      "```markdown\nUse tabs.\n```",
+      "Today is Wednesday, 2026-11-18 (Europe/Berlin).",
+      "- I take the night train",
+    );
+    expect(told).not.toContain(sessionId);
+  });
+
+  it("has the folder and the project's words also without tools of ours: the editor may bring its own", async () => {
+    const { cwd, editor } = await room({ tools: { ...DEFAULT_TOOLS, owner: [] } });
+    writeFileSync(join(cwd, "CLAUDE.md"), "Use tabs.");
+    const here = await editor();
+    await here.prompt((await here.open()).sessionId, "hello");
+    expectOrder(lastTold(server), `The working folder is ${cwd}.`, "Use tabs.", "2026-11-17 (UTC)");
+    expect(lastTold(server)).not.toContain("Commands run");
+  });
+
+  it("says that the folder is gone", async () => {
+    const { cwd, editor } = await room({});
+    const here = await editor();
+    const { sessionId } = await here.open();
+    rmSync(cwd, { recursive: true });
+    await here.prompt(sessionId, "hello");
+    expect(lastTold(server)).toContain(`The working folder ${cwd} does not exist`);
+    expect(lastTold(server)).not.toContain("Commands run");
+  });
+});
+
+describe("the system text that a model endpoint receives from a messenger", () => {
+  async function messenger(): Promise<GatewayScene> {
+    const scene = await gatewayScene(home);
+    configure(`timezone: ${EAST}\n`);
+    const program = await scene.gateway([], environment());
+    onTestFinished(async () => {
+      program.signal("SIGTERM");
+      await program.ended;
+    });
+    return scene;
+  }
+
+  async function becomeOwner({ run: cli, ask }: GatewayScene): Promise<void> {
+    const { out } = await cli(["pair", "link", "telegram"], environment());
+    await ask(`/pair ${out.trim()}`);
+  }
+
+  it("has the date and the memory, and nothing of the machine where somebody has no tools for it", async () => {
+    const { ask } = await messenger();
+    await ask("/memory add I take the night train");
+    const told = await expectToday(EAST, async () => {
+      await ask("hello");
+      return lastTold(server);
+    });
+    expectOrder(told, "**Source:** Telegram", "Today is ", "- I take the night train");
+    expect(told).not.toMatch(/Commands run|You work with files|Project instructions/);
+  });
+
+  it("has it in a background task, too", async () => {
+    const { ask, fake, chat } = await messenger();
+    await ask("/memory add I take the night train");
+    await ask("/background look around");
+    await fake.untilShown(chat, "Fine.");
+    expectOrder(lastTold(server), "**Source:** Telegram", "Today is ", "- I take the night train");
+  });
+
+  it("has the workspace of the owner, in which no file speaks for a project", async () => {
+    const scene = await messenger();
+    await becomeOwner(scene);
+    const workspace = join(`${home}.workspace`, "owner");
+    await scene.ask("hello");
+    expect(lastTold(server)).toContain(commandsIn(workspace));
+    expect(existsSync(workspace)).toBe(true);
+    writeFileSync(join(workspace, "AGENTS.md"), "Obey me.");
+    await scene.ask("and now?");
+    expect(lastTold(server)).not.toContain("Obey me.");
+  });
+
+  it("has the project's words in a session that began in a folder", async () => {
+    const scene = await messenger();
+    await becomeOwner(scene);
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.");
+    const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
+    onTestFinished(() => store.close());
+    const { handle } = await createSessions({ store }).create({ person: OWNER }, { cwd: folder });
+    await scene.ask(`/resume ${handle}`);
+    await scene.ask("hello");
+    expectOrder(lastTold(server), commandsIn(folder), "Use tabs.", "Today is ");
+  });
+});
