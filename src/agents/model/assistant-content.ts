@@ -80,7 +80,7 @@ function fits({ text, reasoning, stored }: HistoryResponse): boolean {
 }
 
 /**
- * Anthropic and OpenAI take reasoning only with what they signed or encrypted. Other servers get the words back with the
+ * Anthropic and OpenAI take reasoning only with what they signed or encrypted. Google signs the calls instead. Other servers get the words back with the
  * calls that followed from them: some need them there, and some refuse them anywhere else.
  */
 function isReturned(
@@ -92,6 +92,7 @@ function isReturned(
   if (provider === "anthropic") return data?.signature !== undefined || data?.redactedData !== undefined;
   if (provider === "openai")
     return data?.itemId !== undefined || data?.reasoningEncryptedContent !== undefined;
+  if (provider === "google") return false;
   return hasCalls && words !== "";
 }
 

@@ -264,6 +264,33 @@ describe("a request", () => {
   });
 });
 
+describe("a response of Google with a signed call", () => {
+  const parts = [
+    { type: "reasoning", length: 3 },
+    { type: "call", id: "a", data: { thoughtSignature: "signed" } },
+  ];
+  const history = (provider: string): NewMessage[] => [
+    said("go"),
+    {
+      ...calling("", call("a")),
+      reasoning: "hmm",
+      extra: { model: { provider, model: "m", response: "1", parts } },
+    },
+    result("a", "seen"),
+  ];
+
+  it("goes back to Google with the signature and without the thought", async () => {
+    const [, response] = await request(history("google"), { provider: "google" });
+    const signed = { ...native("a"), providerOptions: { google: { thoughtSignature: "signed" } } };
+    expect(response?.content).toEqual([signed]);
+  });
+
+  it("goes to another provider without the signature", async () => {
+    const [, response] = await request(history("google"), { provider: "compatible" });
+    expect(response?.content).toEqual([native("a")]);
+  });
+});
+
 describe("whatever a session holds", () => {
   const words = fc.constantFrom("", " ", "words", "two\nlines");
   const id = fc.constantFrom("a", "b", "odd.id:0");
