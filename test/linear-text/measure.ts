@@ -7,11 +7,15 @@ const STEP = 8;
 const SUSPECT = 14;
 /** A time that can be compared. What is quadratic and stays below it takes no second for a million characters. */
 const FLOOR_MS = 3;
+/** A quadratic function that is faster than this at one size stays below the floor at the next, 64 times slower. */
+const TOO_FAST_MS = FLOOR_MS / 64;
 /** Twice the text may take this much longer. A quadratic function takes four times as long. */
 const MOST_GROWTH = 2.5;
 /** The collector or the compiler makes one step dearer; a function that is not linear grows so at every size. */
 const DOUBLINGS = 3;
 const REPEATS = 4;
+/** A bounded function takes long, so that two runs show as much as four of a short one. */
+const BOUNDED_REPEATS = 2;
 /** A busy machine can slow down three sizes in a row, each a little more. A function that is not linear grows every time. */
 const CONFIRMATIONS = 3;
 /** What is bounded takes as long for any text beyond its bound; preparing the text may add to it. */
@@ -26,6 +30,7 @@ export function growthOf(run: Run, make: Generator, largest: number): string | u
     const once = timeOf(run, make(size));
     const isSuspect = once >= FLOOR_MS && once > SUSPECT * before;
     before = once;
+    if (once < TOO_FAST_MS && size * STEP === largest) return undefined;
     const found = isSuspect ? confirmGrowth(run, make, size) : undefined;
     if (found !== undefined) return found;
   }
@@ -66,7 +71,10 @@ function growthText(size: number, times: readonly number[]): string {
 export function readsOn(run: Run, make: Generator, size: number): string | undefined {
   let found: string | undefined;
   for (let time = 0; time < CONFIRMATIONS; time += 1) {
-    const [leastHalf, leastWhole] = [leastTime(run, make(size / 2)), leastTime(run, make(size))];
+    const [leastHalf, leastWhole] = [
+      leastTime(run, make(size / 2), BOUNDED_REPEATS),
+      leastTime(run, make(size), BOUNDED_REPEATS),
+    ];
     if (leastWhole < FLOOR_MS || leastWhole < BOUNDED_GROWTH * leastHalf) return undefined;
     found = growthText(size, [leastHalf, leastWhole]);
   }
@@ -74,16 +82,14 @@ export function readsOn(run: Run, make: Generator, size: number): string | undef
 }
 
 /** The least of several runs: others on the machine can only add to it. */
-function leastTime(run: Run, text: string): number {
+function leastTime(run: Run, text: string, repeats: number = REPEATS): number {
   let least = Number.POSITIVE_INFINITY;
-  for (let time = 0; time < REPEATS; time += 1) least = Math.min(least, timeOf(run, text));
+  for (let time = 0; time < repeats; time += 1) least = Math.min(least, timeOf(run, text));
   return least;
 }
 
-/** The processor's time of this thread: other processes on the machine do not count. */
 function timeOf(run: Run, text: string): number {
-  const before = process.threadCpuUsage();
+  const before = performance.now();
   run(text);
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1000;
+  return performance.now() - before;
 }
