@@ -35,9 +35,9 @@ export function fakeClock(time: number = START): FakeClock {
     monotonic: () => passed,
     random: (bytes) => {
       chance += 1;
-      const values = new Uint8Array(bytes);
-      new DataView(values.buffer).setUint32(bytes - 4, chance);
-      return values;
+      const values = new Uint8Array(Math.max(4, bytes));
+      new DataView(values.buffer).setUint32(values.length - 4, chance);
+      return values.subarray(values.length - bytes);
     },
   };
   return clock;

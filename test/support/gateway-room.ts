@@ -8,7 +8,8 @@ import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { DEFAULT_RESET_POLICY, localRunner, type Source, textOf } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import type { Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
+import type { LogFields } from "../../src/ports/log.ts";
+import type { Outbound, Platform, Receiver, Sent } from "../../src/ports/platform.ts";
 import { type Home, openHome } from "../../src/sessions/test-home.ts";
 import { listeners } from "./listeners.ts";
 
@@ -31,6 +32,8 @@ export interface GatewayRoom {
   readonly told: readonly (readonly [HookEvent, HookContext])[];
   /** Resolves when hooks were told this so often. */
   untilTold(event: HookEvent, count?: number): Promise<readonly HookContext[]>;
+  /** The errors that the gateway has logged. */
+  readonly errors: readonly (readonly [words: string, fields: LogFields])[];
   chat(source: Source): Chat;
   /** Lets time pass, and the connection outlast it. */
   pass(ms: number): Promise<void>;
@@ -40,6 +43,8 @@ export interface GatewayRoomOptions {
   readonly agent: Agent;
   readonly settings?: Partial<GatewaySettings>;
   readonly home?: Home;
+  /** Why the messenger does not take this attempt. `undefined`, the default: it takes it. */
+  readonly rejects?: (out: Outbound) => Exclude<Sent, { state: "sent" }> | undefined;
 }
 
 /** A gateway in this process, on a real database, and a messenger that is nothing but memory. */
@@ -63,6 +68,8 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
         up.resolve(receiver);
       }),
     async send(out) {
+      const rejected = options.rejects?.(out);
+      if (rejected !== undefined) return rejected;
       sent.push(out);
       changes.tell();
       return { state: "sent", messageId: `bot-${sent.length}` };
@@ -86,6 +93,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     ...options.settings,
   };
   const nothing = (): void => {};
+  const errors: [string, LogFields][] = [];
   const over = new AbortController();
   const gateway = await startGateway({
     store,
@@ -94,7 +102,12 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     platforms: [platform],
     settings: () => settings,
     agent: () => ended(options.agent, over.signal),
-    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    log: {
+      debug: nothing,
+      info: nothing,
+      warn: nothing,
+      error: (fields, words) => errors.push([words, fields]),
+    },
     hooks: [
       {
         name: "listener",
@@ -116,6 +129,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     home,
     gateway,
     told,
+    errors,
     untilTold: (event, count = 1) =>
       changes.until(() => {
         const heard = told.flatMap(([name, context]) => (name === event ? [context] : []));

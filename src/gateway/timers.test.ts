@@ -1,0 +1,356 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { look } from "../../test/support/database.ts";
+import { type GatewayRoomOptions, gatewayRoom } from "../../test/support/gateway-room.ts";
+import { runIn } from "../../test/support/running.ts";
+import { deadRunner } from "../../test/support/talking.ts";
+import { timedHome, useFakeTime } from "../../test/support/timed-room.ts";
+import { echo } from "../agents/echo.ts";
+import { text, textOf } from "../core/message.ts";
+import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
+import type { Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
+import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { DAY, HOUR, MINUTE } from "../sessions/test-home.ts";
+import { localRunner } from "../stores/sqlite/runners.ts";
+import { EXPIRY_LEASE } from "./expire.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+const all = { everyone: true } as const;
+const IDLE_MINUTES = 10;
+const idle = {
+  reset: {
+    default: { ...DEFAULT_RESET_POLICY, mode: "idle" as const, idleMinutes: IDLE_MINUTES },
+    byType: {},
+    byPlatform: {},
+  },
+};
+
+useFakeTime();
+
+/** A running gateway on fake time, which nobody but its own timers drives. */
+async function start(options: Partial<GatewayRoomOptions> = {}, expected: readonly string[] = []) {
+  const { home, time } = await timedHome();
+  const room = await gatewayRoom({ agent: echo, home, ...options });
+  onTestFinished(() => expect(room.errors.map(([words]) => words)).toEqual(expected));
+  const chat = room.chat(ada);
+  const count = (table: string): unknown =>
+    look(home.file, (db) => db.prepare(`select count(*) from ${table}`).pluck().get());
+  return {
+    ...{ room, home, time, chat, count },
+    /** Says these, one after the other, each after the answer to the one before; returns the session. */
+    async say(...lines: readonly string[]): Promise<string> {
+      for (const line of lines) {
+        await chat.say(line);
+        await time.settle();
+      }
+      const [conversation] = await home.sessions.conversations(all, ada);
+      return conversation?.session ?? "";
+    },
+    endOf: async (session: string) => (await home.sessions.get(all, session))?.endReason,
+    sentSoFar: async () => (await chat.texts(0)).length,
+  };
+}
+
+describe("expiry", () => {
+  it("ends a silent session within a minute after its idle time, and not before", async () => {
+    const { room, time, say, endOf } = await start({ settings: idle });
+    const session = await say("hello");
+    await time.pass(IDLE_MINUTES * MINUTE - 1000);
+    expect(await endOf(session)).toBeUndefined();
+    await time.pass(MINUTE + 1000);
+    expect(await endOf(session)).toBe("idle");
+    expect(await room.untilTold("session:end")).toMatchObject([{ session, reason: "idle" }]);
+  });
+
+  it("starts the next session with what is said afterwards", async () => {
+    const { time, say } = await start({ settings: idle });
+    const before = await say("hello");
+    await time.pass((IDLE_MINUTES + 1) * MINUTE);
+    expect(await say("again")).not.toBe(before);
+  });
+
+  it("is done by one process: this one waits while another holds the lease", async () => {
+    const { home, time, say, endOf } = await start({ settings: idle });
+    const session = await say("hello");
+    const other = localRunner();
+    const lease = { name: EXPIRY_LEASE, runner: other.id, ttlMs: HOUR };
+    await home.store.beat({ runner: other, now: Date.now() });
+    expect(await home.store.lease({ ...lease, now: Date.now() })).toBeDefined();
+    await time.pass((IDLE_MINUTES + 2) * MINUTE);
+    expect(await endOf(session)).toBeUndefined();
+    await home.store.unlease({ name: EXPIRY_LEASE, runner: other.id });
+    await time.pass(MINUTE);
+    expect(await endOf(session)).toBe("idle");
+  });
+
+  it("counts activity from the future as of now, after an hour on a clock that was not set", async () => {
+    const { time, say, endOf } = await start({ settings: idle });
+    time.jump(DAY);
+    const session = await say("hello");
+    time.jump(-DAY);
+    await time.pass(HOUR, 5000);
+    expect(await endOf(session)).toBeUndefined();
+    await time.pass((IDLE_MINUTES + 3) * MINUTE, 5000);
+    expect(await endOf(session)).toBe("idle");
+  });
+
+  it("stops with the gateway", async () => {
+    const { room, home, time, say, endOf } = await start({ settings: idle });
+    const session = await say("hello");
+    await room.gateway.stop();
+    await time.pass((IDLE_MINUTES + 5) * MINUTE);
+    expect(await endOf(session)).toBeUndefined();
+    expect(await home.store.leases({ now: Date.now() })).toEqual([]);
+  });
+});
+
+describe("clearing", () => {
+  it("removes done inbox rows, turns and deliveries after thirty days, and no message", async () => {
+    const { home, time, say, count } = await start();
+    const session = await say("hello");
+    const rows = () => ["inbox", "turns", "deliveries"].map(count);
+    time.jump(30 * DAY - 2 * MINUTE);
+    await time.pass(MINUTE);
+    expect(rows()).toEqual([1, 1, 1]);
+    time.jump(2 * MINUTE);
+    await time.pass(MINUTE);
+    expect(rows()).toEqual([0, 0, 0]);
+    expect((await home.sessions.history(all, session))?.map(textOf)).toEqual(["hello", "You said: hello"]);
+  });
+
+  it("removes the sessions of jobs and webhooks after thirty days, and nobody's own", async () => {
+    const { home, time, say } = await start();
+    const own = await say("hello");
+    for (const kind of ["job", "webhook"] as const) {
+      const { id } = await home.sessions.create({ person: "p_ada" }, { kind });
+      await home.sessions.append(all, id, { role: "user", text: "run" });
+      await home.sessions.change(all, id, { ended: true });
+    }
+    const kinds = async () => (await home.sessions.list(all)).items.map(({ kind }) => kind).sort();
+    time.jump(30 * DAY - 2 * MINUTE);
+    await time.pass(MINUTE);
+    expect(await kinds()).toEqual(["chat", "job", "webhook"]);
+    time.jump(2 * MINUTE);
+    await time.pass(MINUTE);
+    expect(await kinds()).toEqual(["chat"]);
+    expect(await home.sessions.get(all, own)).toBeDefined();
+  });
+
+  it("stops with the gateway", async () => {
+    const { room, time, say, count } = await start();
+    await say("hello");
+    await room.gateway.stop();
+    time.jump(31 * DAY);
+    await time.pass(2 * MINUTE);
+    expect(count("deliveries")).toBe(1);
+  });
+});
+
+describe("the memory", () => {
+  /** Repeats what people say, and saves a note for each session that it is asked to look through. */
+  const remembers: Agent = {
+    name: "remembers",
+    titles: true,
+    async *run({ session, tools = [], history }, signal) {
+      const words = textOf(history.at(-1) ?? { parts: [] });
+      const isFlush = words.includes("about to be put away");
+      for (const tool of isFlush ? tools : [])
+        await tool.run({ action: "add", text: session }, { id: "1", signal });
+      yield { type: "text", text: isFlush ? "" : `You said: ${words}` };
+    },
+  };
+  type Timed = Awaited<ReturnType<typeof start>>;
+  const entries = async ({ home }: Timed, owner: string) => (await home.store.memory({ owner })).entries;
+
+  /** A session that another process has marked to be looked through; this gateway is not told. */
+  async function markElsewhere({ home }: Timed): Promise<string> {
+    const { id } = await home.sessions.create({ person: "p_bob" });
+    for (const line of ["one", "two", "three", "four"])
+      await home.sessions.append(all, id, { role: "user", text: line });
+    expect(await home.store.askFlush({ session: id, now: Date.now() })).toBe(true);
+    return id;
+  }
+
+  it("is told of what another process has marked, with the next minute", async () => {
+    const timed = await start({ agent: remembers });
+    await timed.time.pass(MINUTE);
+    const session = await markElsewhere(timed);
+    await timed.time.pass(MINUTE - 1000);
+    expect(await entries(timed, "p_bob")).toEqual([]);
+    await timed.time.pass(1000);
+    expect(await entries(timed, "p_bob")).toEqual([session]);
+  });
+
+  it("is told of a session as soon as it has expired, not a minute later", async () => {
+    const timed = await start({ agent: remembers, settings: idle });
+    const { home, time, say, endOf } = timed;
+    const session = await say("one", "two", "three");
+    const owner = (await home.sessions.get(all, session))?.owner ?? "";
+    await time.pass(IDLE_MINUTES * MINUTE - 1000);
+    expect(await entries(timed, owner)).toEqual([]);
+    while ((await endOf(session)) === undefined) await time.pass(1000);
+    expect(await entries(timed, owner)).toEqual([session]);
+  });
+
+  it("is left alone after the gateway has stopped", async () => {
+    const timed = await start({ agent: remembers });
+    await timed.room.gateway.stop();
+    await markElsewhere(timed);
+    await timed.time.pass(3 * MINUTE);
+    expect(await entries(timed, "p_bob")).toEqual([]);
+  });
+});
+
+describe("a delivery", () => {
+  const notNow = { state: "not_sent", reason: "Not now." } as const;
+
+  /** A messenger that does not take the first few attempts. */
+  function rejecting(times: number) {
+    const attempts: number[] = [];
+    const rejects = () => {
+      attempts.push(Date.now());
+      return attempts.length <= times ? notNow : undefined;
+    };
+    return { attempts, rejects };
+  }
+
+  it("that the messenger did not take is retried when its back-off is over, and reaches the person once", async () => {
+    const { attempts, rejects } = rejecting(1);
+    const { time, say, sentSoFar, chat } = await start({ rejects });
+    await say("hello");
+    await time.pass(700, 50);
+    expect([attempts.length, await sentSoFar()]).toEqual([1, 0]);
+    await time.pass(600, 50);
+    expect(await chat.texts(1)).toEqual(["You said: hello"]);
+    await time.pass(2 * MINUTE);
+    expect([attempts.length, await sentSoFar()]).toEqual([2, 1]);
+  });
+
+  it("is not retried after the gateway has stopped, and stays stored", async () => {
+    const { attempts, rejects } = rejecting(Number.POSITIVE_INFINITY);
+    const { room, home, time, say } = await start({ rejects });
+    await say("hello");
+    await room.gateway.stop();
+    const before = attempts.length;
+    await time.pass(5 * MINUTE);
+    expect(attempts).toHaveLength(before);
+    const waiting = await home.store.deliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: 9 });
+    expect(waiting.map(textOf)).toEqual(["You said: hello"]);
+  });
+
+  it("that another process gave back under an old number is sent with the next minute", async () => {
+    const { home, time, chat } = await start();
+    const other = localRunner();
+    await home.store.beat({ runner: other, now: Date.now() });
+    const put = async (words: string, begun: boolean): Promise<number> => {
+      const deliveries = [{ target: ada, parts: [text(words)], begun }];
+      const stored = await home.store.enqueue({ deliveries, runner: other.id, now: Date.now() });
+      return stored.deliveries[0]?.number ?? 0;
+    };
+    const old = await put("old", true);
+    await put("new", false);
+    await time.pass(MINUTE);
+    expect(await chat.texts(0)).toEqual(["new"]);
+    const outcome = { state: "waiting", nextAt: Date.now(), error: "Not now." } as const;
+    await home.store.settle({ delivery: old, outcome, now: Date.now() });
+    await time.pass(MINUTE - 1000);
+    expect(await chat.texts(0)).toEqual(["new"]);
+    await time.pass(1000);
+    expect(await chat.texts(0)).toEqual(["new", "old"]);
+  });
+});
+
+describe("work that a crashed process left while this one runs", () => {
+  const crashed = deadRunner();
+
+  /** A message that a process has accepted just before it crashed. */
+  async function leave({ home }: Awaited<ReturnType<typeof start>>): Promise<void> {
+    const { store, clock } = home;
+    const routing = routingOf(ada, {
+      zone: "UTC",
+      profile: "main",
+      reset: DEFAULT_RESET,
+      scope: {},
+      clock,
+    });
+    await store.beat({ runner: crashed, now: clock.now() });
+    await store.accept({
+      ...routing,
+      messageId: "left",
+      message: { role: "user", parts: [text("anybody?")] },
+      claim: { runner: crashed.id, take: "one" },
+    });
+  }
+
+  it("is answered within five seconds, and not before the gateway looks", async () => {
+    const timed = await start();
+    await timed.time.pass(5000);
+    await leave(timed);
+    await timed.time.pass(4000);
+    expect(await timed.sentSoFar()).toBe(0);
+    await timed.time.pass(1000);
+    expect(await timed.chat.texts(1)).toEqual([expect.stringContaining("anybody?")]);
+  });
+
+  it("is left for the next start after the gateway has stopped", async () => {
+    const timed = await start();
+    await timed.room.gateway.stop();
+    await leave(timed);
+    await timed.time.pass(MINUTE);
+    expect(await timed.sentSoFar()).toBe(0);
+  });
+});
+
+describe("a program that runs", () => {
+  it("has its new output told when its interval has passed, and no more after the gateway has stopped", async () => {
+    const { room, home, time, chat, sentSoFar } = await start();
+    const program = await runIn(home, ada, { command: "make", everyMs: 10 * MINUTE });
+    await program.print("compiling");
+    await time.pass(10 * MINUTE - 1000);
+    expect(await sentSoFar()).toBe(0);
+    await time.pass(6000);
+    expect(await chat.texts(0)).toEqual([expect.stringMatching(/make.*runs for 10 min[\s\S]*compiling/)]);
+    await program.print("linking");
+    await room.gateway.stop();
+    await time.pass(30 * MINUTE, 5000);
+    expect(await sentSoFar()).toBe(1);
+  });
+});
+
+describe("the gateway", () => {
+  it("keeps its connection for as long as it runs", async () => {
+    const { home, time } = await start();
+    await time.pass(10 * MINUTE);
+    expect(await home.store.leases({ now: Date.now() })).toContainEqual(
+      expect.objectContaining({ name: "platform:telegram:1", about: "connected" }),
+    );
+  });
+
+  it("ends when another process has taken its connection, with the next heartbeat", async () => {
+    const { room, home, time } = await start({}, ["the gateway has to end"]);
+    const ended = room.gateway.ended.catch((error: unknown) => error);
+    const other = localRunner();
+    const [own] = await home.store.leases({ now: Date.now() });
+    await home.store.unlease({ name: "platform:telegram:1", runner: own?.runner.id ?? "" });
+    await home.store.beat({ runner: other, now: Date.now() });
+    await home.store.lease({
+      name: "platform:telegram:1",
+      runner: other.id,
+      ttlMs: HOUR,
+      now: Date.now(),
+    });
+    await time.pass(10_000);
+    expect(await ended).toMatchObject({ code: "in_use" });
+  });
+
+  it("leaves no timer behind when it has stopped", async () => {
+    const { room, home, time, say } = await start();
+    await say("hello");
+    await time.pass(2 * MINUTE);
+    expect(vi.getTimerCount()).toBeGreaterThan(4);
+    await room.gateway.stop();
+    await time.pass(1000);
+    await home.store.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

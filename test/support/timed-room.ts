@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, vi } from "vitest";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { Store } from "../../src/ports/store.ts";
+import { type FakeClock, fakeClock, type Home, openHome, START } from "../../src/sessions/test-home.ts";
+
+/** The timers and the clock of a test, which move together and only when the test says so. */
+export interface Time {
+  /** Lets time pass in steps: each timer fires when it is due, and its work ends before the next step. */
+  pass(ms: number, stepMs?: number): Promise<void>;
+  /** Moves the clock and fires no timer, as while a machine sleeps. */
+  jump(ms: number): void;
+  /** Resolves when no call of the store is in progress and nothing follows from the last one. */
+  settle(): Promise<void>;
+}
+
+/** For all tests of the file that calls it. `setImmediate` stays real: the store needs it. */
+export function useFakeTime(): void {
+  const toFake = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] as const;
+  beforeEach(() => void vi.useFakeTimers({ toFake: [...toFake], now: START }));
+  afterEach(() => void vi.useRealTimers());
+}
+
+export async function timedHome(): Promise<{ readonly home: Home; readonly time: Time }> {
+  const started = Date.now();
+  const passed: Pick<Clock, "now" | "monotonic"> = { now: Date.now, monotonic: () => Date.now() - started };
+  const clock: FakeClock = { ...fakeClock(), ...passed };
+  const opened = await openHome({}, clock);
+  const { store, calls } = counted(opened.store);
+  async function settle(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet = calls() === 0 ? quiet + 1 : 0)
+      await new Promise(setImmediate);
+  }
+  return {
+    home: { ...opened, store },
+    time: {
+      settle,
+      jump: (ms) => void vi.setSystemTime(Date.now() + ms),
+      async pass(ms, stepMs = 1000) {
+        await settle();
+        for (const until = Date.now() + ms; Date.now() < until; await settle())
+          await vi.advanceTimersByTimeAsync(Math.min(stepMs, until - Date.now()));
+      },
+    },
+  };
+}
+
+/** A chain of promises between two calls of the store takes fewer turns of the loop. */
+const QUIET_TURNS = 4;
+
+/** The same store, and how many of its calls are in progress. */
+function counted(store: Store): { readonly store: Store; calls(): number } {
+  let open = 0;
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== "function") return found;
+      return (...given: readonly unknown[]): unknown => {
+        const answer: unknown = Reflect.apply(found, target, given);
+        if (!(answer instanceof Promise)) return answer;
+        open += 1;
+        return answer.finally(() => {
+          open -= 1;
+        });
+      };
+    },
+  });
+  return { store: counting, calls: () => open };
+}
