@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { skippedReporter } from "./test/support/skipped-reporter.ts";
 
 /** A zone in which it is noon: no test that runs on the real clock meets the hour at which conversations start afresh. */
 function zoneAtNoon(): string {
@@ -18,6 +19,7 @@ const common = {
 
 export default defineConfig({
   test: {
+    reporters: ["default", skippedReporter()],
     projects: [
       {
         test: {

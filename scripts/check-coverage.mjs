@@ -1,4 +1,4 @@
-// docs/coverage.md promises a file and a test for each row; a promise that points nowhere fails here.
+// docs/coverage.md names a symbol, a file and a test in each row. This fails if one of them does not exist.
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -8,6 +8,7 @@ const texts = new Map();
 const problems = [];
 let rows = 0;
 let tests = 0;
+let symbolCount = 0;
 
 function textOf(file) {
   if (!texts.has(file))
@@ -34,6 +35,17 @@ function holds(text, test) {
   });
 }
 
+const IMPORTS = /^(?:import|export)\b(?:[^;"]*?\bfrom)?\s*"[^"]*";$/gm;
+const COMMENTS = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
+
+/** A name counts where code uses or defines it, not in an import or a comment. Anything else is looked for as it is written. */
+function names(text, symbol) {
+  if (!/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*$/.test(symbol)) return text.includes(symbol);
+  const code = text.replace(IMPORTS, "").replace(COMMENTS, "");
+  const name = symbol.split(".").at(-1).replaceAll("$", "\\$");
+  return new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(code);
+}
+
 for (const [index, line] of lines.entries()) {
   if (!line.startsWith("|") || /^\|[\s:-]+\|/.test(line)) continue;
   const cells = line
@@ -48,6 +60,13 @@ for (const [index, line] of lines.entries()) {
   const files = [...(cells[2] ?? "").matchAll(/`([^`]+\.(?:ts|mjs|md))`/g)].map((match) => match[1]);
   if (files.length === 0 && !changed) problems.push(`${at}: names no file`);
   for (const file of files) if (textOf(file) === undefined) problems.push(`${at}: no file ${file}`);
+  const symbols = [...(cells[1] ?? "").matchAll(/`([^`]+)`/g)].map((match) => match[1]);
+  if (symbols.length === 0 && cells[1] !== "none") problems.push(`${at}: names no symbol`);
+  for (const symbol of symbols) {
+    symbolCount += 1;
+    if (files.length > 0 && !files.some((file) => names(textOf(file) ?? "", symbol)))
+      problems.push(`${at}: ${symbol} is not in ${files.join(" or ")}`);
+  }
   const named = [
     ...(cells[3] ?? "").matchAll(
       /`([^`]+\.test\.ts|src\/testing\/[^`]+\.ts)`\s*:?\s*((?:"(?:[^"\\]|\\.)*"(?:,\s*)?)*)/g,
@@ -72,5 +91,5 @@ for (const [index, line] of lines.entries()) {
 }
 if (rows < 50) problems.push(`docs/coverage.md has only ${rows} rows`);
 for (const problem of problems) console.error(problem);
-console.log(`${rows} rows, ${tests} tests named, ${problems.length} problems`);
+console.log(`${rows} rows, ${symbolCount} symbols and ${tests} tests named, ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);

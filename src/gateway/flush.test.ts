@@ -107,6 +107,10 @@ describe("a session that was left", () => {
       ["user", "I live in Oslo"],
       ["assistant", "Noted"],
     ]);
+    expect(told[0]?.history.at(-1)?.role).toBe("user");
+    expect(lastWords(told[0])).toMatch(
+      /^The conversation above .* Save with the memory tool .* If nothing is worth it, save nothing\. Nobody reads a reply, so write none\.$/,
+    );
     expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
   });
 

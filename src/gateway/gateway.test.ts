@@ -172,6 +172,49 @@ describe("a command while an answer is written", () => {
   });
 });
 
+describe("the very first message of a home", () => {
+  it("comes to the agent with a note, and no later message does: in this session, after /new, or from somebody else", async () => {
+    const agent = heldAgent();
+    const { chat: at } = await gatewayRoom({ agent });
+    const noteWith = async (source: Source, words: string): Promise<string | undefined> => {
+      await at(source).say(words);
+      const held = await agent.asked();
+      await answer(held, "hello");
+      return held.turn.note;
+    };
+    expect(await noteWith(ada, "first")).toMatch(/introducing yourself/);
+    expect(await noteWith(ada, "second")).toBeUndefined();
+    await at(ada).say("/new");
+    expect(await noteWith(ada, "third")).toBeUndefined();
+    expect(await noteWith(bob, "fourth")).toBeUndefined();
+  });
+});
+
+describe("a topic of a group", () => {
+  it("is where a command counts that is given in it, and where it is answered; the other topic goes on", async () => {
+    const agent = heldAgent();
+    const { chat: at } = await gatewayRoom({ agent });
+    const [one, two] = [at({ ...group, threadId: "17" }), at({ ...group, threadId: "18" })];
+    for (const chat of [one, two]) {
+      await chat.say("before");
+      await answer(await agent.asked(), "noted");
+      await chat.texts(1);
+    }
+    await one.say("/new");
+    expect(await one.sent(2)).toMatchObject([{}, { target: { chatId: "-100", threadId: "17" } }]);
+    expect((await one.texts(2))[1]).toMatch(/^New session/);
+    await one.say("after");
+    const fresh = await agent.asked();
+    expect(heard(fresh)).toEqual(["after"]);
+    await answer(fresh, "hello");
+    await two.say("after");
+    const going = await agent.asked();
+    expect(heard(going)).toEqual(["before", "noted", "after"]);
+    await answer(going, "hello");
+    expect([await one.texts(3), await two.texts(2)].map((texts) => texts.length)).toEqual([3, 2]);
+  });
+});
+
 describe("after /resume", () => {
   it("everything is said in that session, with its history, and nothing leads back", async () => {
     const agent = heldAgent();

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { dirname } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
@@ -55,6 +56,15 @@ describe("an editor's session", () => {
       agent: { model: "m", provider: "p", temperature: 0 },
     });
     expect(await home.sessions.get(who, one.id)).toMatchObject({ kind: "editor", cwd: "/a", owner: OWNER });
+  });
+
+  it("is stored in the sessions that were given, whatever home the environment names", async () => {
+    const [home, other] = [await openHome(), await openHome()];
+    vi.stubEnv("POSTRIDER_HOME", dirname(other.file));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { id } = await editor(home).create({ cwd: "/a" });
+    expect(await home.sessions.get(who, id)).toMatchObject({ id });
+    expect((await other.sessions.list(who)).items).toEqual([]);
   });
 
   it("is the same object as long as the program runs", async () => {

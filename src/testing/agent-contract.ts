@@ -17,10 +17,11 @@ import {
   within,
 } from "./agent-scene.ts";
 import type { TestApi } from "./scene.ts";
+import { required, testOf } from "./skip-rule.ts";
 
 export type { AgentCase } from "./agent-scene.ts";
 
-/** How the suite gets agents of the kind under test. What it cannot do is left out, and so are the rules about it. */
+/** How the suite gets agents of the kind under test. The rules about what it cannot do are skipped. */
 export interface AgentHarness {
   /** It answers with exactly these words, after so many calls of a model. */
   answers(): Promise<AgentCase & { readonly answer: string; readonly calls?: number }>;
@@ -44,13 +45,14 @@ const TIME_TO_ACT_MS = 150;
 /** Every rule of the agent port, as tests. An agent is finished when they pass. */
 export function agentContract({ describe, it }: TestApi, harness: AgentHarness): void {
   const rule = (promise: string, proof: () => Promise<void>): void => {
-    it(promise, async () => {
+    const run = async (): Promise<void> => {
       try {
         await proof();
       } finally {
         await harness.destroy?.();
       }
-    });
+    };
+    it(promise, testOf(promise, run));
   };
 
   describe("an answer", () => {
@@ -91,114 +93,106 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       );
     });
 
-    const { endless } = harness;
-    if (endless !== undefined) {
-      rule("ends the answer soon, without an error, and says no more", async () => {
-        const { agent, said } = await endless();
-        const stop = new AbortController();
-        const events = eventsOf(agent, said, stop.signal);
-        assert.equal((await events.next()).done, false);
-        const next = events.next();
-        stop.abort();
-        const rest = await within(SOON_MS, drained(next, events));
-        // One may have been on its way.
-        const after = rest.filter((event) => event.type !== "usage");
-        assert.ok(after.length <= 1, `${after.length} events after it was stopped`);
-        assert.ok(!after.some((event) => event.type === "failed"), "being stopped is no failure");
-      });
+    const endless = () => required(harness.endless, "the agent always ends by itself")();
+    rule("ends the answer soon, without an error, and says no more", async () => {
+      const { agent, said } = await endless();
+      const stop = new AbortController();
+      const events = eventsOf(agent, said, stop.signal);
+      assert.equal((await events.next()).done, false);
+      const next = events.next();
+      stop.abort();
+      const rest = await within(SOON_MS, drained(next, events));
+      // One may have been on its way.
+      const after = rest.filter((event) => event.type !== "usage");
+      assert.ok(after.length <= 1, `${after.length} events after it was stopped`);
+      assert.ok(!after.some((event) => event.type === "failed"), "being stopped is no failure");
+    });
 
-      rule("by going away ends it, too", async () => {
-        const { agent, said } = await endless();
-        const stop = new AbortController();
-        const events = eventsOf(agent, said, stop.signal);
-        await events.next();
-        stop.abort();
-        await within(SOON_MS, Promise.resolve(events.return?.()));
-      });
-    }
+    rule("by going away ends it, too", async () => {
+      const { agent, said } = await endless();
+      const stop = new AbortController();
+      const events = eventsOf(agent, said, stop.signal);
+      await events.next();
+      stop.abort();
+      await within(SOON_MS, Promise.resolve(events.return?.()));
+    });
   });
 
-  const { fails } = harness;
-  if (fails !== undefined) {
-    describe("a failure of the model", () => {
-      rule("is told in a sentence, and never thrown", async () => {
-        const failed = (await all(await fails())).filter((event) => event.type === "failed");
-        assert.equal(failed.length, 1);
-        assert.match(failed[0]?.reason ?? "", /\p{L}.*[.!?]$/su);
-      });
+  const fails = () => required(harness.fails, "the agent has no model that could fail")();
+  describe("a failure of the model", () => {
+    rule("is told in a sentence, and never thrown", async () => {
+      const failed = (await all(await fails())).filter((event) => event.type === "failed");
+      assert.equal(failed.length, 1);
+      assert.match(failed[0]?.reason ?? "", /\p{L}.*[.!?]$/su);
     });
-  }
+  });
 
-  const { acts } = harness;
-  if (acts !== undefined) {
-    describe("a tool", () => {
-      rule("acts only when the next event is asked for", async () => {
-        const { agent, said, acted } = await acts();
-        const events = eventsOf(agent, said);
-        await until(events, "tool_call");
-        await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
-        assert.equal(acted(), false, "it has acted before anybody could store the call");
-        await until(events, "tool_result");
-        assert.equal(acted(), true);
-        await events.return?.();
-      });
+  const acts = () => required(harness.acts, "the agent brings no tools of its own")();
+  describe("a tool", () => {
+    rule("acts only when the next event is asked for", async () => {
+      const { agent, said, acted } = await acts();
+      const events = eventsOf(agent, said);
+      await until(events, "tool_call");
+      await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
+      assert.equal(acted(), false, "it has acted before anybody could store the call");
+      await until(events, "tool_result");
+      assert.equal(acted(), true);
+      await events.return?.();
+    });
 
-      rule("does not act when it is stopped between the call and the act", async () => {
-        const { agent, said, acted } = await acts();
-        const stop = new AbortController();
-        const events = eventsOf(agent, said, stop.signal);
-        await until(events, "tool_call");
-        stop.abort();
-        await within(SOON_MS, drained(events.next(), events));
-        await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
-        assert.equal(acted(), false);
-      });
+    rule("does not act when it is stopped between the call and the act", async () => {
+      const { agent, said, acted } = await acts();
+      const stop = new AbortController();
+      const events = eventsOf(agent, said, stop.signal);
+      await until(events, "tool_call");
+      stop.abort();
+      await within(SOON_MS, drained(events.next(), events));
+      await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
+      assert.equal(acted(), false);
+    });
 
-      rule("has one result for each call, of the same id and name, behind it", async () => {
-        const open = new Map<string, string>();
-        for (const event of await all(await acts())) {
-          if (event.type === "tool_call") {
-            assert.ok(event.call.id !== "" && event.call.name !== "" && !open.has(event.call.id));
-            open.set(event.call.id, event.call.name);
-          } else if (event.type === "tool_result") {
-            assert.equal(event.name, open.get(event.id));
-            open.delete(event.id);
-          }
+    rule("has one result for each call, of the same id and name, behind it", async () => {
+      const open = new Map<string, string>();
+      for (const event of await all(await acts())) {
+        if (event.type === "tool_call") {
+          assert.ok(event.call.id !== "" && event.call.name !== "" && !open.has(event.call.id));
+          open.set(event.call.id, event.call.name);
+        } else if (event.type === "tool_result") {
+          assert.equal(event.name, open.get(event.id));
+          open.delete(event.id);
         }
-        assert.deepEqual([...open], []);
-      });
-    });
-  }
-
-  const { asks } = harness;
-  if (asks !== undefined) {
-    describe("a question", () => {
-      for (const answer of ["once", "session", "always", "deny", "never"] as const) {
-        rule(`holds it up until it is answered (${answer}), and then it comes to an end`, async () => {
-          const { agent, said } = await asks();
-          const events = eventsOf(agent, said);
-          const asked = await until(events, "approval");
-          assert.notEqual(asked.request.title, "");
-          const next = events.next();
-          assert.equal(await Promise.race([next.then(() => "went on"), ticks()]), "waits");
-          asked.answer(answer);
-          asked.answer("deny"); // the first counts
-          await drained(next, events);
-        });
       }
-
-      rule("that nobody answers does not keep it from being stopped", async () => {
-        const { agent, said } = await asks();
-        const stop = new AbortController();
-        const events = eventsOf(agent, said, stop.signal);
-        await until(events, "approval");
-        const next = events.next();
-        stop.abort();
-        await within(SOON_MS, drained(next, events));
-      });
+      assert.deepEqual([...open], []);
     });
-  }
+  });
 
-  const { uses } = harness;
-  if (uses !== undefined) describe("a tool that the turn offers", () => toolRules(rule, uses));
+  const asks = () => required(harness.asks, "the agent asks nothing by itself")();
+  describe("a question", () => {
+    for (const answer of ["once", "session", "always", "deny", "never"] as const) {
+      rule(`holds it up until it is answered (${answer}), and then it comes to an end`, async () => {
+        const { agent, said } = await asks();
+        const events = eventsOf(agent, said);
+        const asked = await until(events, "approval");
+        assert.notEqual(asked.request.title, "");
+        const next = events.next();
+        assert.equal(await Promise.race([next.then(() => "went on"), ticks()]), "waits");
+        asked.answer(answer);
+        asked.answer("deny"); // the first counts
+        await drained(next, events);
+      });
+    }
+
+    rule("that nobody answers does not keep it from being stopped", async () => {
+      const { agent, said } = await asks();
+      const stop = new AbortController();
+      const events = eventsOf(agent, said, stop.signal);
+      await until(events, "approval");
+      const next = events.next();
+      stop.abort();
+      await within(SOON_MS, drained(next, events));
+    });
+  });
+
+  describe("a tool that the turn offers", () =>
+    toolRules(rule, (...given) => required(harness.uses, "the agent calls no tools of the turn")(...given)));
 }

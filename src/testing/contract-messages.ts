@@ -53,6 +53,7 @@ const EVERY_SORT: readonly NewMessage[] = [
     ],
     extra: { provider: { signature: "abc", items: [1, 2] } },
   }),
+  assistant("without a thought", { reasoning: "" }),
   { role: "tool", parts: [text("nothing")], toolCallId: "c1", toolName: "look" },
   assistant("cut o", { origin: { interrupted: true }, at: T0 - 5 }),
   { role: "note", parts: [text("Delivered from job.")], origin: { proactive: true } },

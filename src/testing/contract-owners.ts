@@ -260,6 +260,28 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
     });
 
+    rule(
+      "end with the reason that is given, and are open again without it",
+      async ({ create, store, get }) => {
+        const { id } = await create("p_ann", ["one"]);
+        const change = async (ended: boolean | string, now: number): Promise<void> => {
+          unrefused(await store.change({ asker: ann, session: id, change: { ended }, now }));
+        };
+        const end = async () => {
+          const { endedAt, endReason } = await get(id);
+          return [endedAt, endReason];
+        };
+        await change("the job is done", T0 + 1);
+        assert.deepEqual(await end(), [T0 + 1, "the job is done"]);
+        await change("too late", T0 + 2);
+        assert.deepEqual(await end(), [T0 + 1, "the job is done"], "the first reason counts");
+        await change(false, T0 + 3);
+        assert.deepEqual(await end(), [undefined, undefined]);
+        await change("done again", T0 + 4);
+        assert.deepEqual(await end(), [T0 + 4, "done again"]);
+      },
+    );
+
     rule("ended twice keep the first reason and instant", async ({ open, store, get }) => {
       const { session, conversation } = await open(ANN);
       const ask = { asker: { person: session.owner }, session: session.id };

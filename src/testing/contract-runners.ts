@@ -11,6 +11,9 @@ import {
   T0,
   type TestApi,
 } from "./scene.ts";
+import { required } from "./skip-rule.ts";
+
+const NO_PROCESSES = "the store cannot see processes";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
@@ -91,20 +94,21 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "is not judged by one that was silent itself until a heartbeat ago, as after the machine slept",
       async ({ store, take, claim, silentRunner, ownRunner }) => {
-        if (silentRunner === undefined || ownRunner === undefined) return;
-        for (const one of [silentRunner, ownRunner]) await store.beat({ runner: one, now: T0 });
-        const { turn } = await take(ANN, "hello", { claim: { runner: silentRunner.id, take: "one" } });
+        const silent = required(silentRunner, NO_PROCESSES);
+        const own = required(ownRunner, NO_PROCESSES);
+        for (const one of [silent, own]) await store.beat({ runner: one, now: T0 });
+        const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
         const { session } = present(turn);
         const woken = T0 + HOUR;
-        assert.equal(await claim(session, ownRunner.id, woken), undefined, "before its own heartbeat");
-        await store.beat({ runner: ownRunner, now: woken });
-        assert.equal(await claim(session, ownRunner.id, woken + 9000), undefined);
+        assert.equal(await claim(session, own.id, woken), undefined, "before its own heartbeat");
+        await store.beat({ runner: own, now: woken });
+        assert.equal(await claim(session, own.id, woken + 9000), undefined);
         assert.deepEqual(await store.work({ now: woken + 9000 }), []);
-        await store.beat({ runner: silentRunner, now: woken + 9500 });
-        assert.equal(await claim(session, ownRunner.id, woken + 20_000), undefined, "it has woken, too");
-        await store.beat({ runner: ownRunner, now: woken + 10_000 });
-        await store.beat({ runner: ownRunner, now: woken + 30_000 });
-        assert.equal(present(await claim(session, ownRunner.id, woken + 40_000)).attempt, 2);
+        await store.beat({ runner: silent, now: woken + 9500 });
+        assert.equal(await claim(session, own.id, woken + 20_000), undefined, "it has woken, too");
+        await store.beat({ runner: own, now: woken + 10_000 });
+        await store.beat({ runner: own, now: woken + 30_000 });
+        assert.equal(present(await claim(session, own.id, woken + 40_000)).attempt, 2);
       },
     );
 
@@ -150,7 +154,7 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await lease("r1", T0 + 30_001), undefined);
     });
 
-    rule("is free again when its holder has gone", async ({ store, beat, deadRunner }) => {
+    rule("is free again when its holder has gone", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
         store.lease({ name: "schedule", runner, ttlMs: DAY, now });
       for (const id of ["r1", "r2", "r3"]) await beat(id);
@@ -161,12 +165,19 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       await beat("r3", T0 + 40_000);
       const third = present(await lease("r3", T0 + 40_000));
       assert.ok(third > second, "r2 was silent for too long");
-      if (deadRunner === undefined) return;
-      await store.unlease({ name: "schedule", runner: "r3" });
-      await store.beat({ runner: deadRunner, now: T0 });
-      const dead = present(await lease(deadRunner.id, T0));
-      assert.ok(present(await lease("r3", T0)) > dead);
     });
+
+    rule(
+      "is free again at once when the process of its holder is gone",
+      async ({ store, beat, deadRunner }) => {
+        const gone = required(deadRunner, NO_PROCESSES);
+        const lease = (runner: string) => store.lease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
+        await store.beat({ runner: gone, now: T0 });
+        await beat("r1");
+        const dead = present(await lease(gone.id));
+        assert.ok(present(await lease("r1")) > dead);
+      },
+    );
 
     rule("is listed while its holder lives, with what that says of it", async (scene) => {
       const { store, beat, deadRunner } = scene;

@@ -13,6 +13,7 @@ import {
   type Trouble,
 } from "./platform-scene.ts";
 import { present, type TestApi } from "./scene.ts";
+import { required, skipRule } from "./skip-rule.ts";
 
 /** What is sent arrives once, and what became of it is told as it is. */
 export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
@@ -37,7 +38,7 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
     proof: (there: OtherSide, platform: Platform) => Promise<void>,
   ): void =>
     sending(promise, async (there, platform) => {
-      if (!there.troubles.includes(kind)) return;
+      if (!there.troubles.includes(kind)) skipRule(`the other side has no trouble "${kind}"`);
       await there.trouble(kind === "wait" ? { kind, ms: 7000 } : { kind });
       await proof(there, platform);
     });
@@ -66,7 +67,7 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
 
     sending("carries a text of the greatest length whole", async (there, platform) => {
       const { messageLimit } = platform.traits;
-      if (messageLimit === Number.MAX_SAFE_INTEGER) return;
+      if (messageLimit === Number.MAX_SAFE_INTEGER) skipRule("the platform has no limit of length");
       const [place] = twoChats(there);
       for (const words of ["x".repeat(messageLimit), "🐎".repeat(Math.floor(messageLimit / 2))]) {
         idOf(await platform.send(outbound(place, words), always()));
@@ -86,14 +87,15 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       const replyTo = await there.say(place, "which one?");
       idOf(await platform.send(outbound(place, "this one", { replyTo }), always()));
       const shown = present((await there.shown(place)).at(-1));
-      if ("replyTo" in shown) assert.equal(shown.replyTo, replyTo);
+      if (!("replyTo" in shown)) skipRule("the other side does not show what a message answers");
+      assert.equal(shown.replyTo, replyTo);
     });
 
     sending("still arrives when what it answers is gone", async (there, platform) => {
-      if (there.takeBack === undefined) return;
+      const remove = required(there.remove ?? there.takeBack, "the other side cannot remove a message");
       const [place] = twoChats(there);
       const replyTo = await there.say(place, "never mind");
-      await there.takeBack(place, replyTo);
+      await remove(place, replyTo);
       idOf(await platform.send(outbound(place, "too late", { replyTo }), always()));
       assert.equal((await there.shown(place)).at(-1)?.text, "too late");
     });
@@ -110,10 +112,11 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
         blob: async (hash) => (hash === blob ? bytes : undefined),
       };
       const sent = await platform.send(out, always());
-      if (sent.state === "refused") return; // it carries no files, and says so
+      if (sent.state === "refused") skipRule(`the platform carries no files: ${sent.reason}`);
       idOf(sent);
-      const { files } = present((await there.shown(place)).at(-1));
-      if (files !== undefined) assert.deepEqual(files, [Buffer.from(bytes).toString("base64")]);
+      const shown = present((await there.shown(place)).at(-1));
+      const files = required(shown.files, "the other side does not show the bytes of files");
+      assert.deepEqual(files, [Buffer.from(bytes).toString("base64")]);
     });
 
     troubled("refuse", "says that they do not want it", async (there, platform) => {
@@ -187,7 +190,8 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       "cut",
       "finds by its nonce what an attempt has left, where it can be looked up",
       async (there, platform) => {
-        if (platform.traits.outbound !== "can_be_looked_up") return;
+        if (platform.traits.outbound !== "can_be_looked_up")
+          skipRule("the platform cannot look up what it has sent");
         const lookUp = present(platform.lookUp?.bind(platform));
         const [place] = twoChats(there);
         const out = outbound(place, "did you get it?");
@@ -215,7 +219,8 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       proof: (there: OtherSide, edit: NonNullable<Platform["edit"]>, platform: Platform) => Promise<void>,
     ): void =>
       sending(promise, async (there, platform) => {
-        if (platform.edit !== undefined) await proof(there, platform.edit.bind(platform), platform);
+        const edit = required(platform.edit?.bind(platform), "the platform cannot edit what it has sent");
+        await proof(there, edit, platform);
       });
 
     editing("replaces what stands there, however often it is repeated", async (there, edit, platform) => {
@@ -236,15 +241,20 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
       assert.deepEqual(await there.shown(place), []);
     });
 
-    editing("says when it has to wait, and when nobody could be asked", async (there, edit, platform) => {
+    editing("says when it has to wait", async (there, edit, platform) => {
+      if (!there.troubles.includes("wait")) skipRule('the other side has no trouble "wait"');
       const [place] = twoChats(there);
       const out = outbound(place, "hello");
       const messageId = idOf(await platform.send(out, always()));
-      if (there.troubles.includes("wait")) {
-        await there.trouble({ kind: "wait", ms: 7000 });
-        const waited = await edit(out, messageId, always());
-        assert.ok(waited.state === "not_sent" && (waited.retryAfterMs ?? 0) >= 7000, JSON.stringify(waited));
-      }
+      await there.trouble({ kind: "wait", ms: 7000 });
+      const waited = await edit(out, messageId, always());
+      assert.ok(waited.state === "not_sent" && (waited.retryAfterMs ?? 0) >= 7000, JSON.stringify(waited));
+    });
+
+    editing("says when nobody could be asked", async (there, _, platform) => {
+      const [place] = twoChats(there);
+      const out = outbound(place, "hello");
+      const messageId = idOf(await platform.send(out, always()));
       const failed = present(await there.unreachable().edit?.(out, messageId, always()));
       assert.ok(failed.state !== "gone");
       assertState(failed, ["not_sent"], there);
@@ -253,6 +263,8 @@ export function sendingRules({ describe }: TestApi, rule: PlatformRule): void {
 
   describe("showing that an answer comes", () => {
     sending("is possible, and its failure nobody's concern", async (there, platform) => {
+      if (platform.typing === undefined && platform.menu === undefined)
+        skipRule("the platform shows neither typing nor a menu");
       const [place] = twoChats(there);
       await platform.typing?.(place, always());
       await platform.menu?.([{ name: "new", summary: "Start afresh" }], always());

@@ -13,4 +13,5 @@ export {
 export { platformContract } from "./platform-contract.ts";
 export type { OtherSide, PlatformHarness, Shown, Trouble } from "./platform-scene.ts";
 export type { StoreHarness, TestApi } from "./scene.ts";
+export type { TestBody } from "./skip-rule.ts";
 export { storeContract } from "./store-contract.ts";

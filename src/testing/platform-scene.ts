@@ -3,6 +3,7 @@ import { text } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Inbound, Outbound, Platform, Receiver } from "../ports/platform.ts";
 import type { TestApi } from "./scene.ts";
+import { testOf } from "./skip-rule.ts";
 
 /** How the suite gets platforms of the kind under test, and a hand on the other side. */
 export interface PlatformHarness {
@@ -14,7 +15,7 @@ export interface PlatformHarness {
   readonly patienceMs?: number;
 }
 
-/** The server and the people behind it. What is optional is what not every platform has; its rules are then left out. */
+/** The server and the people behind it. What is optional is what not every platform has; its rules are then skipped. */
 export interface OtherSide {
   /** A new connection as the same account, as after a restart. */
   platform(): Platform;
@@ -32,7 +33,10 @@ export interface OtherSide {
   /** The person of this place says it there. Resolves, when it waits to be received, with the platform's id of it. */
   say(place: Source, words: string): Promise<string>;
   editSaid?(place: Source, messageId: string, words: string): Promise<void>;
+  /** The person deletes it, and the platform is told of that. */
   takeBack?(place: Source, messageId: string): Promise<void>;
+  /** The message is no longer there, where nobody tells the platform of that. */
+  remove?(place: Source, messageId: string): Promise<void>;
   /** Presses the button that stands for this line. */
   press?(place: Source, messageId: string, line: string): Promise<void>;
   /** What was last said in this place is brought a second time. */
@@ -189,7 +193,7 @@ export type PlatformRule = (promise: string, proof: (there: OtherSide) => Promis
 
 export function platformRuleOn({ it }: TestApi, harness: PlatformHarness): PlatformRule {
   return (promise, proof) => {
-    it(promise, async () => {
+    const run = async (): Promise<void> => {
       const there = await harness.open();
       try {
         await within(harness.patienceMs ?? 10_000, proof(there));
@@ -197,7 +201,8 @@ export function platformRuleOn({ it }: TestApi, harness: PlatformHarness): Platf
         for (const stop of running.get(there) ?? []) void stop();
         await harness.destroy();
       }
-    });
+    };
+    it(promise, testOf(promise, run));
   };
 }
 

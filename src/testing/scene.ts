@@ -11,11 +11,13 @@ import type { NewSession, Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { Accept, Accepted, Finish, Finished, Turn } from "../core/turn.ts";
 import type { Store } from "../ports/store.ts";
+import { type TestBody, testOf } from "./skip-rule.ts";
 
 /** What a test runner gives: Vitest's, Jest's and Node's own all fit. */
 export interface TestApi {
   describe(name: string, body: () => void): unknown;
-  it(name: string, body: () => Promise<void>): unknown;
+  /** A body is given the runner's context of the test, if it has one: it skips the test, with a reason. */
+  it(name: string, body: TestBody): unknown;
 }
 
 /** How the suite gets stores of the kind under test. */
@@ -41,13 +43,14 @@ export type Rule = (promise: string, proof: (scene: Scene) => Promise<void>) => 
 
 export function ruleOn({ it }: TestApi, harness: StoreHarness): Rule {
   return (promise, proof) => {
-    it(promise, async () => {
+    const run = async (): Promise<void> => {
       try {
         await proof(sceneOn(await harness.open(), harness));
       } finally {
         await harness.destroy();
       }
-    });
+    };
+    it(promise, testOf(promise, run));
   };
 }
 

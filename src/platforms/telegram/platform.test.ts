@@ -63,6 +63,7 @@ async function otherSide(): Promise<OtherSide> {
       const label = sent?.buttons.flat().find(({ data }) => data === `=${line}`)?.label ?? "";
       await server.press(chatOf(place), Number(messageId), Number(place.userId), label);
     },
+    remove: (place, messageId) => server.remove(chatOf(place), Number(messageId)),
     bringAgain: (place) => server.bringAgain(chatOf(place)),
     async shown(place) {
       const sent = (await server.messages(chatOf(place))).filter(({ by }) => by === "bot");
