@@ -120,7 +120,7 @@ function namesIn(home: Home): string[] {
 }
 
 const systemCopyClock: CopyClock = {
-  now: Date.now,
+  now: () => Date.now(),
   after(ms, run) {
     const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);

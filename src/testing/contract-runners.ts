@@ -64,9 +64,8 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "counts as fallen at once when its process on this machine is gone",
       async ({ store, take, claim, deadRunner }) => {
-        // A store that cannot see processes knows them by their heartbeat, which the rule above tests.
-        const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-        if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+        const gone = required(deadRunner, NO_PROCESSES);
+        await store.beat({ runner: gone, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: gone.id, take: "one" } });
         assert.equal(present(await claim(present(turn).session, "r2")).attempt, 2);
       },
@@ -180,16 +179,12 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("is listed while its holder lives, with what that says of it", async (scene) => {
-      const { store, beat, deadRunner } = scene;
+      const { store, beat } = scene;
       for (const id of ["r1", "r2"]) await beat(id);
       const lease = (name: string, holder: string, about?: string) =>
         store.lease({ name, runner: holder, ttlMs: HOUR, now: T0, ...(about !== undefined && { about }) });
       await lease("telegram", "r1", "@rider_bot");
       await lease("expiry", "r2");
-      if (deadRunner !== undefined) {
-        await store.beat({ runner: deadRunner, now: T0 });
-        await lease("left", deadRunner.id);
-      }
       const held = { name: "telegram", runner: runner("r1"), until: T0 + HOUR, about: "@rider_bot" };
       const other = { name: "expiry", runner: runner("r2"), until: T0 + HOUR };
       assert.deepEqual(await store.leases({ now: T0 }), [other, held]);
@@ -201,6 +196,13 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await store.leases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
       await beat("r2", T0 + HOUR);
       assert.deepEqual(await store.leases({ now: T0 + HOUR }), [], "its time has run out");
+    });
+
+    rule("is not listed when the process of its holder is gone", async ({ store, deadRunner }) => {
+      const gone = required(deadRunner, NO_PROCESSES);
+      await store.beat({ runner: gone, now: T0 });
+      await store.lease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
+      assert.deepEqual(await store.leases({ now: T0 }), []);
     });
 
     rule("is listed on request when its holder is silent but its process exists", async (scene) => {
