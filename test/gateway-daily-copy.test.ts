@@ -23,7 +23,7 @@ interface Running {
   readonly gateway: ComposedGateway;
   /** The finished copies. */
   copies(): string[];
-  /** Resolves when there are so many. The thread that copies is real, so it is asked again and again. */
+  /** Resolves when there are so many. */
   untilCopies(count: number): Promise<void>;
   readonly warnings: string[];
 }
@@ -58,16 +58,24 @@ async function start(): Promise<Running> {
     existsSync(home.backups) ? readdirSync(home.backups).filter((name) => name.endsWith(".db")) : [];
   return {
     ...{ home, gateway, copies, warnings },
-    async untilCopies(count) {
-      while (copies().length < count) await new Promise(setImmediate);
-    },
+    untilCopies: (count) => until(`${count} copies`, async () => copies().length >= count),
   };
 }
 
-/** Whether somebody makes a copy now: who does holds its lease. The answer comes after all calls before it. */
+/** The thread that copies is real and tells nobody, so it is looked at again and again, for half a minute at most. */
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 30_000; !(await holds()); await new Promise(setImmediate))
+    if (performance.now() > deadline) throw new Error(`not within 30 seconds: ${what}`);
+}
+
+/** Whether somebody makes a copy now: who does holds its lease. */
 async function isCopying({ store }: ComposedGateway): Promise<boolean> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-  return (await store.leases({ now: Date.now() })).some(({ name }) => name === "backup");
+  // Writes are answered in order: after one, all that were begun before it have been done and told.
+  const settled = (): Promise<void> => store.retire({ runner: "nobody" });
+  await settled();
+  const leases = await store.leases({ now: Date.now() });
+  await settled();
+  return leases.some(({ name }) => name === "backup");
 }
 
 it("makes a copy once it has run for a moment, and the next one a day later", async () => {
@@ -77,7 +85,7 @@ it("makes a copy once it has run for a moment, and the next one a day later", as
   await vi.advanceTimersByTimeAsync(1000);
   await untilCopies(1);
   expect(textsIn(join(home.backups, copies()[0] ?? ""))).toEqual([]);
-  while (await isCopying(gateway)) await new Promise(setImmediate);
+  await until("the end of the copy", async () => !(await isCopying(gateway)));
 
   vi.setSystemTime(Date.now() + DAY_MS - 2 * LOOK_MS);
   await vi.advanceTimersByTimeAsync(LOOK_MS);
@@ -92,7 +100,7 @@ it("makes no copy after it has stopped", async () => {
   const { gateway, copies, untilCopies, warnings } = await start();
   await vi.advanceTimersByTimeAsync(15_000);
   await untilCopies(1);
-  while (await isCopying(gateway)) await new Promise(setImmediate);
+  await until("the end of the copy", async () => !(await isCopying(gateway)));
   await gateway.stop();
   vi.setSystemTime(Date.now() + 2 * DAY_MS);
   await vi.advanceTimersByTimeAsync(2 * LOOK_MS);
