@@ -1,0 +1,185 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { OWNER, unrefused } from "../src/index.ts";
+import { expectInOrder, expectNowhere } from "./model-requests/expect-in-order.ts";
+import {
+  API_KEY,
+  type FullHome,
+  fullHome,
+  INSTRUCTIONS,
+  JUDGE,
+  MODEL,
+  OWNER_TOOLS,
+  PIRATE,
+} from "./model-requests/full-home.ts";
+import { runPostrider, startEditor } from "./model-requests/programs.ts";
+import { readRequest } from "./model-requests/read-request.ts";
+import { recordingEndpoint } from "./support/recording-endpoint.ts";
+import { startPostrider } from "./support/terminal.ts";
+
+const who = { person: OWNER };
+const REMEMBERED = "drinks tea without sugar";
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Makes something remembered that each later request must carry. */
+async function remember(at: FullHome): Promise<void> {
+  const store = await at.openStore();
+  const change = { action: "add", text: REMEMBERED } as const;
+  unrefused(await store.changeMemory({ owner: OWNER, change, now: Date.now() }));
+}
+
+describe.each([
+  ["compatible", "/v1/chat/completions", "authorization", `Bearer ${API_KEY}`],
+  ["openai", "/v1/responses", "authorization", `Bearer ${API_KEY}`],
+  ["anthropic", "/v1/messages", "x-api-key", API_KEY],
+] as const)("a request to a model of %s", (provider, path, header, key) => {
+  it("of a question asked once has the instructions, the place, the folder, the memory, the tools and the model", async () => {
+    const endpoint = await recordingEndpoint({ answers: [{ say: "It is noon." }] });
+    const at = fullHome({ url: endpoint.url, provider });
+    await remember(at);
+    const ended = await runPostrider(at, ["-q", "What time is it?"]);
+    expect(ended).toMatchObject({ code: 0, out: "It is noon.\n" });
+    expect(endpoint.requests).toHaveLength(1);
+    expect(endpoint.requests[0]).toMatchObject({ path, headers: { [header]: key } });
+    const read = readRequest(endpoint.requests[0]);
+    expect(read).toMatchObject({ kind: "answer", model: MODEL, tools: OWNER_TOOLS, notes: [] });
+    expect(read.messages).toEqual([{ role: "user", text: "What time is it?" }]);
+    expect(read.reasoning).toBeUndefined();
+    expectInOrder(read, [INSTRUCTIONS, "**Source:** Local", at.folder, "## Memory", REMEMBERED]);
+    expectNowhere(read, [PIRATE, JUDGE]);
+  });
+
+  it("of a pipe has the calls, the results and the earlier lines in their order", async () => {
+    const note = { action: "add", text: "lives in Bath" };
+    const endpoint = await recordingEndpoint({
+      answers: [
+        {
+          think: { text: "I note it.", signature: "sealed" },
+          calls: [{ id: "c1", name: "memory", input: note }],
+        },
+        { say: "Noted." },
+        { say: "In Bath." },
+      ],
+    });
+    const at = fullHome({ url: endpoint.url, provider });
+    const lines = "I live in Bath.\nWhere do I live?\n";
+    expect(await runPostrider(at, [], lines)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("In Bath."),
+    });
+    const asked = endpoint.requests.filter(({ kind }) => kind === "answer").map(readRequest);
+    expect(asked).toHaveLength(3);
+    for (const one of asked) {
+      expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS, notes: [] });
+      expectInOrder(one, [INSTRUCTIONS, "**Source:** Local", at.folder]);
+    }
+    const [first, second, third] = asked.map(({ messages }) => messages);
+    expect(first).toEqual([{ role: "user", text: "I live in Bath." }]);
+    expect(second).toMatchObject([
+      { role: "user", text: "I live in Bath." },
+      { role: "assistant", calls: [{ name: "memory", input: note }] },
+      { role: "tool", text: expect.stringContaining("lives in Bath") },
+    ]);
+    if (provider === "anthropic") expect(second?.[1]?.thoughts).toEqual(["I note it. (sealed)"]);
+    const said = third?.map(({ role, text }) => [role, text]);
+    expect(said?.[0]).toEqual(["user", "I live in Bath."]);
+    expect(said?.slice(-2)).toEqual([
+      ["assistant", "Noted."],
+      ["user", "Where do I live?"],
+    ]);
+    // Between them stand the call and its result.
+    const between = JSON.stringify(third?.slice(1, -2));
+    expect(between).toMatch(/memory.*lives in Bath.*lives in Bath/);
+    // What the first turn remembered is told from the second on.
+    expectInOrder(asked[2] ?? { system: [] }, ["## Memory", "- lives in Bath"]);
+  });
+});
+
+describe("a request from the terminal", () => {
+  it("has what the settings ask for, then what was said before, and no title is asked with tools", async () => {
+    const endpoint = await recordingEndpoint({
+      answers: [{ say: "Good morning." }, { say: "Rain." }],
+      title: { say: "Morning weather" },
+    });
+    const at = fullHome({ url: endpoint.url });
+    await remember(at);
+    const terminal = startPostrider([], { folder: at.folder, environment: at.environment, columns: 160 });
+    await terminal.waitFor(/ · 0 messages · /);
+    terminal.type("Hello there");
+    terminal.press("enter");
+    await terminal.waitFor("Good morning.");
+    await terminal.waitFor(/ · 2 messages · /);
+    terminal.type("How is the weather?");
+    terminal.press("enter");
+    await terminal.waitFor("Rain.");
+    const asked = (await endpoint.untilAsked("answer", 2)).map(readRequest);
+    for (const one of asked) {
+      expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS, notes: [] });
+      expectInOrder(one, [INSTRUCTIONS, "**Source:** Local", at.folder, "## Memory", REMEMBERED]);
+    }
+    expect(asked.map(({ messages }) => messages)).toEqual([
+      [{ role: "user", text: "Hello there" }],
+      [
+        { role: "user", text: "Hello there" },
+        { role: "assistant", text: "Good morning." },
+        { role: "user", text: "How is the weather?" },
+      ],
+    ]);
+    const [title] = await endpoint.untilAsked("title");
+    const read = readRequest(title);
+    expect(read).toMatchObject({ model: MODEL, tools: [], notes: [] });
+    expect(read.messages.slice(0, 2)).toEqual([
+      { role: "user", text: "Hello there" },
+      { role: "assistant", text: "Good morning." },
+    ]);
+    expectNowhere(read, [INSTRUCTIONS, REMEMBERED]);
+  });
+});
+
+// Clients leave the reasoning out where they know that a model has none, so these are real names.
+describe.each([
+  ["compatible", "rider-2", "high"],
+  ["openai", "gpt-5.1", "high"],
+  ["anthropic", "claude-sonnet-4-5", "enabled"],
+] as const)("a request from an editor to %s", (provider, model, reasoning) => {
+  it("has AGENTS.md, the instructions, the personality, the chosen model and reasoning, and the images", async () => {
+    const endpoint = await recordingEndpoint({ answers: [{ say: "A dot." }], title: { say: "A dot" } });
+    const at = fullHome({ url: endpoint.url, provider });
+    await remember(at);
+    mkdirSync(join(at.folder, ".git"));
+    writeFileSync(join(at.folder, "AGENTS.md"), "Indent with tabs.\n");
+    const editor = await startEditor(at);
+    const { sessionId } = await editor.open();
+    for (const [configId, value] of [
+      ["model", model],
+      ["reasoning", "high"],
+    ])
+      await editor.call("session/set_config_option", { sessionId, configId, value });
+    const store = await at.openStore();
+    const [conversation] = await store.conversations({ asker: who, session: sessionId });
+    const choice = { asker: who, conversation: conversation?.number ?? 0, now: Date.now() };
+    unrefused(await store.choose({ ...choice, change: { personality: "judge" } }));
+    await editor.prompt(sessionId, [
+      { type: "text", text: "What is this?" },
+      { type: "image", mimeType: "image/png", data: PIXEL },
+    ]);
+    const read = readRequest((await endpoint.untilAsked("answer"))[0]);
+    expect(read).toMatchObject({ model, reasoning, notes: [] });
+    expect(read.tools).toEqual(OWNER_TOOLS);
+    expect(read.messages).toEqual([
+      { role: "user", text: "What is this?", images: [`data:image/png;base64,${PIXEL}`] },
+    ]);
+    expectInOrder(read, [
+      INSTRUCTIONS,
+      JUDGE,
+      `Working folder: ${at.folder}`,
+      "Instructions of this project",
+      "Indent with tabs.",
+      "## Memory",
+      REMEMBERED,
+    ]);
+    expectNowhere(read, [PIRATE]);
+  });
+});

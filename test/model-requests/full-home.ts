@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type Config, configOf } from "../../src/apps/config/config.ts";
+import { homeKey } from "../../src/apps/config/home-key.ts";
+import { readLayers } from "../../src/apps/config/layers.ts";
+import { homeOf } from "../../src/apps/home.ts";
+import { type Store, sqliteStore } from "../../src/index.ts";
+import { endKeeper } from "../support/end-keeper.ts";
+import { temporaryFolder } from "../support/folder.ts";
+
+export const INSTRUCTIONS = "Answer like a clerk of the post office.";
+export const PIRATE = "You are a pirate and say so.";
+export const JUDGE = "You are a judge and weigh every word.";
+export const MODEL = "rider-1";
+export const API_KEY = "key-of-the-recorded-model";
+/** Tokens that the model reads at once; small, so that a test can fill it. */
+export const WINDOW = 20_000;
+/** In another order than the built-in one: the configured order must reach the model. */
+export const OWNER_TOOLS: readonly string[] = ["memory", "session_search", "read_file", "terminal"];
+export const GROUP_TOOLS: readonly string[] = ["memory", "session_search"];
+
+export interface FullHome {
+  /** The folder in which programs are started. */
+  readonly folder: string;
+  readonly home: string;
+  /** The environment of a program in this home: the model comes from the configuration. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The database as another process opens it. */
+  openStore(): Promise<Store>;
+  /** The key of strict redaction. */
+  key(): Uint8Array;
+  /** The configuration as a program reads it. */
+  config(): Config;
+}
+
+export interface FullHomeOptions {
+  /** Base URL of the model endpoint. */
+  readonly url: string;
+  readonly provider?: "anthropic" | "openai" | "compatible";
+  readonly redactPii?: boolean | "strict";
+}
+
+/** A home in which every setting that a model request depends on is set. */
+export function fullHome({ url, provider = "compatible", redactPii = true }: FullHomeOptions): FullHome {
+  const temporary = temporaryFolder();
+  const home = join(temporary.path, "home");
+  onTestFinished(async () => {
+    await endKeeper(home);
+    temporary.remove();
+  });
+  const folder = join(temporary.path, "project");
+  mkdirSync(folder);
+  mkdirSync(home, { mode: 0o700 });
+  const settings = {
+    timezone: "UTC",
+    instructions: INSTRUCTIONS,
+    personalities: { pirate: PIRATE, judge: JUDGE },
+    privacy: { redact_pii: redactPii },
+    group_sessions_per_user: false,
+    session_reset: { mode: "idle", idle_minutes: 600 },
+    reset_by_platform: {
+      telegram: { mode: "idle", idle_minutes: 90, notify: true },
+      signal: { mode: "daily", at_hour: 6, notify: true },
+    },
+    platforms: {
+      telegram: { require_mention: false, home_channel: -1001234567, home_channel_name: "Den" },
+      signal: { home_channel: "group:barn-4711", home_channel_name: "Barn" },
+    },
+    model: { provider, name: MODEL, base_url: url, api_key: API_KEY, window: WINDOW },
+    tools: { owner: OWNER_TOOLS, member: GROUP_TOOLS, groups: GROUP_TOOLS },
+    gateway: { streaming: false },
+  };
+  // JSON is YAML.
+  writeFileSync(join(home, "config.yaml"), JSON.stringify(settings, undefined, 2), { mode: 0o600 });
+  const place = { home: homeOf({ POSTRIDER_HOME: home }), environment: {}, cwd: folder };
+  return {
+    folder,
+    home,
+    environment: { POSTRIDER_HOME: home, POSTRIDER_AGENT: "model" },
+    async openStore() {
+      const store = await sqliteStore({ file: place.home.database, mode: "in-process" });
+      onTestFinished(() => store.close());
+      return store;
+    },
+    key: () => new Uint8Array(Buffer.from(homeKey(place.home), "hex")),
+    config: () => configOf(readLayers(place), () => homeKey(place.home)),
+  };
+}

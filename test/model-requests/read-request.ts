@@ -1,0 +1,193 @@
+import type { RecordedRequest, RequestKind, RequestShape } from "../support/recording-endpoint.ts";
+
+/** A request in one form, whichever provider it was made for. Only this file knows the providers' forms. */
+export interface ReadRequest {
+  readonly kind: RequestKind;
+  readonly model: string;
+  /** The system text, block by block. */
+  readonly system: readonly string[];
+  /** Names of the offered tools, in order. */
+  readonly tools: readonly string[];
+  readonly messages: readonly ReadMessage[];
+  /** How long the model is to think; absent where the request does not say. */
+  readonly reasoning?: string;
+  /** What is told once (a fresh start, the first message), wherever it stands; `system` and `messages` are without it. */
+  readonly notes: readonly string[];
+  /** Where Anthropic is told to cache, in order: `system 0`, `message 3`. */
+  readonly cacheMarks: readonly string[];
+}
+
+export interface ReadMessage {
+  readonly role: "user" | "assistant" | "tool";
+  readonly text: string;
+  /** Media types of images, with the bytes as base64. */
+  readonly images?: readonly string[];
+  readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
+  /** What the model thought, with the signature that proves it. */
+  readonly thoughts?: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function readRequest(request: RecordedRequest | undefined): ReadRequest {
+  if (request === undefined) throw new Error("the model was not asked");
+  const { kind, shape, body } = request;
+  const { model } = body;
+  const effort = reasoningIn(shape, body);
+  const { system, messages, cacheMarks } = READERS[shape](body);
+  const last = messages.at(-1);
+  return {
+    kind,
+    model: String(model),
+    tools: listOf(body.tools).map((tool) => String(tool.name ?? fieldsOf(tool.function).name)),
+    system: system.map(withoutNotes),
+    messages: messages.map((one) => (one === last ? { ...one, text: withoutNotes(one.text) } : one)),
+    notes: [...system, last?.text ?? ""].flatMap((text) => text.match(NOTE) ?? []),
+    cacheMarks,
+    ...(effort !== undefined && { reasoning: effort }),
+  };
+}
+
+/** Summaries are notes, too, but belong to the history. */
+const NOTE = /\[Note: (?:the previous conversation was closed|nobody has talked to you)[^\]]*\]/g;
+
+function withoutNotes(text: string): string {
+  return text.replaceAll(NOTE, "").trim();
+}
+
+type Read = Pick<ReadRequest, "system" | "messages" | "cacheMarks">;
+
+const READERS: Readonly<Record<RequestShape, (body: Fields) => Read>> = {
+  chat: ({ messages }) => readItems(listOf(messages)),
+  responses: ({ input }) => readItems(listOf(input)),
+  anthropic: ({ system, messages }) => {
+    const blocks = blocksOf(system);
+    const items = listOf(messages);
+    return {
+      system: blocks.map(textIn),
+      messages: items.flatMap(readAnthropic),
+      cacheMarks: [
+        ...blocks.flatMap((block, at) => (isMarked(block) ? [`system ${at}`] : [])),
+        ...items.flatMap(({ content }, at) => (blocksOf(content).some(isMarked) ? [`message ${at}`] : [])),
+      ],
+    };
+  },
+};
+
+const isMarked = (block: Fields): boolean => block.cache_control !== undefined;
+
+/** OpenAI's two forms: the system text stands among the messages. */
+function readItems(items: readonly Fields[]): Read {
+  const isSystem = ({ role }: Fields): boolean => role === "system" || role === "developer";
+  // A reference stands for an item that OpenAI has stored, such as a thought.
+  const isSaid = (item: Fields): boolean => !isSystem(item) && item.type !== "item_reference";
+  return {
+    system: items.filter(isSystem).flatMap(({ content }) => blocksOf(content).map(textIn)),
+    messages: joinCalls(items.filter(isSaid).map(readItem)),
+    cacheMarks: [],
+  };
+}
+
+function readItem(item: Fields): ReadMessage {
+  if (item.type === "function_call")
+    return {
+      role: "assistant",
+      text: "",
+      calls: [{ name: String(item.name), input: parsed(item.arguments) }],
+    };
+  if (item.type === "function_call_output") return { role: "tool", text: wordsIn(item.output) };
+  if (item.type === "reasoning") return { role: "assistant", text: "", thoughts: [wordsIn(item.summary)] };
+  const calls = listOf(item.tool_calls).map(({ function: called }) => {
+    const { name, arguments: input } = fieldsOf(called);
+    return { name: String(name), input: parsed(input) };
+  });
+  return message(item.role as ReadMessage["role"], blocksOf(item.content), calls);
+}
+
+/** The responses API has an item for each call; chat completions and Anthropic have one message. */
+function joinCalls(messages: readonly ReadMessage[]): readonly ReadMessage[] {
+  const joined: ReadMessage[] = [];
+  for (const one of messages) {
+    const last = joined.at(-1);
+    const isPart = one.role === "assistant" && one.text === "" && one.calls !== undefined;
+    if (isPart && last?.role === "assistant")
+      joined[joined.length - 1] = { ...last, calls: [...(last.calls ?? []), ...(one.calls ?? [])] };
+    else joined.push(one);
+  }
+  return joined;
+}
+
+/** Anthropic has no role for results: they are blocks of a user message. */
+function readAnthropic({ role, content }: Fields): readonly ReadMessage[] {
+  const blocks = blocksOf(content);
+  const results = blocks.filter(({ type }) => type === "tool_result");
+  const rest = blocks.filter(({ type }) => type !== "tool_result");
+  const calls = rest
+    .filter(({ type }) => type === "tool_use")
+    .map(({ name, input }) => ({ name: String(name), input }));
+  return [
+    ...results.map((result): ReadMessage => ({ role: "tool", text: wordsIn(result.content) })),
+    ...(rest.length === 0 ? [] : [message(role as "user" | "assistant", rest, calls)]),
+  ];
+}
+
+function message(
+  role: ReadMessage["role"],
+  blocks: readonly Fields[],
+  calls: NonNullable<ReadMessage["calls"]>,
+): ReadMessage {
+  const images = blocks.flatMap(imageIn);
+  const thoughts = blocks
+    .filter(({ type }) => type === "thinking")
+    .map(({ thinking, signature }) => `${String(thinking)} (${String(signature)})`);
+  return {
+    role,
+    text: blocks.map(textIn).filter(Boolean).join("\n"),
+    ...(images.length > 0 && { images }),
+    ...(calls.length > 0 && { calls }),
+    ...(thoughts.length > 0 && { thoughts }),
+  };
+}
+
+/** As a data URL, whichever form the provider has. */
+function imageIn(block: Fields): readonly string[] {
+  if (block.type === "image_url") return [String(fieldsOf(block.image_url).url)];
+  if (block.type === "input_image") return [String(block.image_url)];
+  if (block.type !== "image") return [];
+  const { media_type, data } = fieldsOf(block.source);
+  return [`data:${String(media_type)};base64,${String(data)}`];
+}
+
+function reasoningIn(shape: RequestShape, body: Fields): string | undefined {
+  if (shape === "chat") return body.reasoning_effort as string | undefined;
+  if (shape === "responses") return fieldsOf(body.reasoning).effort as string | undefined;
+  const { effort } = fieldsOf(body.output_config);
+  const { type } = fieldsOf(body.thinking);
+  // Older models take a number of tokens, which the client computes from the effort.
+  return (effort ?? type) as string | undefined;
+}
+
+function blocksOf(content: unknown): readonly Fields[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return listOf(content);
+}
+
+function textIn(block: Fields): string {
+  return typeof block.text === "string" ? block.text : "";
+}
+
+function wordsIn(content: unknown): string {
+  return blocksOf(content).map(textIn).join("\n");
+}
+
+function parsed(text: unknown): unknown {
+  return JSON.parse(String(text)) as unknown;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? (value as Fields[]) : [];
+}

@@ -1,0 +1,26 @@
+/** One answer of a model, as a test writes it; each provider's stream is made of it. */
+export interface ModelAnswer {
+  readonly say?: string;
+  /** Sent before the text; the signature is Anthropic's. */
+  readonly think?: { readonly text: string; readonly signature?: string };
+  readonly calls?: readonly ModelCall[];
+  readonly usage?: { readonly input: number; readonly output: number };
+  /** Sends everything but the end, and keeps the connection open. */
+  readonly hang?: boolean;
+  /** Refuses the request with this status. */
+  readonly status?: number;
+}
+
+export interface ModelCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** Events of a stream, split where the answer could still go on. */
+export interface AnswerEvents {
+  readonly begin: readonly unknown[];
+  readonly end: readonly unknown[];
+}
+
+export const DEFAULT_USAGE = { input: 11, output: 7 } as const;
