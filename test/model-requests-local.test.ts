@@ -30,6 +30,26 @@ async function remember(at: FullHome): Promise<void> {
   unrefused(await store.changeMemory({ owner: OWNER, change, now: Date.now() }));
 }
 
+/** Makes a project whose instructions each request must carry. */
+function writeProject({ folder }: FullHome): void {
+  mkdirSync(join(folder, ".git"));
+  writeFileSync(join(folder, "AGENTS.md"), "Indent with tabs.\n");
+}
+
+/** The system text of a place in this folder, part by part. */
+function partsIn({ folder }: FullHome, source: string): readonly string[] {
+  return [
+    INSTRUCTIONS,
+    "## Current Session Context",
+    source,
+    ` in the folder ${folder}.`,
+    "Indent with tabs.",
+    "Today is ",
+    "## Memory",
+    REMEMBERED,
+  ];
+}
+
 describe.each([
   ["compatible", "/v1/chat/completions", "authorization", `Bearer ${API_KEY}`],
   ["openai", "/v1/responses", "authorization", `Bearer ${API_KEY}`],
@@ -39,6 +59,7 @@ describe.each([
     const endpoint = await recordingEndpoint({ answers: [{ say: "It is noon." }] });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);
+    writeProject(at);
     const ended = await runPostrider(at, ["-q", "What time is it?"]);
     expect(ended).toMatchObject({ code: 0, out: "It is noon.\n" });
     expect(endpoint.requests).toHaveLength(1);
@@ -47,8 +68,17 @@ describe.each([
     expect(read).toMatchObject({ kind: "answer", model: MODEL, tools: OWNER_TOOLS, notes: [] });
     expect(read.messages).toEqual([{ role: "user", text: "What time is it?" }]);
     expect(read.reasoning).toBeUndefined();
-    expectInOrder(read, [INSTRUCTIONS, "**Source:** Local", at.folder, "## Memory", REMEMBERED]);
+    expectInOrder(read, partsIn(at, "**Source:** Local"));
     expectNowhere(read, [PIRATE, JUDGE]);
+    if (provider !== "anthropic") expect(read.system).toHaveLength(1);
+    else {
+      // What changes stands in a block of its own, so that the one before it can be cached.
+      expect(read.system).toEqual([
+        expect.stringContaining("Indent with tabs."),
+        expect.stringMatching(/^Today is [\s\S]*## Memory/),
+      ]);
+      expect(read.cacheMarks).toEqual(["tool 3", "system 0", "message 0"]);
+    }
   });
 
   it("of a pipe has the calls, the results and the earlier lines in their order", async () => {
@@ -73,27 +103,26 @@ describe.each([
     expect(asked).toHaveLength(3);
     for (const one of asked) {
       expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS, notes: [] });
-      expectInOrder(one, [INSTRUCTIONS, "**Source:** Local", at.folder]);
+      expectInOrder(one, [INSTRUCTIONS, "**Source:** Local", ` in the folder ${at.folder}.`, "Today is "]);
     }
-    const [first, second, third] = asked.map(({ messages }) => messages);
-    expect(first).toEqual([{ role: "user", text: "I live in Bath." }]);
-    expect(second).toMatchObject([
-      { role: "user", text: "I live in Bath." },
-      { role: "assistant", calls: [{ name: "memory", input: note }] },
-      { role: "tool", text: expect.stringContaining("lives in Bath") },
-    ]);
-    if (provider === "anthropic") expect(second?.[1]?.thoughts).toEqual(["I note it. (sealed)"]);
-    const said = third?.map(({ role, text }) => [role, text]);
-    expect(said?.[0]).toEqual(["user", "I live in Bath."]);
-    expect(said?.slice(-2)).toEqual([
-      ["assistant", "Noted."],
-      ["user", "Where do I live?"],
-    ]);
-    // Between them stand the call and its result.
-    const between = JSON.stringify(third?.slice(1, -2));
-    expect(between).toMatch(/memory.*lives in Bath.*lives in Bath/);
-    // What the first turn remembered is told from the second on.
-    expectInOrder(asked[2] ?? { system: [] }, ["## Memory", "- lives in Bath"]);
+    const call = {
+      role: "assistant",
+      text: "",
+      calls: [{ name: "memory", input: note }],
+      ...(provider !== "compatible" && { thoughts: ["I note it. (sealed)"] }),
+    };
+    const result = { role: "tool", text: expect.stringContaining("- lives in Bath") };
+    const first = [{ role: "user", text: "I live in Bath." }];
+    const second = [...first, call, result];
+    const third = [
+      ...second,
+      { role: "assistant", text: "Noted." },
+      { role: "user", text: "Where do I live?" },
+    ];
+    expect(asked.map(({ messages }) => messages)).toEqual([first, second, third]);
+    // The first turn remembers it; the next is told.
+    expectNowhere(asked[1]?.system, ["## Memory"]);
+    expectInOrder(asked[2] ?? { system: [] }, ["Today is ", "## Memory", "- lives in Bath"]);
   });
 });
 
@@ -105,6 +134,7 @@ describe("a request from the terminal", () => {
     });
     const at = fullHome({ url: endpoint.url });
     await remember(at);
+    writeProject(at);
     const terminal = startPostrider([], { folder: at.folder, environment: at.environment, columns: 160 });
     await terminal.waitFor(/ · 0 messages · /);
     terminal.type("Hello there");
@@ -117,7 +147,7 @@ describe("a request from the terminal", () => {
     const asked = (await endpoint.untilAsked("answer", 2)).map(readRequest);
     for (const one of asked) {
       expect(one).toMatchObject({ model: MODEL, tools: OWNER_TOOLS, notes: [] });
-      expectInOrder(one, [INSTRUCTIONS, "**Source:** Local", at.folder, "## Memory", REMEMBERED]);
+      expectInOrder(one, partsIn(at, "**Source:** Local"));
     }
     expect(asked.map(({ messages }) => messages)).toEqual([
       [{ role: "user", text: "Hello there" }],
@@ -148,8 +178,7 @@ describe.each([
     const endpoint = await recordingEndpoint({ answers: [{ say: "A dot." }], title: { say: "A dot" } });
     const at = fullHome({ url: endpoint.url, provider });
     await remember(at);
-    mkdirSync(join(at.folder, ".git"));
-    writeFileSync(join(at.folder, "AGENTS.md"), "Indent with tabs.\n");
+    writeProject(at);
     const editor = await startEditor(at);
     const { sessionId } = await editor.open();
     for (const [configId, value] of [
@@ -171,15 +200,8 @@ describe.each([
     expect(read.messages).toEqual([
       { role: "user", text: "What is this?", images: [`data:image/png;base64,${PIXEL}`] },
     ]);
-    expectInOrder(read, [
-      INSTRUCTIONS,
-      JUDGE,
-      `Working folder: ${at.folder}`,
-      "Instructions of this project",
-      "Indent with tabs.",
-      "## Memory",
-      REMEMBERED,
-    ]);
+    const [instructions = "", ...parts] = partsIn(at, "**Source:** Editor");
+    expectInOrder(read, [instructions, JUDGE, ...parts]);
     expectNowhere(read, [PIRATE]);
   });
 });

@@ -14,3 +14,8 @@ export function expectNowhere(request: unknown, words: readonly string[]): void 
   const text = JSON.stringify(request);
   for (const word of words) expect(text, `must not reach the model: ${word}`).not.toContain(word);
 }
+
+/** The request without what changes by itself: the date, and what stands after it in the system text. */
+export function withoutDate(request: ReadRequest | undefined): ReadRequest | undefined {
+  return request && { ...request, system: [request.system.join("\n\n").split("\n\nToday is ")[0] ?? ""] };
+}

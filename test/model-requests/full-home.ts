@@ -16,8 +16,8 @@ export const MODEL = "rider-1";
 export const API_KEY = "key-of-the-recorded-model";
 /** Tokens that the model reads at once; small, so that a test can fill it. */
 export const WINDOW = 20_000;
-/** In another order than the built-in one: the configured order must reach the model. */
-export const OWNER_TOOLS: readonly string[] = ["memory", "session_search", "read_file", "terminal"];
+/** Offered by name, in whatever order they are configured: what is sent first must stay the same, to be cached. */
+export const OWNER_TOOLS: readonly string[] = ["memory", "read_file", "session_search", "terminal"];
 export const GROUP_TOOLS: readonly string[] = ["memory", "session_search"];
 
 export interface FullHome {
@@ -68,7 +68,7 @@ export function fullHome({ url, provider = "compatible", redactPii = true }: Ful
       signal: { home_channel: "group:barn-4711", home_channel_name: "Barn" },
     },
     model: { provider, name: MODEL, base_url: url, api_key: API_KEY, window: WINDOW },
-    tools: { owner: OWNER_TOOLS, member: GROUP_TOOLS, groups: GROUP_TOOLS },
+    tools: { owner: OWNER_TOOLS.toReversed(), member: GROUP_TOOLS, groups: GROUP_TOOLS },
     gateway: { streaming: false },
   };
   // JSON is YAML.

@@ -13,7 +13,7 @@ export interface ReadRequest {
   readonly reasoning?: string;
   /** What is told once (a fresh start, the first message), wherever it stands; `system` and `messages` are without it. */
   readonly notes: readonly string[];
-  /** Where Anthropic is told to cache, in order: `system 0`, `message 3`. */
+  /** Where Anthropic is told to cache, in order: `tool 3`, `system 0`, `message 3`. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -42,14 +42,20 @@ export function readRequest(request: RecordedRequest | undefined): ReadRequest {
     tools: listOf(body.tools).map((tool) => String(tool.name ?? fieldsOf(tool.function).name)),
     system: system.map(withoutNotes),
     messages: messages.map((one) => (one === last ? { ...one, text: withoutNotes(one.text) } : one)),
-    notes: [...system, last?.text ?? ""].flatMap((text) => text.match(NOTE) ?? []),
+    notes: [...system, last?.text ?? ""].flatMap((text) => text.match(NOTE) ?? []).map(withoutHeading),
     cacheMarks,
     ...(effort !== undefined && { reasoning: effort }),
   };
 }
 
 /** Summaries are notes, too, but belong to the history. */
-const NOTE = /\[Note: (?:the previous conversation was closed|nobody has talked to you)[^\]]*\]/g;
+const NOTE =
+  /(?:\[From the system, not from the person\]\n)?\[Note: (?:the previous conversation was closed|nobody has talked to you)[^\]]*\]/g;
+
+/** Says, before a note, who speaks. */
+function withoutHeading(note: string): string {
+  return note.slice(note.indexOf("[Note:"));
+}
 
 function withoutNotes(text: string): string {
   return text.replaceAll(NOTE, "").trim();
@@ -60,13 +66,14 @@ type Read = Pick<ReadRequest, "system" | "messages" | "cacheMarks">;
 const READERS: Readonly<Record<RequestShape, (body: Fields) => Read>> = {
   chat: ({ messages }) => readItems(listOf(messages)),
   responses: ({ input }) => readItems(listOf(input)),
-  anthropic: ({ system, messages }) => {
+  anthropic: ({ tools, system, messages }) => {
     const blocks = blocksOf(system);
     const items = listOf(messages);
     return {
       system: blocks.map(textIn),
       messages: items.flatMap(readAnthropic),
       cacheMarks: [
+        ...listOf(tools).flatMap((tool, at) => (isMarked(tool) ? [`tool ${at}`] : [])),
         ...blocks.flatMap((block, at) => (isMarked(block) ? [`system ${at}`] : [])),
         ...items.flatMap(({ content }, at) => (blocksOf(content).some(isMarked) ? [`message ${at}`] : [])),
       ],
@@ -83,7 +90,7 @@ function readItems(items: readonly Fields[]): Read {
   const isSaid = (item: Fields): boolean => !isSystem(item) && item.type !== "item_reference";
   return {
     system: items.filter(isSystem).flatMap(({ content }) => blocksOf(content).map(textIn)),
-    messages: joinCalls(items.filter(isSaid).map(readItem)),
+    messages: joinItems(items.filter(isSaid).map(readItem)),
     cacheMarks: [],
   };
 }
@@ -96,7 +103,8 @@ function readItem(item: Fields): ReadMessage {
       calls: [{ name: String(item.name), input: parsed(item.arguments) }],
     };
   if (item.type === "function_call_output") return { role: "tool", text: wordsIn(item.output) };
-  if (item.type === "reasoning") return { role: "assistant", text: "", thoughts: [wordsIn(item.summary)] };
+  if (item.type === "reasoning")
+    return { role: "assistant", text: "", thoughts: [sealed(wordsIn(item.summary), item.encrypted_content)] };
   const calls = listOf(item.tool_calls).map(({ function: called }) => {
     const { name, arguments: input } = fieldsOf(called);
     return { name: String(name), input: parsed(input) };
@@ -104,17 +112,31 @@ function readItem(item: Fields): ReadMessage {
   return message(item.role as ReadMessage["role"], blocksOf(item.content), calls);
 }
 
-/** The responses API has an item for each call; chat completions and Anthropic have one message. */
-function joinCalls(messages: readonly ReadMessage[]): readonly ReadMessage[] {
+/** The responses API has an item for each thought, text and call; the others have one message. */
+function joinItems(messages: readonly ReadMessage[]): readonly ReadMessage[] {
   const joined: ReadMessage[] = [];
   for (const one of messages) {
     const last = joined.at(-1);
-    const isPart = one.role === "assistant" && one.text === "" && one.calls !== undefined;
-    if (isPart && last?.role === "assistant")
-      joined[joined.length - 1] = { ...last, calls: [...(last.calls ?? []), ...(one.calls ?? [])] };
-    else joined.push(one);
+    if (one.role !== "assistant" || last?.role !== "assistant") joined.push(one);
+    else joined[joined.length - 1] = joinTwo(last, one);
   }
   return joined;
+}
+
+function joinTwo(one: ReadMessage, other: ReadMessage): ReadMessage {
+  const calls = [...(one.calls ?? []), ...(other.calls ?? [])];
+  const thoughts = [...(one.thoughts ?? []), ...(other.thoughts ?? [])];
+  return {
+    role: "assistant",
+    text: [one.text, other.text].filter(Boolean).join("\n"),
+    ...(calls.length > 0 && { calls }),
+    ...(thoughts.length > 0 && { thoughts }),
+  };
+}
+
+/** A thought, and what proves that the model has thought it. */
+function sealed(thought: string, proof: unknown): string {
+  return `${thought} (${String(proof)})`;
 }
 
 /** Anthropic has no role for results: they are blocks of a user message. */
@@ -139,7 +161,7 @@ function message(
   const images = blocks.flatMap(imageIn);
   const thoughts = blocks
     .filter(({ type }) => type === "thinking")
-    .map(({ thinking, signature }) => `${String(thinking)} (${String(signature)})`);
+    .map(({ thinking, signature }) => sealed(String(thinking), signature));
   return {
     role,
     text: blocks.map(textIn).filter(Boolean).join("\n"),

@@ -1,7 +1,7 @@
 /** One answer of a model, as a test writes it; each provider's stream is made of it. */
 export interface ModelAnswer {
   readonly say?: string;
-  /** Sent before the text; the signature is Anthropic's. */
+  /** Sent before the text. The signature is what Anthropic and OpenAI want back with it. */
   readonly think?: { readonly text: string; readonly signature?: string };
   readonly calls?: readonly ModelCall[];
   readonly usage?: { readonly input: number; readonly output: number };

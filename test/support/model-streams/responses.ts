@@ -8,7 +8,7 @@ export function responsesEvents({
   usage = DEFAULT_USAGE,
 }: ModelAnswer): AnswerEvents {
   const items = [
-    ...(think === undefined ? [] : [reasoningItem(think.text)]),
+    ...(think === undefined ? [] : [reasoningItem(think)]),
     ...(say === undefined ? [] : [messageItem(say)]),
     ...calls.map(callItem),
   ];
@@ -47,13 +47,17 @@ function messageItem(text: string): readonly StreamEvent[] {
   ];
 }
 
-function reasoningItem(text: string): readonly StreamEvent[] {
-  const item = { type: "reasoning", id: "rs-1", encrypted_content: null };
+function reasoningItem({
+  text,
+  signature = "sealed",
+}: NonNullable<ModelAnswer["think"]>): readonly StreamEvent[] {
+  const item = { type: "reasoning", id: "rs-1", encrypted_content: signature };
   const part = { item_id: "rs-1", summary_index: 0 };
   return [
     { type: "response.output_item.added", item },
     { type: "response.reasoning_summary_part.added", ...part },
     { type: "response.reasoning_summary_text.delta", ...part, delta: text },
+    { type: "response.reasoning_summary_part.done", ...part },
     { type: "response.output_item.done", item },
   ];
 }
