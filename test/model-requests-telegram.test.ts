@@ -109,6 +109,33 @@ describe("a request from a direct chat in Telegram", () => {
   });
 });
 
+describe("a request after the configuration has changed", () => {
+  it("has what the file says now: instructions, personality, privacy, home channel, tools and model", async () => {
+    const { ask, direct, asked, at, endpoint, program } = await sceneFor({ answers: [{ say: "Yes." }] });
+    await ask(direct, ADA, "/personality pirate");
+    await ask(direct, ADA, "one");
+    at.configure({
+      instructions: "Answer like a lighthouse keeper.",
+      personalities: { pirate: "You are a retired pirate." },
+      privacy: { redact_pii: "strict" },
+      model: { provider: "compatible", name: "rider-7", base_url: endpoint.url },
+      tools: { owner: ["memory"] },
+    });
+    await program.logged(({ msg, agent }) => msg === "answers from now on" && agent === "rider-7");
+    await ask(direct, ADA, "two");
+    const [, second] = await asked("answer", 2);
+    expect(second).toMatchObject({ model: "rider-7", tools: ["memory"] });
+    const ada = hashSender(String(ADA), at.key());
+    expectInOrder(second ?? { system: [] }, [
+      "Answer like a lighthouse keeper.",
+      "You are a retired pirate.",
+      `**User ID:** ${ada}`,
+      `- telegram: Home (ID: ${hashChat(HOME_CHAT, at.key())})`,
+    ]);
+    expectNowhere(second, [INSTRUCTIONS, PIRATE, "Ada", "Den"]);
+  });
+});
+
 describe("a request from a group in Telegram", () => {
   it.each([
     [true, () => ["Ada", "Bob", hashSender(CARLS_NAME)]],

@@ -28,6 +28,8 @@ export interface FullHome {
   readonly environment: Readonly<Record<string, string>>;
   /** The database as another process opens it. */
   openStore(): Promise<Store>;
+  /** Sets more at the top level of the configuration, as a person does who edits the file. */
+  configure(more: Readonly<Record<string, unknown>>): void;
   /** The key of strict redaction. */
   key(): Uint8Array;
   /** The configuration as a program reads it. */
@@ -71,13 +73,18 @@ export function fullHome({ url, provider = "compatible", redactPii = true }: Ful
     tools: { owner: OWNER_TOOLS.toReversed(), member: GROUP_TOOLS, groups: GROUP_TOOLS },
     gateway: { streaming: false },
   };
-  // JSON is YAML.
-  writeFileSync(join(home, "config.yaml"), JSON.stringify(settings, undefined, 2), { mode: 0o600 });
+  const configure = (more: Readonly<Record<string, unknown>>): void => {
+    // JSON is YAML.
+    const text = JSON.stringify({ ...settings, ...more }, undefined, 2);
+    writeFileSync(join(home, "config.yaml"), text, { mode: 0o600 });
+  };
+  configure({});
   const place = { home: homeOf({ POSTRIDER_HOME: home }), environment: {}, cwd: folder };
   return {
     folder,
     home,
     environment: { POSTRIDER_HOME: home, POSTRIDER_AGENT: "model" },
+    configure,
     async openStore() {
       const store = await sqliteStore({ file: place.home.database, mode: "in-process" });
       onTestFinished(() => store.close());

@@ -65,7 +65,10 @@ type Read = Pick<ReadRequest, "system" | "messages" | "cacheMarks">;
 
 const READERS: Readonly<Record<RequestShape, (body: Fields) => Read>> = {
   chat: ({ messages }) => readItems(listOf(messages)),
-  responses: ({ input }) => readItems(listOf(input)),
+  responses: ({ input }) => {
+    const read = readItems(listOf(input));
+    return { ...read, messages: joinItems(read.messages) };
+  },
   anthropic: ({ tools, system, messages }) => {
     const blocks = blocksOf(system);
     const items = listOf(messages);
@@ -90,7 +93,7 @@ function readItems(items: readonly Fields[]): Read {
   const isSaid = (item: Fields): boolean => !isSystem(item) && item.type !== "item_reference";
   return {
     system: items.filter(isSystem).flatMap(({ content }) => blocksOf(content).map(textIn)),
-    messages: joinItems(items.filter(isSaid).map(readItem)),
+    messages: items.filter(isSaid).map(readItem),
     cacheMarks: [],
   };
 }
