@@ -36,9 +36,12 @@ export interface RecordingEndpoint {
   /** The base URL for `model.base_url`, whatever the provider. */
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
-  /** All requests of one kind, once there are this many. */
+  /** All requests of one kind, once there are this many. Rejects with what was asked instead. */
   untilAsked(kind: RequestKind, count?: number): Promise<readonly RecordedRequest[]>;
 }
+
+/** Less than the time of a test, so that the failure says which request is missing. */
+const LONGEST_WAIT_MS = 30_000;
 
 /** A model endpoint on real HTTP that records every request. It closes when the test ends. */
 export async function recordingEndpoint(script: EndpointScript = {}): Promise<RecordingEndpoint> {
@@ -70,12 +73,27 @@ export async function recordingEndpoint(script: EndpointScript = {}): Promise<Re
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
-    untilAsked: (kind, count = 1) =>
-      changes.until(() => {
+    untilAsked(kind, count = 1) {
+      const asked = changes.until(() => {
         const found = requests.filter((request) => request.kind === kind);
         return found.length >= count ? found : undefined;
-      }),
+      });
+      const kinds = (): string => requests.map((request) => request.kind).join(", ") || "nothing";
+      return within(
+        LONGEST_WAIT_MS,
+        asked,
+        () => `the model was asked for ${kinds()}, not ${count} × ${kind}`,
+      );
+    },
   };
+}
+
+async function within<Result>(ms: number, work: Promise<Result>, reason: () => string): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(reason())), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 function shapeOf(path: string): RequestShape | undefined {
