@@ -1,4 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { telegramScene } from "../../test/support/telegram.ts";
+import { listen } from "../testing/platform-scene.ts";
 import type { Config } from "./config/config.ts";
 import { platformsFrom } from "./platforms-from-config.ts";
 
@@ -6,9 +8,9 @@ const nothing = (): void => {};
 const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 const TOKEN = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
 
-function connected(settings: Partial<Config["platforms"]["telegram"]>) {
+function connected(settings: Partial<Config["platforms"]["telegram"]>, environment: NodeJS.ProcessEnv = {}) {
   const telegram = { enabled: true, requireMention: true, replyTo: "first", ...settings } as const;
-  return platformsFrom({ platforms: { telegram } } as Config, {}, log);
+  return platformsFrom({ platforms: { telegram } } as Config, environment, log);
 }
 
 it("connects a platform that is enabled and has a token, and none that is not enabled", async () => {
@@ -31,6 +33,22 @@ it.each([
     ]);
   },
 );
+
+it.each([
+  [true, 0],
+  [false, 1],
+])("receives what is said in a group unless a mention is required: %s", async (requireMention, count) => {
+  const scene = await telegramScene();
+  const settings = { token: scene.fake.token, requireMention };
+  const [platform] = await connected(settings, { TELEGRAM_API_ROOT: scene.fake.url });
+  if (platform === undefined) throw new Error("nothing is connected");
+  const listening = listen(scene, platform, new Map());
+  onTestFinished(async () => void (await listening.stop()));
+  const group = await scene.fake.openGroup({ title: "Stable", kind: "supergroup" });
+  await scene.fake.say(group, scene.ann, "just chatting");
+  await scene.fake.untilIdle();
+  expect(listening.heard).toHaveLength(count);
+});
 
 it("says what to do where a platform is enabled and has no token", async () => {
   await expect(connected({})).rejects.toMatchObject({

@@ -10,6 +10,11 @@ const sender = (userId?: string, userIdAlt?: string) => ({
   ...(userId !== undefined && { userId }),
   ...(userIdAlt !== undefined && { userIdAlt }),
 });
+const inChat = (chatType: string, userId?: string, userIdAlt?: string) => ({
+  ...sender(userId, userIdAlt),
+  chatType,
+  chatId: "-100",
+});
 
 describe("who may speak", () => {
   it.each<[string, AccessRules, Parameters<typeof roleOf>[1], boolean]>([
@@ -27,6 +32,24 @@ describe("who may speak", () => {
     ["whom a list names by the second id", rules({ allow: ["uuid"] }), sender("+49", "uuid"), true],
     ["nobody without an id, though the door stands open", rules({ allowAll: true }), sender(), false],
     ["nobody by an empty list", rules({ allow: [] }, { allow: [] }), sender("7"), false],
+    ["a channel that a list names", rules({ allow: ["-100"] }), inChat("channel"), true],
+    ["no channel that no list names", rules({ allow: ["-200"] }), inChat("channel"), false],
+    ["no group by its own id", rules({ allow: ["-100"] }), inChat("group"), false],
+    ["whoever posts by name in a channel", rules({ allow: ["7"] }), inChat("channel", "7"), true],
+    ["nobody by the channel they post in", rules({ allow: ["-100"] }), inChat("channel", "7"), false],
+    [
+      "whom the second id names in a channel",
+      rules({ allow: ["u"] }),
+      inChat("channel", undefined, "u"),
+      true,
+    ],
+    [
+      "nobody by the channel when they have a second id",
+      rules({ allow: ["-100"] }),
+      inChat("channel", undefined, "u"),
+      false,
+    ],
+    ["nobody by an id that begins with an @", rules({ allow: [""] }), sender("@49"), false],
   ])("is %s", (_, given, who, isAllowed) => {
     expect(roleOf(given, who, undefined)).toBe(isAllowed ? "member" : undefined);
   });

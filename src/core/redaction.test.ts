@@ -69,7 +69,12 @@ describe("hashes", () => {
   });
 
   it("of a chat hide what stands before a colon when that is a number or a name", () => {
-    for (const id of ["15551234567:3@s.whatsapp.net", "@alice:example.org", "-100:17"]) {
+    for (const id of [
+      "15551234567:3@s.whatsapp.net",
+      "@alice:example.org",
+      "-100:17",
+      "alice7:example.org",
+    ]) {
       expect(hashChat(id)).toBe(hashId(id));
     }
   });

@@ -391,6 +391,7 @@ describe("a step of the system clock", () => {
     const end = { ...turn, outcome: "done", messages: [], deliveries, now: home.clock.now() } as const;
     out.take(unrefused(await home.store.finish(end)).deliveries);
     await pass(500);
+    expect(words()).toEqual(["one"]);
     setClock(-HOUR_MS);
     await pass(3000);
     expect(words()).toEqual(["one", "two", "three"]);

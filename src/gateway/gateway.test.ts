@@ -477,9 +477,10 @@ describe("a stranger", () => {
     await inOpen(group).say("let me in");
     await inOpen(group).say("/help");
     const { chat: inQuiet, home: other } = await gatewayRoom({ agent: echo, settings: ignoring });
-    // The second waits for what the first has led to.
     for (const words of ["let me in", "please"]) await inQuiet(bob).say(words);
     for (const { file } of [home, other]) {
+      // A message that will be answered with a code has a row first.
+      expect(rowsIn(file).inbox).toEqual([]);
       expect(rowsIn(file).deliveries).toEqual([]);
       expect(rowsIn(file).pairings).toEqual([]);
     }

@@ -19,7 +19,7 @@ async function heldConnection() {
   await store.beat({ runner, now: clock.now() });
   const held = await holdConnection({ store, clock, runner: runner.id }, platform);
   if (held === undefined) throw new Error("the connection is held by another");
-  return { held, clock };
+  return { held, clock, store, runner: runner.id };
 }
 
 it("nothing is sent without enough of the lease left, by whichever clock, and it is renewed at once", async () => {
@@ -38,5 +38,15 @@ it("a clock that is set back does not make the lease longer", async () => {
   clock.time -= HOUR;
   expect(held.mayStart()).toBe(true);
   clock.pass(20_000);
+  expect(held.mayStart()).toBe(false);
+});
+
+it("nothing is sent once another process holds the connection", async () => {
+  const { held, clock, store, runner } = await heldConnection();
+  const other = localRunner();
+  await store.unlease({ name: held.name, runner });
+  await store.beat({ runner: other, now: clock.now() });
+  await store.lease({ name: held.name, runner: other.id, ttlMs: HOUR, now: clock.now() });
+  expect(await held.keep()).toBe(false);
   expect(held.mayStart()).toBe(false);
 });

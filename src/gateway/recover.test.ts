@@ -4,6 +4,7 @@ import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { deadRunner } from "../../test/support/talking.ts";
 import { echo } from "../agents/echo.ts";
 import { text } from "../core/message.ts";
+import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import { type Home, openHome } from "../sessions/test-home.ts";
 
@@ -94,5 +95,18 @@ describe("a message that a process has left behind when it fell", () => {
     await chat.say("three");
     const answers = await chat.texts(3);
     expect(answers.map((words) => /(one|two|three)/.exec(words)?.[0])).toEqual(["one", "two", "three"]);
+  });
+});
+
+describe("a message that a process was sending when it fell", () => {
+  it("is sent again, with the mark that it may be there already", async () => {
+    const home = await openHome();
+    const { store, clock } = home;
+    const runner = deadRunner();
+    await store.beat({ runner, now: clock.now() });
+    const deliveries = [{ target: ada, parts: [text("hello")], begun: true }];
+    await store.enqueue({ deliveries, runner: runner.id, now: clock.now() });
+    const room = await gatewayRoom({ agent: echo, home });
+    expect(await room.chat(ada).texts(1)).toEqual([`${REPEATED_MARK}\nhello`]);
   });
 });

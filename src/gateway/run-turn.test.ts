@@ -6,6 +6,7 @@ import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
 import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
+import { EDITOR } from "../core/platforms.ts";
 import { unrefused } from "../core/refusal.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
@@ -602,6 +603,26 @@ describe("a turn", () => {
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
+  it("stays open, and its tool does not act, when what it is about to do cannot be stored", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "send it");
+    const done: string[] = [];
+    const agent: Agent = {
+      name: "acting",
+      async *run() {
+        yield { type: "tool_call", call: { id: "1", name: "mail", arguments: {}, effect: "external" } };
+        done.push("sent");
+      },
+    };
+    const append = async (): Promise<never> => {
+      throw new PostriderError("disk_full", "There is no room.");
+    };
+    const store: Store = { ...home.store, append };
+    await expect(run(home, turn, agent, { store })).rejects.toMatchObject({ code: "disk_full" });
+    expect(done).toEqual([]);
+    expect(turnsIn(home)).toEqual(["running"]);
+  });
+
   it("that an agent breaks off with an error of its own is over, whatever the error is called", async () => {
     const home = await openHome();
     const agent: Agent = {
@@ -615,6 +636,33 @@ describe("a turn", () => {
     expect(end).toMatchObject({ outcome: "failed", reason: "The agent failed: There is no key." });
     expect(turnsIn(home)).toEqual(["failed"]);
   });
+
+  it("that an editor process left is ended with what it had said, and its agent is not asked again", async () => {
+    const home = await openHome();
+    const turn = await begin(home, "hello");
+    const left = { ...turn, attempt: 2, target: { ...turn.target, platform: EDITOR } };
+    const end = await run(home, { ...left, said: { text: "You sa", thought: "" } }, echo);
+    expect(end).toMatchObject({ outcome: "interrupted", text: "You sa" });
+  });
+
+  it.each([
+    [0.5, ["summed up"]],
+    [0.9, []],
+  ])(
+    "sums a conversation up that fills %d of the model's window, where that is configured",
+    async (at, told) => {
+      const home = await openHome();
+      const first = await begin(home, "hello");
+      await run(home, first, echo);
+      for (let said = 0; said < 6; said += 1)
+        await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
+      const agent: Agent = { ...echo, window: 1200 };
+      const notices: string[] = [];
+      const tell = async (notice: string): Promise<void> => void notices.push(notice);
+      await run(home, await begin(home, "go on"), agent, { compression: { at, tell } });
+      expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
+    },
+  );
 
   it("that another runner has taken over stores nothing", async () => {
     const home = await openHome();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
-import { openHome } from "../sessions/test-home.ts";
+import { fakeClock, openHome } from "../sessions/test-home.ts";
 import { diffOf } from "./diff.ts";
 import type { Hands } from "./hands.ts";
 import { patchTool } from "./patch.ts";
@@ -132,6 +132,20 @@ describe("patch", () => {
     });
     await expect(replacing).rejects.toThrow("a.txt was changed by somebody else meanwhile. Read it again.");
     expect([readFileSync(file, "utf8"), readdirSync(inside)]).toEqual(["somebody else's", ["a.txt"]]);
+  });
+
+  it("changes nothing when somebody else changes the file while the patch is made", async () => {
+    const clock = fakeClock();
+    let theirs = (): void => {};
+    // Chance names the temporary file, after the file was read and before the new one takes its place.
+    const random = (bytes: number): Uint8Array => {
+      theirs();
+      return clock.random(bytes);
+    };
+    const { patch, content, file } = await room(poem, { clock: { ...clock, random } });
+    theirs = () => writeFileSync(file, "somebody else's");
+    expect(await patch({ old: "five", new: "5" })).toMatchObject({ failed: true });
+    expect(content()).toBe("somebody else's");
   });
 
   it("shows no secret of the lines around", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ToolRoom, toolRoom } from "../../test/support/tool-room.ts";
 import { wrongArguments } from "../agents/tool-arguments.ts";
+import { textOf } from "../core/message.ts";
 import { TOOL_NAMES } from "../core/tool-settings.ts";
 import { toolsFor } from "./tools-for.ts";
 
@@ -19,6 +20,15 @@ describe("the tools of a turn", () => {
       "terminal",
     ]);
     expect(toolsFor([], hands)).toEqual([]);
+  });
+
+  it("give back no secret, whatever it came from", async () => {
+    const [tool] = toolsFor(["memory"], { ...(await room.hands()), secrets: ["tok-5e1f9c77"] });
+    const given = { action: "add", text: "The token is tok-5e1f9c77." };
+    const output = await tool?.run(given, { id: "1", signal: new AbortController().signal });
+    const words = output === undefined ? "" : textOf(output);
+    expect(words).toContain("The token is");
+    expect(words).not.toContain("tok-5e1f9c77");
   });
 
   it.each([

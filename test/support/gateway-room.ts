@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import { type Part, text } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
+import type { Equipment } from "../../src/gateway/equip.ts";
 import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
 import type { GatewaySettings } from "../../src/gateway/settings.ts";
@@ -37,10 +38,14 @@ export interface GatewayRoom {
   chat(source: Source): Chat;
   /** Lets time pass, and the connection outlast it. */
   pass(ms: number): Promise<void>;
+  /** Takes whatever a messenger may bring. */
+  readonly receiver: Receiver;
 }
 
 export interface GatewayRoomOptions {
   readonly agent: Agent;
+  /** What agents work with; without it they only talk. */
+  readonly equipment?: Equipment;
   readonly settings?: Partial<GatewaySettings>;
   readonly home?: Home;
   /** Why the messenger does not take this attempt. `undefined`, the default: it takes it. */
@@ -96,6 +101,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
   const errors: [string, LogFields][] = [];
   const over = new AbortController();
   const gateway = await startGateway({
+    ...(options.equipment !== undefined && { equipment: options.equipment }),
     store,
     runner: localRunner(),
     clock,
@@ -135,6 +141,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
         const heard = told.flatMap(([name, context]) => (name === event ? [context] : []));
         return heard.length >= count ? heard : undefined;
       }),
+    receiver,
     async pass(ms) {
       clock.pass(ms);
       receiver.connected();

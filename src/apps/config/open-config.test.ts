@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import { type Home, homeOf } from "../home.ts";
 import type { Config } from "./config.ts";
@@ -58,6 +58,23 @@ function replaceBy(text: string): void {
 }
 
 describe("the configuration of a running program", () => {
+  it("is not believed before it has been found the same twice", async () => {
+    writeFileSync(file, "timezone: UTC\n");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const config = open();
+    const zone = (): string => config.current().gateway.zone;
+    writeFileSync(file, "timezone: Asia/Tokyo\n");
+    while (vi.getTimerCount() === 0) await new Promise(setImmediate);
+    vi.advanceTimersByTime(20);
+    expect(zone()).toBe("UTC");
+    while (zone() === "UTC") {
+      vi.advanceTimersByTime(20);
+      await new Promise(setImmediate);
+    }
+    expect(zone()).toBe("Asia/Tokyo");
+  });
+
   it("follows a file that is made later, written over, replaced and removed", async () => {
     const config = open();
     expect(config.current().gateway.busy).toBe("interrupt");

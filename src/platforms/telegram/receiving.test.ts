@@ -97,12 +97,13 @@ describe("in a group", () => {
       from: { id: 99, is_bot: true, first_name: "Bot" },
     });
     await scene.fake.sendRaw(scene.group, null, { text: "hush", from: anonymous, sender_chat: chat });
+    const channel = { id: -100_777, type: "channel", title: "News" };
+    await scene.fake.sendRaw(scene.group, null, { text: "new", from: anonymous, sender_chat: channel });
     await scene.fake.untilIdle();
-    expect(scene.listening.heard).toHaveLength(1);
-    expect(scene.listening.heard[0]?.source).toMatchObject({
-      userId: String(scene.group),
-      userName: "Stable",
-    });
+    expect(scene.listening.heard.map(({ source }) => [source.userId, source.userName])).toEqual([
+      [String(scene.group), "Stable"],
+      ["-100777", "News"],
+    ]);
   });
 
   it("a thread counts in a forum only", async () => {

@@ -18,6 +18,7 @@ describe("the service", () => {
     expect(text).toContain('Environment="POSTRIDER_HOME=/home/a b/%%u \\"x\\" $HOME"\n');
     expect(text).toContain("Restart=on-failure\n");
     expect(text).toContain("TimeoutStopSec=60\n");
+    expect(text).toContain("UMask=0077\n");
     // Else a restart would take the keeper along, and every program that it looks after.
     expect(text).toContain("KillMode=process\n");
     // Else it ends what agents have started in the background along with the gateway.

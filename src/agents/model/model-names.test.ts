@@ -1,0 +1,32 @@
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { modelNames } from "./model-names.ts";
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => void server.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+it("asks the configured address for its models, and gives the key to no address that it is sent on to", async () => {
+  const asked: IncomingMessage["headers"][] = [];
+  const models = JSON.stringify({ data: [{ id: "rider-1" }] });
+  const other = await serve((request, response) => {
+    asked.push(request.headers);
+    response.end(models);
+  });
+  const redirecting = await serve((_, response) => {
+    response.writeHead(302, { location: `${other}/models` }).end();
+  });
+  const never = new AbortController().signal;
+  const choice = { provider: "anthropic", model: "rider-1", apiKey: "sk-own" } as const;
+  expect(await modelNames({ ...choice, baseUrl: redirecting }, never)).toEqual([]);
+  expect(asked).toEqual([]);
+  expect(await modelNames({ ...choice, baseUrl: other }, never)).toEqual(["rider-1"]);
+  expect(asked).toMatchObject([{ "x-api-key": "sk-own" }]);
+});

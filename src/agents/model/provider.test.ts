@@ -1,0 +1,32 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { text } from "../../core/message.ts";
+import { model } from "./model.ts";
+import type { ProviderName } from "./provider.ts";
+
+it.each<[ProviderName, string]>([
+  ["anthropic", "/v1/messages"],
+  ["openai", "/v1/responses"],
+  ["openrouter", "/v1/chat/completions"],
+  ["compatible", "/v1/chat/completions"],
+])("asks %s at the address that is configured", async (provider, path) => {
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    response.writeHead(400, { "content-type": "application/json" }).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => void server.close(() => resolve()));
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const agent = model({ provider, model: "rider-1", apiKey: "sk-own", baseUrl }, { retries: 0 });
+  const said = { session: "s", seq: 1, at: 0, role: "user", parts: [text("hello")] } as const;
+  const turn = { session: "s", history: [said], blob: async () => undefined };
+  for await (const _ of agent.run(turn, new AbortController().signal)) {
+    // Only where it asks counts here.
+  }
+  expect(asked).toEqual([path]);
+});

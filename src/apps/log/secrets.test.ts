@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import type { Config } from "../config/config.ts";
+import { secretsOf } from "./secrets.ts";
+
+const config = {
+  platforms: { telegram: { token: "42:AAE-bot" } },
+  model: { apiKey: "sk-model", baseUrl: "https://me:pass-word@host/v1" },
+} as Config;
+
+it("knows the secrets of the configuration, and those that the environment calls so", () => {
+  const environment = { OPENAI_API_KEY: "sk-other", DB_PASSWORD: "hunter22", LANG: "C" };
+  expect(secretsOf(environment, config).toSorted()).toEqual(
+    ["42:AAE-bot", "sk-model", "pass-word", "sk-other", "hunter22"].toSorted(),
+  );
+});

@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { look } from "../../test/support/database.ts";
+import { gatewayRoom } from "../../test/support/gateway-room.ts";
+import { runIn } from "../../test/support/running.ts";
+import { deadRunner } from "../../test/support/talking.ts";
+import { echo } from "../agents/echo.ts";
+import { text } from "../core/message.ts";
+import type { Source } from "../core/source.ts";
+import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { type Home, openHome } from "../sessions/test-home.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+
+// No interval ever ends: whatever happens does not wait for the next round of a timer.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  return () => vi.useRealTimers();
+});
+
+/** A message that a process has accepted just before it crashed. */
+async function leaveMessage({ store, clock }: Home): Promise<void> {
+  const runner = deadRunner();
+  await store.beat({ runner, now: clock.now() });
+  await store.accept({
+    ...routingOf(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
+    messageId: "left",
+    message: { role: "user", parts: [text("anybody?")] },
+    claim: { runner: runner.id, take: "one" },
+  });
+}
+
+describe("a gateway does not wait for its timers", () => {
+  it("to answer what a crashed process left before it started", async () => {
+    const home = await openHome();
+    await leaveMessage(home);
+    const { chat } = await gatewayRoom({ agent: echo, home });
+    expect(await chat(ada).texts(1)).toEqual([expect.stringContaining("anybody?")]);
+  });
+
+  it("to send what others store for a chat", async () => {
+    const { home, chat } = await gatewayRoom({ agent: echo });
+    const deliveries = [{ target: ada, parts: [text("You are let in.")] }];
+    await home.store.enqueue({ deliveries, runner: "", now: home.clock.now() });
+    expect(await chat(ada).texts(1)).toEqual(["You are let in."]);
+  });
+
+  it("to tell a chat that its process has ended", async () => {
+    const { home, chat } = await gatewayRoom({ agent: echo });
+    const program = await runIn(home, ada, { mode: "result", command: "make" });
+    await program.end();
+    expect(await chat(ada).texts(1)).toEqual([expect.stringContaining("`make`")]);
+  });
+});
+
+describe("a gateway that has lost its connection to another process", () => {
+  it("sends nothing until it holds it again", async () => {
+    const home = await openHome();
+    let isLost = false;
+    const store: Home["store"] = {
+      ...home.store,
+      lease: async (wanted) => (isLost ? undefined : home.store.lease(wanted)),
+    };
+    const room = await gatewayRoom({ agent: echo, home: { ...home, store } });
+    isLost = true;
+    home.clock.pass(60_000);
+    await room.chat(ada).say("hello");
+    await room.untilTold("agent:end");
+    for (let round = 0; round < 20; round += 1) await new Promise(setImmediate);
+    expect(await room.chat(ada).texts(0)).toEqual([]);
+    isLost = false;
+    room.receiver.connected();
+    expect(await room.chat(ada).texts(1)).toEqual(["You said: hello"]);
+  });
+});
+
+describe("a gateway that has stopped", () => {
+  it("leaves no runner behind that would have to be taken for crashed", async () => {
+    const { home, gateway } = await gatewayRoom({ agent: echo });
+    const runners = (): unknown =>
+      look(home.file, (db) => db.prepare("select count(*) from runners").pluck().get());
+    expect(runners()).toBe(1);
+    await gateway.stop();
+    expect(runners()).toBe(0);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { look } from "../../test/support/database.ts";
+import { gatewayRoom } from "../../test/support/gateway-room.ts";
+import { heldAgent } from "../../test/support/talking.ts";
+import { echo } from "../agents/echo.ts";
+import { type NewMessage, text, textOf } from "../core/message.ts";
+import type { Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
+import { type Home, openHome } from "../sessions/test-home.ts";
+import { SUMMARY_REQUEST } from "./ask-summary.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
+/** Ada may speak, Bob may not. */
+const access = { everywhere: { allow: ["1"], strangers: "pair" as const }, platforms: {} };
+const MINUTE = 60_000;
+
+const saying = (words: string): NewMessage => ({ role: "user", parts: [text(words)] });
+const count = ({ file }: Home, table: string): unknown =>
+  look(file, (db) => db.prepare(`select count(*) from ${table}`).pluck().get());
+
+describe("a command", () => {
+  it("that the messenger brings twice is done once", async () => {
+    const { receiver, chat } = await gatewayRoom({ agent: echo });
+    const line = { source: ada, messageId: "m1", message: saying("/title Plans") };
+    await receiver.message(line);
+    await receiver.message(line);
+    await chat(ada).say("hello");
+    const [titled, ...more] = await chat(ada).texts(2);
+    expect(titled).toContain("Plans");
+    expect(more).toEqual(["You said: hello"]);
+  });
+
+  it("that nobody here knows is a message in a group, where it may be meant for another bot", async () => {
+    const group = { ...ada, chatType: "group", chatId: "-100" };
+    const { chat } = await gatewayRoom({ agent: echo });
+    await chat(group).say("/weather today");
+    expect(await chat(group).texts(1)).toEqual(["You said: /weather today"]);
+  });
+
+  it("that takes long does not hold up what is said after it", async () => {
+    const summing = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const agent: Agent = {
+      name: "slow",
+      window: 1000,
+      async *run({ history }) {
+        const words = textOf(history.at(-1) ?? { parts: [] });
+        if (words === SUMMARY_REQUEST) {
+          asked.resolve();
+          await summing.promise;
+        }
+        yield { type: "text", text: "ok" };
+      },
+    };
+    const room = await gatewayRoom({ agent });
+    const chat = room.chat(ada);
+    for (let said = 1; said <= 5; said += 1) {
+      await chat.say(`message ${said}`);
+      await chat.texts(said);
+    }
+    await chat.say("/compress");
+    await asked.promise;
+    await chat.say("/status");
+    expect(await chat.texts(6)).toHaveLength(6);
+    summing.resolve();
+    await chat.texts(7);
+  });
+});
+
+describe("somebody who may not speak", () => {
+  it("does nothing by pressing a button", async () => {
+    const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
+    for (const messageId of ["p1", "p2"]) await receiver.pressed({ source: bob, messageId, line: "/status" });
+    expect([count(home, "inbox"), count(home, "deliveries")]).toEqual([0, 0]);
+  });
+
+  it("does nothing by editing a message, and gets no code for it", async () => {
+    const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
+    const edit = { source: bob, messageId: "e1", message: saying("hello"), saidAt: home.clock.now() };
+    await receiver.edited(edit);
+    expect([count(home, "inbox"), count(home, "pairings")]).toEqual([0, 0]);
+  });
+});
+
+describe("a flood of messages of somebody who may not speak", () => {
+  it("is not answered with the word that too many wait", async () => {
+    const home = await openHome();
+    const gate = Promise.withResolvers<void>();
+    const store: Home["store"] = {
+      ...home.store,
+      async account(name) {
+        await gate.promise;
+        return home.store.account(name);
+      },
+    };
+    const silent = { everywhere: { strangers: "ignore" as const }, platforms: {} };
+    const room = await gatewayRoom({ agent: echo, home: { ...home, store }, settings: { access: silent } });
+    // More than a queue takes, while none of them can be stored.
+    const all = Array.from({ length: 1005 }, (_, at) =>
+      room.receiver.message({ source: bob, messageId: `m${at}`, message: saying("hello") }),
+    );
+    gate.resolve();
+    await Promise.all(all);
+    expect(count(home, "deliveries")).toBe(0);
+  });
+});
+
+describe("an edit of a message that never arrived", () => {
+  it("is the message while it is young, and nothing later", async () => {
+    const room = await gatewayRoom({ agent: echo });
+    const { receiver, home } = room;
+    const edit = (messageId: string, words: string, age: number) =>
+      receiver.edited({ source: ada, messageId, message: saying(words), saidAt: home.clock.now() - age });
+    await edit("old", "long ago", 3 * MINUTE);
+    expect(count(home, "inbox")).toBe(0);
+    await edit("young", "just now", MINUTE);
+    expect(await room.chat(ada).texts(1)).toEqual(["You said: just now"]);
+  });
+});
+
+describe("what a chat has chosen with /busy", () => {
+  it("counts before the configuration", async () => {
+    const agent = heldAgent();
+    const room = await gatewayRoom({ agent, settings: { busy: "interrupt" } });
+    const chat = room.chat(ada);
+    await chat.say("/busy queue");
+    await chat.texts(1);
+    await chat.say("first");
+    const first = await agent.asked();
+    await chat.say("second");
+    await first.say("one");
+    first.end();
+    const second = await agent.asked();
+    await second.say("two");
+    second.end();
+    expect((await chat.texts(3)).slice(1)).toEqual(["one", "two"]);
+  });
+});

@@ -1,0 +1,104 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { equipmentOf } from "../src/apps/equipment.ts";
+import { homeOf, makeHome } from "../src/apps/home.ts";
+import { processesOf } from "../src/apps/processes-of-home.ts";
+import { DEFAULT_TOOLS, TOOL_NAMES } from "../src/core/tool-settings.ts";
+import type { GatewaySettings } from "../src/gateway/settings.ts";
+import { type Source, textOf } from "../src/index.ts";
+import type { AgentTurn } from "../src/ports/agent.ts";
+import { openHome } from "../src/sessions/test-home.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { gatewayRoom } from "./support/gateway-room.ts";
+import { runIn } from "./support/running.ts";
+import { heldAgent } from "./support/talking.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
+const tools = { ...DEFAULT_TOOLS, member: TOOL_NAMES };
+const SECRET = "tg-7a9f3c51d2e8";
+
+/** A gateway whose agents have tools, and a person who has asked for something. */
+async function start(settings: Partial<GatewaySettings> = {}) {
+  const folder = temporaryFolder();
+  onTestFinished(() => folder.remove());
+  const environment = { ...process.env, POSTRIDER_HOME: folder.path, BOT_TOKEN: SECRET };
+  const own = homeOf(environment);
+  makeHome(own);
+  const home = await openHome();
+  const processes = processesOf(own, home.store, home.clock);
+  onTestFinished(() => processes.close());
+  const equipment = equipmentOf({ home: own, environment, processes, config: () => undefined });
+  const agent = heldAgent();
+  const room = await gatewayRoom({ agent, home, equipment, settings: { tools, ...settings } });
+  return {
+    ...{ room, home, own },
+    /** What an agent is given that this person has asked. */
+    async ask(source: Source, words: string): Promise<AgentTurn> {
+      await room.chat(source).say(words);
+      const asked = await agent.asked();
+      onTestFinished(() => asked.end());
+      return asked.turn;
+    },
+    agent,
+  };
+}
+
+async function use({ tools: given = [] }: AgentTurn, name: string, input: object): Promise<string> {
+  const tool = given.find((one) => one.name === name);
+  if (tool === undefined) return `no ${name}`;
+  return textOf(await tool.run(input, { id: "1", signal: new AbortController().signal }));
+}
+
+describe("the tools of an agent in a messenger", () => {
+  it("read nothing of Postrider's own folder", async () => {
+    const { ask, own } = await start({ tools: { ...tools, folders: ["/"] } });
+    writeFileSync(join(own.folder, "config.yaml"), "instructions: hidden\n");
+    const turn = await ask(ada, "hello");
+    const read = await use(turn, "read_file", { path: join(own.folder, "config.yaml") });
+    expect(read).toContain("is not in a folder that may be touched");
+  });
+
+  it("give back no secret, also one that stands in a file", async () => {
+    const { ask } = await start();
+    const turn = await ask(ada, "hello");
+    writeFileSync(join(turn.cwd ?? "", "notes.txt"), `token ${SECRET}\n`);
+    const read = await use(turn, "read_file", { path: "notes.txt" });
+    expect(read).toMatch(/token/);
+    expect(read).not.toContain(SECRET);
+  });
+
+  it("do not let a member change what everyone may know", async () => {
+    const { ask } = await start();
+    const change = { action: "add", target: "profile", text: "The door code is 1." };
+    expect(await use(await ask(ada, "hello"), "memory", change)).toContain("Only the owner of this home");
+  });
+
+  it("find what the person who asks may see, and nobody else's words", async () => {
+    const { ask, home } = await start();
+    const first = await ask(bob, "the lighthouse is mine");
+    expect(first.session).not.toBe("");
+    const found = JSON.parse(await use(await ask(ada, "hello"), "session_search", { query: "lighthouse" }));
+    expect(found).toMatchObject({ success: true, count: 0 });
+    expect(
+      (await home.store.search({ asker: { everyone: true }, text: "lighthouse", limit: 5 })).length,
+    ).toBe(1);
+  });
+
+  it("have no memory where that is switched off", async () => {
+    const { ask } = await start({ memory: { enabled: false, flush: false } });
+    const { tools: given = [] } = await ask(ada, "hello");
+    expect(given.map(({ name }) => name)).toEqual(TOOL_NAMES.filter((name) => name !== "memory"));
+  });
+});
+
+describe("a chat with a process in the background", () => {
+  it("is offered to end it", async () => {
+    const { room, home } = await start();
+    const program = await runIn(home, ada, { command: "make" });
+    await room.chat(ada).say("/processes");
+    const [listed] = await room.chat(ada).sent(1);
+    expect(listed?.buttons?.flat().map(({ line }) => line)).toEqual([`/processes kill ${program.id}`]);
+  });
+});
