@@ -323,4 +323,12 @@ export const APPS: readonly Mutation[] = [
     breaks: "The configured model is asked where the environment names none.",
     noticedBy: ["test/compose-gateway.test.ts"],
   },
+  {
+    file: "src/apps/config/config.ts",
+    find: "      ...(instructions !== undefined && { instructions: String(instructions) }),",
+    replace: "",
+    breaks: "instructions reach the gateway.",
+    noticedBy: ["test/model-requests-telegram.test.ts"],
+    test: "has the instructions, the place",
+  },
 ];
