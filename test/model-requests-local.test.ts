@@ -166,6 +166,23 @@ describe("a request from the terminal", () => {
     ]);
     expectNowhere(read, [INSTRUCTIONS, REMEMBERED]);
   });
+
+  it("for a title goes to the model that was chosen", async () => {
+    const endpoint = await recordingEndpoint({
+      answers: [{ say: "Good morning." }],
+      title: { say: "Morning" },
+    });
+    const at = fullHome({ url: endpoint.url });
+    const terminal = startPostrider([], { folder: at.folder, environment: at.environment, columns: 160 });
+    await terminal.waitFor(/ · 0 messages · /);
+    terminal.type("/model rider-9");
+    terminal.press("enter");
+    await terminal.waitFor("rider-9");
+    terminal.type("Hello there");
+    terminal.press("enter");
+    const [title] = await endpoint.untilAsked("title");
+    expect(readRequest(title)).toMatchObject({ model: "rider-9" });
+  });
 });
 
 // Clients leave the reasoning out where they know that a model has none, so these are real names.
@@ -203,5 +220,6 @@ describe.each([
     const [instructions = "", ...parts] = partsIn(at, "**Source:** Editor");
     expectInOrder(read, [instructions, JUDGE, ...parts]);
     expectNowhere(read, [PIRATE]);
+    expect(readRequest((await endpoint.untilAsked("title"))[0])).toMatchObject({ model });
   });
 });

@@ -262,6 +262,26 @@ describe("a request that nobody has asked for", () => {
     expect(third?.messages).toEqual([{ role: "user", text: "And today?" }]);
   });
 
+  it("goes to the model that the chat chose, for a title as for the memory", async () => {
+    const { ask, direct, asked } = await sceneFor({
+      answers: [{ say: "Oats and hay." }, { say: "Twice a day." }],
+      title: { say: "Feeding horses" },
+      flush: [{ say: "" }],
+    });
+    await ask(direct, ADA, "/model rider-9");
+    await ask(direct, ADA, "What do horses eat?");
+    await ask(direct, ADA, "How often?");
+    await asked("title");
+    await ask(direct, ADA, "/new");
+    const models = [...(await asked("answer", 2)), ...(await asked("title")), ...(await asked("flush"))];
+    expect(models.map(({ kind, model }) => [kind, model])).toEqual([
+      ["answer", "rider-9"],
+      ["answer", "rider-9"],
+      ["title", "rider-9"],
+      ["flush", "rider-9"],
+    ]);
+  });
+
   it("is for a summary when the window is nearly full, with the chat's model; the summary then stands for what it sums up", async () => {
     // gpt-4 is known to read 8192 tokens; the window that the configuration names is another model's.
     const full = { input: 7500, output: 10 };

@@ -2,6 +2,7 @@ import type { Flush, MemoryChange, MemoryOwner } from "../core/memory.ts";
 import { isRefused } from "../core/refusal.ts";
 import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
+import { chosenModel } from "./chosen-model.ts";
 import { eventsUntil } from "./events-until.ts";
 import { type Flow, program } from "./flow.ts";
 import { flushHistory } from "./flush-request.ts";
@@ -87,7 +88,14 @@ async function worthRemembering(
   const history = flushHistory(shown, { session, upTo, memory });
   if (history.length < 2) return [];
   const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-  const turn = { session, history, tools: [tool], blob: async () => undefined };
+  const model = await chosenModel(store, session);
+  const turn = {
+    session,
+    history,
+    tools: [tool],
+    blob: async () => undefined,
+    ...(model !== undefined && { model }),
+  };
   let calls = 0;
   for await (const event of eventsUntil(until, agent.run(turn, until))) {
     if (event.type === "usage") count(event.usage);

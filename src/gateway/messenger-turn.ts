@@ -91,7 +91,8 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");
       inBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
       if (end.outcome !== "done") return;
-      const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: program };
+      const { model } = turn.settings;
+      const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: program, model };
       inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
     },
   };

@@ -12,16 +12,20 @@ const EXCERPT = 500;
 const REQUEST =
   "Write a title for this conversation, in its language: three to seven words, without quotes and without a full stop. Answer with the title alone.";
 
+export interface TitleAsking {
+  readonly agent: Agent;
+  readonly sessions: Sessions;
+  readonly who: Asker;
+  /** The model that the chat chose. */
+  readonly model?: string | undefined;
+}
+
 /**
  * Asks the agent for a title after the first exchange. Nobody waits for it and nobody is told of a failure. It never
  * replaces a title that is there, also one that a person gives meanwhile. What it used is counted, also when it failed.
  */
-export async function proposeTitle(
-  by: { readonly agent: Agent; readonly sessions: Sessions; readonly who: Asker },
-  session: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { agent, sessions, who } = by;
+export async function proposeTitle(by: TitleAsking, session: string, signal: AbortSignal): Promise<void> {
+  const { agent, sessions, who, model } = by;
   if (!agent.titles) return;
   const found = await sessions.get(who, session);
   if (found === undefined || found.title !== undefined) return;
@@ -32,7 +36,8 @@ export async function proposeTitle(
   let title = "";
   let isFailed = false;
   let usage: UsageDelta | undefined;
-  for await (const event of agent.run({ session, history, blob: async () => undefined }, until)) {
+  const turn = { session, history, blob: async () => undefined, ...(model !== undefined && { model }) };
+  for await (const event of agent.run(turn, until)) {
     if (event.type === "text") title += event.text;
     else if (event.type === "usage") usage = joinDeltas(usage, event.usage);
     else if (event.type === "failed") isFailed = true;

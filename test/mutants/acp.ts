@@ -175,4 +175,11 @@ export const ACP: readonly Mutation[] = [
     breaks: "An editor is told that it will be asked before something is done.",
     noticedBy: ["test/acp-methods.test.ts"],
   },
+  {
+    file: "src/apps/acp/prompt.ts",
+    find: "proposeTitle({ agent, sessions, who, model }",
+    replace: "proposeTitle({ agent, sessions, who }",
+    breaks: "Requests for titles and for the memory go to the model that the chat chose.",
+    noticedBy: ["test/model-requests-local.test.ts"],
+  },
 ];

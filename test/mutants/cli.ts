@@ -170,4 +170,11 @@ export const CLI: readonly Mutation[] = [
     noticedBy: ["test/processes-command.test.ts"],
     test: "cannot steer a terminal",
   },
+  {
+    file: "src/apps/cli/chat/screen.ts",
+    find: "proposeTitle({ agent, sessions, who: place.who, model }",
+    replace: "proposeTitle({ agent, sessions, who: place.who }",
+    breaks: "Requests for titles and for the memory go to the model that the chat chose.",
+    noticedBy: ["test/model-requests-local.test.ts"],
+  },
 ];

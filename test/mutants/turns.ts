@@ -450,4 +450,25 @@ export const TURNS: readonly Mutation[] = [
     noticedBy: ["test/model-requests-telegram.test.ts"],
     test: "offers the tools of groups",
   },
+  {
+    file: "src/gateway/messenger-turn.ts",
+    find: "      const { model } = turn.settings;",
+    replace: "      const model = undefined;",
+    breaks: "Requests for titles and for the memory go to the model that the chat chose.",
+    noticedBy: ["test/model-requests-telegram.test.ts"],
+  },
+  {
+    file: "src/gateway/flush.ts",
+    find: "  const model = await chosenModel(store, session);",
+    replace: "  const model = undefined as string | undefined;",
+    breaks: "Requests for titles and for the memory go to the model that the chat chose.",
+    noticedBy: ["test/model-requests-telegram.test.ts"],
+  },
+  {
+    file: "src/gateway/propose-title.ts",
+    find: "...(model !== undefined && { model }) };",
+    replace: " };",
+    breaks: "Requests for titles and for the memory go to the model that the chat chose.",
+    noticedBy: ["test/model-requests-telegram.test.ts"],
+  },
 ];

@@ -3,6 +3,7 @@ import type { ContentBlock, PromptResponse, StopReason } from "@agentclientproto
 import { parseCommand, spokenText } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { type Message, type Part, text } from "../../core/message.ts";
+import { chosenModel } from "../../gateway/chosen-model.ts";
 import { proposeTitle } from "../../gateway/propose-title.ts";
 import type { DataPart } from "../../sessions/message-input.ts";
 import { saidIn, wordsOf } from "./content.ts";
@@ -73,9 +74,8 @@ function reasonOf(end: Message | undefined): StopReason {
 function entitle(editor: Editor, thread: Thread, session: string): void {
   const { log, signal } = editor;
   const agent = editor.agent();
-  editor
-    .sessions()
-    .then((sessions) => proposeTitle({ agent, sessions, who }, session, signal))
+  Promise.all([editor.sessions(), chosenModel(editor.store, session)])
+    .then(([sessions, model]) => proposeTitle({ agent, sessions, who, model }, session, signal))
     .then(
       () => showInfo(editor, thread),
       (error: unknown) => log.warn({ error }, "no title"),

@@ -1,5 +1,6 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
+import { chosenModel } from "../../../gateway/chosen-model.ts";
 import { around } from "../../../gateway/commands/around.ts";
 import type { Choice, Reply } from "../../../gateway/commands/command.ts";
 import { commandFor, runChatCommand } from "../../../gateway/commands/table.ts";
@@ -62,8 +63,10 @@ export async function screen(
     heard: (event) => {
       shown.heard(event);
       if (event.type === "ended" && event.end.outcome === "done") {
-        const titled = proposeTitle({ agent, sessions, who: place.who }, event.session, closing.signal);
-        titled.then(shown.refresh, () => {}); // a conversation without a title is found all the same
+        const { session } = event;
+        chosenModel(place.store, session)
+          .then((model) => proposeTitle({ agent, sessions, who: place.who, model }, session, closing.signal))
+          .then(shown.refresh, () => {}); // a conversation without a title is found all the same
       }
     },
     notice: (text) => tell(text),
