@@ -127,8 +127,6 @@ ${user}  <key>RunAtLoad</key>
   <integer>${STOP_SECONDS}</integer>
   <key>AbandonProcessGroup</key>
   <true/>
-  <key>AbandonProcessGroup</key>
-  <true/>
   <key>Umask</key>
   <integer>63</integer>
 </dict>
