@@ -21,7 +21,6 @@ describe("the service", () => {
     expect(text).toContain("UMask=0077\n");
     // Else a restart would take the keeper along, and every program that it looks after.
     expect(text).toContain("KillMode=process\n");
-    // Else it ends what agents have started in the background along with the gateway.
     expect(text).not.toContain("User=");
     expect(enable.map((command) => command.join(" "))).toEqual([
       "systemctl --user daemon-reload",
