@@ -40,13 +40,16 @@ printf '\\036%s ended\\036' "\${2##*/}"
 /**
  * The wrapper of a command with pipes. It starts the recorder itself, because a process that Node starts costs three times
  * as much: `$3` is the recorder's script, `$4` its PATH, and 3 what it reads. Twice in the background, so that it is no child
- * of the wrapper; in a session and an environment of its own, so that it is not ended with the command. If the keeper ends
- * before it says go, the command never runs.
+ * of the wrapper; in a session and an environment of its own, so that it is not ended with the command. Both begin in the
+ * folder of the process; the command works in `$5`. If the keeper ends before it says go, the command never runs, and
+ * without `in` the recorder ends, too.
  */
-export const RUN_WITH_PIPES: string = `(cd "$2" && /usr/bin/env -i PATH="$4" LC_ALL=C ${NEW_SESSION} /bin/sh -c "$3" "$2" <&3 >/dev/null 2>&1 3<&- &) || exit 126
+export const RUN_WITH_PIPES: string = `(/usr/bin/env -i PATH="$4" LC_ALL=C ${NEW_SESSION} /bin/sh -c "$3" "$2" <&3 >/dev/null 2>&1 3<&- &)
 exec 3<&-
-read -r go <&4 || exit 125
+read -r go <&4 || { rm -f in; exit 125; }
 exec 4<&-
+cd "$5" || exit 126
+unset OLDPWD
 ${RUN}`;
 
 /** The wrapper of a command in a terminal: it must not read a word from the terminal, which would show it. */

@@ -1,13 +1,14 @@
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
 import { type Exit, processIdFrom } from "../core/process.ts";
 import { systemClock } from "../sessions/system-clock.ts";
 import type { Running } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
-import { procStat } from "./proc-stat.ts";
+import { everyProcStat, procStat } from "./proc-stat.ts";
 
 const folder = temporaryFolder();
 const backend = localBackend({ folder: join(folder.path, "processes") });
@@ -28,6 +29,14 @@ async function run(command: string, pty: boolean) {
     running.close();
   });
   return { running, ended: ended.promise, printed: () => printed.join("").replaceAll("\r\n", "\n") };
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // it has just ended
+  }
 }
 
 describe.each([
@@ -68,6 +77,26 @@ describe.each([
     await backend.end(waiting.running, 5000);
     await waiting.ended;
     expect([waiting.printed(), ...files.map((file) => existsSync(file))]).toEqual(["", false, true]);
+  });
+
+  it("leaves no shell behind when whoever started it is killed before it lets it run", async () => {
+    const root = join(folder.path, `killed-${pty}`);
+    const spec = { id: "proc_0123456789ab", command: "sleep 100", cwd: tmpdir(), pty, secrets: [] };
+    const environment = { PATH: process.env.PATH ?? "" };
+    const program = `
+      const { localBackend } = await import(${JSON.stringify(new URL("local-backend.ts", import.meta.url))});
+      setInterval(() => {}, 1000); // nothing else keeps it alive
+      const seen = { printed() {}, ended() {} };
+      const spec = ${JSON.stringify({ ...spec, environment })};
+      await localBackend({ folder: ${JSON.stringify(root)} }).start(spec, seen);
+      process.kill(process.pid, "SIGKILL");`;
+    const { signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program]);
+    expect(signal).toBe("SIGKILL");
+    const left = (): string[] =>
+      everyProcStat()
+        .flatMap(({ pid }) => (commandOf(pid).includes(root) ? [pid] : []))
+        .map(commandOf);
+    await vi.waitFor(() => expect(left()).toEqual([]), 10_000);
   });
 
   it("has every character whole, and all of its last output", async () => {

@@ -27,9 +27,17 @@ export async function startWithPipes(root: string, spec: ProgramSpec, seen: Prog
   const wrapper = Promise.withResolvers<Exit>();
   try {
     await untilOwnTick();
-    const scripts = [RUN_WITH_PIPES, shell(), spec.command, folder.path, RECORD_PIPES, recorderPath()];
+    const scripts = [
+      RUN_WITH_PIPES,
+      shell(),
+      spec.command,
+      folder.path,
+      RECORD_PIPES,
+      recorderPath(),
+      spec.cwd,
+    ];
     child = spawn("/bin/sh", ["-c", ...scripts], {
-      cwd: spec.cwd,
+      cwd: folder.path, // bound to the folder itself: another start of the process makes a new one of that name
       env: { ...spec.environment, ...processMark(spec.id), TERM: "dumb" },
       stdio: [ends.read, ends.print, ends.print, ends.record, "pipe"],
       detached: true, // a session of its own, so that what it starts ends with it

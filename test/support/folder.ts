@@ -6,7 +6,9 @@ import { join } from "node:path";
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "postrider-test-"));
   const remove = (): void => {
-    for (const folder of [path, `${path}.workspace`]) rmSync(folder, { recursive: true, force: true });
+    // A process that was just killed may have made one more file.
+    for (const folder of [path, `${path}.workspace`])
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 });
   };
   return { path, remove };
 }
