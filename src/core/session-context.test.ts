@@ -9,8 +9,6 @@ const config: ContextConfig = {
     { platform: "discord", connected: false, homeChannel: { chatId: "7", name: "Den" } },
     { platform: "slack", connected: true },
   ],
-  redactPii: "strict",
-  homeKey: "00".repeat(32),
 };
 
 describe("the context of a session", () => {

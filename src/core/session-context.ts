@@ -1,5 +1,4 @@
 import { isShared, type ScopeSettings, scopeFor } from "./identity.ts";
-import type { Privacy } from "./redaction.ts";
 import { displayText, type Source } from "./source.ts";
 
 /** The chat on a platform that receives what has no other place to go. */
@@ -15,7 +14,7 @@ export interface ConnectedPlatform {
 }
 
 /** The part of the configuration that a session's context depends on. */
-export interface ContextConfig extends Privacy {
+export interface ContextConfig {
   readonly platforms: readonly (ConnectedPlatform & { readonly connected: boolean })[];
   readonly scope?: ScopeSettings;
 }

@@ -20,7 +20,6 @@ export async function promptFor(
 ): Promise<string> {
   const homes = platforms.length === 0 ? [] : homeChannelsOf(settings.homes, await store.homes());
   const context = buildSessionContext(source, {
-    ...settings.privacy,
     scope: settings.scope,
     platforms: platforms.map((platform) => {
       const homeChannel = homes.find((home) => home.platform === platform);
