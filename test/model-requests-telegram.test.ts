@@ -282,6 +282,23 @@ describe("a request that nobody has asked for", () => {
     ]);
   });
 
+  it("is for a summary of a group, with the name of each speaker", async () => {
+    const answers = [{ say: "To the first." }, { say: "To the second." }, { say: "To the third." }];
+    const { ask, group, asked } = await sceneFor({ answers, summary: { say: "They greeted." } });
+    await ask(group, ADA, "/model gpt-4");
+    const filler = "word ".repeat(700);
+    await ask(group, ADA, `one ${filler}`);
+    await ask(group, BOB, `two ${filler}`);
+    await ask(group, ADA, `three ${filler}`);
+    await ask(group, ADA, "/compress");
+    const [summary] = await asked("summary");
+    expect(summary?.messages.slice(0, 3)).toMatchObject([
+      { role: "user", text: expect.stringMatching(/^\[Ada\] one word/) },
+      { role: "assistant", text: "To the first." },
+      { role: "user", text: expect.stringMatching(/^\[Bob\] two word/) },
+    ]);
+  });
+
   it("is for a summary when the window is nearly full, with the chat's model; the summary then stands for what it sums up", async () => {
     // gpt-4 is known to read 8192 tokens; the window that the configuration names is another model's.
     const full = { input: 7500, output: 10 };

@@ -8,6 +8,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { askSummary, summaryText } from "./ask-summary.ts";
+import { type FindSpeaker, signMessages } from "./speakers.ts";
 import { estimatedTokens, tailStart } from "./summary-tail.ts";
 
 export interface Compress {
@@ -21,6 +22,8 @@ export interface Compress {
   readonly turn?: { readonly fence: number; readonly inputs: readonly number[] };
   /** The model that this chat chose. */
   readonly model?: string;
+  /** Who said what, where several people share the session. */
+  readonly speaker?: FindSpeaker | undefined;
   /** From which share of the model's window on. */
   readonly share: number;
   /** However little there is. */
@@ -144,7 +147,13 @@ async function compress(
   const isCounted = tokens !== estimate;
   const mostTokens = Math.floor((window * (isCounted ? COUNTED_SHARE : ESTIMATED_SHARE)) / weight);
   const summary = await askSummary(
-    { agent, session, messages: head, mostTokens, ...(model !== undefined && { model }) },
+    {
+      agent,
+      session,
+      messages: signMessages(head, wanted.speaker),
+      mostTokens,
+      ...(model !== undefined && { model }),
+    },
     signal,
   );
   const fence = turn === undefined ? {} : { fence: turn.fence };

@@ -7,6 +7,7 @@ import type { Buttons } from "../core/delivery.ts";
 import { text, textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
 import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
 import { DAY } from "../sessions/test-home.ts";
 import { localRunner } from "../stores/sqlite/runners.ts";
@@ -575,6 +576,30 @@ describe("a conversation that several people share", () => {
     const said = (await home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
     expect(said.map(textOf)).toEqual(["I am first", "Hello.", "and I second"]);
     second.end();
+  });
+
+  it("is summed up with who said what", async () => {
+    const inner = script({
+      window: 4000,
+      answers: [{ to: "^Write a summary", say: "They talked." }, { say: "x".repeat(4000) }],
+    });
+    const summed: string[][] = [];
+    const agent: Agent = {
+      ...inner,
+      run(turn, signal) {
+        const words = turn.history.map(textOf);
+        if (words.at(-1)?.startsWith("Write a summary")) summed.push(words);
+        return inner.run(turn, signal);
+      },
+    };
+    const settings = { scope: { groupsPerUser: false }, compressAt: 0.85 };
+    const { chat: at } = await gatewayRoom({ agent, settings });
+    for (const [count, words] of ["one", "two", "three", "four", "five"].entries()) {
+      const who = count % 2 === 0 ? group : { ...group, userId: "2", userName: "Bob" };
+      await at(who).say(words);
+      await at(group).texts(count + 1);
+    }
+    expect(summed[0]?.filter((words) => /^\[/.test(words)).slice(0, 2)).toEqual(["[Ada] one", "[Bob] two"]);
   });
 });
 

@@ -11,6 +11,7 @@ import { routingOf } from "../sessions/routing.ts";
 import { beforeLeaving } from "./before-leaving.ts";
 import type { Place } from "./commands/command.ts";
 import { type Flow, inBackground } from "./flow.ts";
+import { findSpeakersIn } from "./speakers.ts";
 import { markForMemory } from "./tell-left.ts";
 
 /** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */
@@ -50,6 +51,7 @@ export async function messengerPlace(flow: Flow, source: Source, role: Role): Pr
     policy: policyFor(settings.reset, source.platform, source.chatType),
     zone: settings.zone,
     busy: settings.busy,
+    speaker: findSpeakersIn(source, settings),
     personalities: settings.personalities,
     configured: settings,
     now: () => clock.now(),

@@ -1,11 +1,8 @@
 import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { firstMessageNote, resetNotice } from "../core/fresh-words.ts";
-import { isShared, scopeFor } from "../core/identity.ts";
 import type { Message } from "../core/message.ts";
-import { type Privacy, redactSource } from "../core/redaction.ts";
 import { policyFor } from "../core/reset-policy.ts";
-import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Answer } from "./answer.ts";
 import type { Around } from "./answering.ts";
@@ -20,6 +17,7 @@ import { pause } from "./pause.ts";
 import { prepareTurn, type TurnContext } from "./prepare-turn.ts";
 import { proposeTitle } from "./propose-title.ts";
 import type { Prepared } from "./run-turn.ts";
+import { findSpeakersIn } from "./speakers.ts";
 import { type About, tellLeftByMessage } from "./tell-left.ts";
 
 /** Shown again before the platform lets it fade. */
@@ -35,6 +33,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
   const { platform, outbox } = connected;
   const { target } = turn;
   const settings = flow.settings();
+  const speaker = findSpeakersIn(target, settings);
   const over = new AbortController();
   let inputs: readonly Message[] = [];
   let held: Hold | undefined;
@@ -57,9 +56,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
     longestMs: settings.turnMinutes * 60_000,
     storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
     prepare: () => prepare(flow, connected, turn),
-    ...(isShared(target, scopeFor(settings.scope, target.platform)) && {
-      speaker: (message) => speakerOf(message, target, settings.privacy),
-    }),
+    ...(speaker !== undefined && { speaker }),
     ...(settings.compressAt !== undefined && {
       compression: { at: settings.compressAt, tell: (notice) => outbox.say(target, notice) },
     }),
@@ -96,18 +93,6 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
     },
   };
-}
-
-/** As the model may know them: by name, else by id, both masked where that is configured. */
-function speakerOf({ origin }: Message, target: Source, privacy: Privacy): string | undefined {
-  const { userId: _, userName: __, ...place } = target;
-  const speaker = {
-    ...place,
-    ...(origin?.userId !== undefined && { userId: origin.userId }),
-    ...(origin?.userName !== undefined && { userName: origin.userName }),
-  };
-  const known = redactSource(speaker, privacy);
-  return (known.userName ?? known.userId)?.replaceAll(/[[\]\n]/g, " ");
 }
 
 async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Prepared> {

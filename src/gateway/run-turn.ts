@@ -2,7 +2,7 @@ import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import { resetNote } from "../core/fresh-words.ts";
-import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
+import { type Message, type ToolCall, textOf } from "../core/message.ts";
 import { EDITOR } from "../core/platforms.ts";
 import { providerHistory } from "../core/projection.ts";
 import { isRefused, unrefused } from "../core/refusal.ts";
@@ -17,6 +17,7 @@ import { deadline } from "./deadline.ts";
 import { eventsUntil } from "./events-until.ts";
 import { messagesOf, reasonToHalt } from "./halt-turn.ts";
 import { pause } from "./pause.ts";
+import { type FindSpeaker, signMessages } from "./speakers.ts";
 import { type StoredFirst, storedFirst } from "./stored-first.ts";
 
 export interface TurnRun {
@@ -29,7 +30,7 @@ export interface TurnRun {
   /** An answer that takes longer is given up. */
   readonly longestMs?: number;
   /** Who said a message, where several people share the conversation: the model is told. */
-  speaker?(message: Message): string | undefined;
+  readonly speaker?: FindSpeaker;
   /** Whether the place shows the person the notice of a fresh start with this turn. */
   readonly showsNotice?: boolean;
   /**
@@ -190,11 +191,11 @@ async function shownIn({ session }: Turn, { store, history }: TurnRun): Promise<
 
 /** Whatever comes of it, the turn goes on. True if the session shows less now. */
 async function sumUp(turn: Turn, run: TurnRun, force: boolean): Promise<boolean> {
-  const { store, agent, clock, signal, compression } = run;
+  const { store, agent, clock, signal, compression, speaker } = run;
   if (compression === undefined) return false;
   const { session } = turn;
   const { model } = turn.settings;
-  const wanted = { store, agent, clock, session, turn, share: compression.at, force, signal };
+  const wanted = { store, agent, clock, session, turn, share: compression.at, force, signal, speaker };
   const done = await compressIfNeeded({ ...wanted, ...(model !== undefined && { model }) });
   if (done?.notice !== undefined) await compression.tell(done.notice);
   return done?.outcome === "compressed";
@@ -213,7 +214,7 @@ async function ask(
   const { model, reasoning } = turn.settings;
   const input: AgentTurn = {
     session: turn.session,
-    history: providerHistory(run.speaker === undefined ? shown : signed(shown, run.speaker)),
+    history: providerHistory(signMessages(shown, run.speaker)),
     blob: (hash: string) => store.blob({ asker: { everyone: true }, hash }),
     ...place,
     ...(notes.length > 0 && { note: notes.join("\n") }),
@@ -323,23 +324,6 @@ async function append(
     return unrefused(stored);
   }, run);
   run.stored?.(appended.seqs);
-}
-
-/** With the speaker's name before what a person said. What is stored stays as it was said. */
-function signed(
-  shown: readonly Message[],
-  speaker: (message: Message) => string | undefined,
-): readonly Message[] {
-  return shown.map((message) => {
-    const name = message.role === "user" ? speaker(message) : undefined;
-    if (name === undefined) return message;
-    const [first, ...more] = message.parts;
-    const parts =
-      first?.type === "text"
-        ? [text(`[${name}] ${first.text}`), ...more]
-        : [text(`[${name}]`), ...message.parts];
-    return { ...message, parts };
-  });
 }
 
 function answerApproval(

@@ -14,6 +14,7 @@ import type { Store } from "../../ports/store.ts";
 import type { Processes } from "../../processes/processes.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import type { GatewaySettings } from "../settings.ts";
+import type { FindSpeaker } from "../speakers.ts";
 import type { Talk } from "../talk.ts";
 
 /** Where a command was given, and by whom. */
@@ -30,6 +31,8 @@ export interface Place {
   readonly zone: string;
   /** What becomes of a message that arrives while an answer is written, where the chat has chosen nothing. */
   readonly busy: BusyMode;
+  /** Who said what, where several people share the conversation. */
+  readonly speaker?: FindSpeaker | undefined;
   /** Instructions by name, for `/personality`. */
   readonly personalities: Readonly<Record<string, string>>;
   /** Messengers and home channels that the configuration names, where there is one. */

@@ -26,6 +26,7 @@ export const compress: ChatCommand = {
       force: true,
       signal: new AbortController().signal,
       ...(model !== undefined && { model }),
+      speaker: place.speaker,
     });
     if (done?.outcome === "compressed") {
       return {
