@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -103,6 +103,19 @@ describe("daily copies", () => {
     await passed(25 * HOUR, [second]);
     expect(readdirSync(home.backups)).toHaveLength(2);
     expect(second.lines.filter((line) => "notice" in (line as object))).toEqual([]);
+  });
+
+  it("are left to the process that makes one now, and are made when it has ended without one", async () => {
+    const other = { ...localRunner(), id: "another" };
+    await store.beat({ runner: other, now: Date.now() });
+    const lease = { name: "backup", runner: other.id, ttlMs: 100 * HOUR, now: START };
+    expect(await store.lease(lease)).toBeDefined();
+    const { clock } = start();
+    await clock.pass(2 * HOUR);
+    expect(existsSync(home.backups)).toBe(false);
+    await store.unlease({ name: "backup", runner: other.id });
+    await clock.pass(2 * HOUR);
+    expect(readdirSync(home.backups)).toHaveLength(1);
   });
 
   it("that fail are told of once, until one was made again; nothing is thrown", async () => {

@@ -19,6 +19,8 @@ export interface WantedCall extends Omit<ToolCall, "effect"> {
 export interface ToldCall {
   readonly id: string;
   readonly name: string;
+  /** There is no such tool, or it does not take these arguments. */
+  readonly isWrong: boolean;
   act(): Promise<ToolOutput>;
 }
 
@@ -50,11 +52,12 @@ export async function* tellCall(
   const why = wrong ?? denied;
   if (tool === undefined || why !== undefined) {
     yield { type: "tool_call", call };
-    return { id, name, act: async () => failedWith(why ?? noTool(name, tools)) };
+    const isWrong = wrong !== undefined;
+    return { id, name, isWrong, act: async () => failedWith(why ?? noTool(name, tools)) };
   }
   const effect = tool.effectOf?.(given) ?? tool.effect;
   yield { type: "tool_call", call: { ...call, ...(effect === "external" && { effect }) } };
-  return { id, name, act: () => tool.run(given, { id, signal }) };
+  return { id, name, isWrong: false, act: () => tool.run(given, { id, signal }) };
 }
 
 /** Acts, now that whoever reads has asked for more, and tells the result. A call that is stopped has none. */

@@ -144,7 +144,7 @@ async function* ours(
   const { name, effect, given } = piece;
   const external = effect === "external" ? { effect } : {};
   yield { type: "tool_call", call: { id, name, arguments: given, ...external } };
-  return { id, name, act: () => act(piece, id, turn) };
+  return { id, name, isWrong: false, act: () => act(piece, id, turn) };
 }
 
 async function act(

@@ -284,7 +284,7 @@ export const APPS: readonly Mutation[] = [
     replace: "",
     breaks: "Of two processes one makes the daily copy.",
     noticedBy: ["test/daily-copies.test.ts"],
-    test: "are made once by two processes",
+    test: "are left to the process that makes one now",
   },
   {
     file: "src/apps/save-document.ts",

@@ -177,6 +177,17 @@ describe("an answer of a model", () => {
   });
 });
 
+describe("a provider that stays overloaded", () => {
+  it("is asked no more often than said", async () => {
+    const { url, requests } = await modelServer({ status: 503 });
+    const agent = model({ provider: "compatible", model: "tiny", baseUrl: url }, { retries: 0 });
+    const found: AgentEvent[] = [];
+    for await (const event of agent.run(hello, new AbortController().signal)) found.push(event);
+    expect(found).toMatchObject([{ type: "failed" }]);
+    expect(requests).toHaveLength(1);
+  });
+});
+
 describe("a conversation that is too long for the model", () => {
   it.each([
     [400, "This model's maximum context length is 8192 tokens."],

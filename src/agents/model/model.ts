@@ -1,8 +1,7 @@
 import { type Message, type NewMessage, text } from "../../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
-import { callTool } from "../call-tool.ts";
-import { wrongArguments } from "../tool-arguments.ts";
+import { carryOut, tellCall } from "../call-tool.ts";
 import { callIds } from "./call-ids.ts";
 import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
 import { emptyWords } from "./finish.ts";
@@ -95,16 +94,15 @@ async function* answer(
       let isWrong = true;
       own.push(asStored(turn, responseMessage(came)));
       for (const [at, call] of came.calls.entries()) {
-        const { id, name, given } = call;
-        const tool = tools.find((offered) => offered.name === name);
-        const wrong = call.wrong ?? (tool === undefined ? undefined : await wrongArguments(tool, given));
-        isWrong &&= tool === undefined || wrong !== undefined;
+        const { id, name, given, wrong } = call;
         // Each call is stored with its result before the next; this says that they are of one response.
         if (at > 0 && !signal.aborted)
           yield { type: "model_part", from: came.from, part: { type: "call", id } };
         const wanted = { id, name, arguments: given, ...(wrong !== undefined && { wrong }) };
-        const output = yield* callTool(wanted, tools, signal);
-        if (output === undefined) return;
+        const told = yield* tellCall(wanted, tools, signal);
+        const output = told === undefined ? undefined : yield* carryOut(told, signal);
+        if (told === undefined || output === undefined) return;
+        isWrong &&= told.isWrong;
         blobs.add(output);
         own.push(asStored(turn, resultMessage(id, name, output)));
       }
