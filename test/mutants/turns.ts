@@ -486,4 +486,12 @@ export const TURNS: readonly Mutation[] = [
     noticedBy: ["test/model-requests-telegram.test.ts"],
     test: "is for a summary",
   },
+  {
+    file: "src/gateway/prepare-turn.ts",
+    find: "hasProject ? await projectInstructions(cwd) : undefined",
+    replace: "undefined",
+    breaks: "In an editor the model is told what AGENTS.md of the project says.",
+    noticedBy: ["test/model-requests-local.test.ts"],
+    test: "has AGENTS.md",
+  },
 ];
