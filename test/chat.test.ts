@@ -184,7 +184,10 @@ describe("the chat in a terminal", () => {
     writeFileSync(join(folder, "script.json"), "unused: it was read at the start");
     await send(terminal, "/retry");
     await terminal.waitFor("Again: “broken”");
-    await terminal.waitFor((screen) => screen.join("\n").split("› broken").length === 2);
+    await terminal.waitFor((screen) => {
+      const afterRetry = screen.join("\n").split("Again: “broken”")[1] ?? "";
+      return afterRetry.split("› broken").length === 2 && afterRetry.includes("The model is not there.");
+    });
     expect(await newest()).toEqual(["user: broken", "assistant: Half of "]);
   });
 

@@ -301,10 +301,13 @@ describe("postrider gateway status and stop", () => {
     expect(await run(["gateway", "status"])).toMatchObject({ code: 3 });
   });
 
-  /** As if so much time had passed without a heartbeat. */
-  function ageHeartbeats(home: string, ms: number): void {
+  /** As if so much time had passed without a heartbeat, after `then`, which happens while nobody else writes. */
+  function ageHeartbeats(home: string, ms: number, then = (): void => {}): void {
     const db = new Database(join(home, "postrider.db"), { timeout: 5000 });
+    db.exec("begin immediate");
+    then();
     db.exec(`update runners set heartbeat = heartbeat - ${ms}; update leases set until = until - ${ms}`);
+    db.exec("commit");
     db.close();
   }
 
@@ -336,8 +339,8 @@ describe("postrider gateway status and stop", () => {
   it.runIf(process.platform === "linux")("tell that its process is stopped", async () => {
     const { gateway, run, home } = await gatewayScene();
     const program = await gateway();
-    program.signal("SIGSTOP");
-    ageHeartbeats(home, 60_000);
+    // A process that is stopped inside a transaction would keep its lock on the database.
+    ageHeartbeats(home, 60_000, () => program.signal("SIGSTOP"));
     const { code, out } = await run(["gateway", "status", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
