@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { echo } from "../src/agents/echo.ts";
+import type { GatewaySettings } from "../src/core/gateway-settings.ts";
 import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
 import { startGateway } from "../src/gateway/gateway.ts";
-import type { GatewaySettings } from "../src/gateway/settings.ts";
 import {
   DEFAULT_RESET,
   localRunner,

@@ -1,6 +1,5 @@
 import { model } from "../src/agents/model/model.ts";
 import { languageModel, type ModelChoice } from "../src/agents/model/provider.ts";
-import { runTurn } from "../src/gateway/run-turn.ts";
 import {
   DEFAULT_RESET,
   localRunner,
@@ -11,6 +10,7 @@ import {
   systemClock,
   systemZone,
 } from "../src/index.ts";
+import { runTurn } from "../src/turns/run-turn.ts";
 import { startModelServer } from "../test/support/model-endpoint.ts";
 import { median } from "./measure.ts";
 import { newFile, text } from "./subjects.ts";

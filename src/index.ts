@@ -108,6 +108,6 @@ export {
   type Sessions,
   type SessionsOptions,
 } from "./sessions/sessions.ts";
-export { systemClock, systemZone } from "./sessions/system-clock.ts";
-export { localRunner } from "./stores/sqlite/runners.ts";
 export { type SqliteOptions, sqliteStore } from "./stores/sqlite/store.ts";
+export { localRunner } from "./system/local-runner.ts";
+export { systemClock, systemZone } from "./system/system-clock.ts";

@@ -11,7 +11,6 @@ import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
 import { OWNER, textOf } from "../src/index.ts";
 import type { Agent } from "../src/ports/agent.ts";
-import { fakeClock, MINUTE } from "../src/sessions/test-home.ts";
 import { errorIn } from "./acp/editor.ts";
 import {
   type EditorRoom,
@@ -22,6 +21,7 @@ import {
   type ServedEditor,
 } from "./acp/editor-room.ts";
 import { rowsIn } from "./support/talking.ts";
+import { fakeClock, MINUTE } from "./support/test-home.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const NOBODY = "00000000-0000-4000-8000-000000000000";

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
 import type { Approval } from "../src/core/approval.ts";
 import { textOf } from "../src/index.ts";
-import { fakeClock, MINUTE } from "../src/sessions/test-home.ts";
 import type { PermissionAsked } from "./acp/editor.ts";
 import { editorRoom, me, type ServedEditor } from "./acp/editor-room.ts";
 import { look } from "./support/database.ts";
 import { heldAgent } from "./support/talking.ts";
+import { fakeClock, MINUTE } from "./support/test-home.ts";
 
 /** Asks before it answers: with a pattern, unless told to do without. */
 const asking = script({

@@ -2,11 +2,11 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
 import { OWNER, source, textOf } from "../src/index.ts";
-import { type FakeClock, fakeClock, type Home } from "../src/sessions/test-home.ts";
 import { errorIn } from "./acp/editor.ts";
 import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
 import { gatewayRoom } from "./support/gateway-room.ts";
 import { type HeldAgent, heldAgent, talkIn } from "./support/talking.ts";
+import { type FakeClock, fakeClock, type Home } from "./support/test-home.ts";
 
 /** What an editor was shown of a session, in words: who said it and what. Pieces of one message are one. */
 function shownIn(editor: ServedEditor, sessionId: string, after = 0): string[] {

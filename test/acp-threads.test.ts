@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { ListSessionsResponse } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { fakeClock } from "../src/sessions/test-home.ts";
 import { errorIn } from "./acp/editor.ts";
 import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
+import { fakeClock } from "./support/test-home.ts";
 
 const DAY = 24 * 60 * 60_000;
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { echo } from "../src/agents/echo.ts";
+import { linkCode } from "../src/commands/pairing.ts";
 import { OWNER } from "../src/core/owner.ts";
-import { linkCode } from "../src/gateway/pairing.ts";
-import { HOUR } from "../src/sessions/test-home.ts";
 import { type IntakeRoom, intakeRoom, memoryMessenger } from "./intake/room.ts";
 import { telegramScene } from "./support/telegram.ts";
+import { HOUR } from "./support/test-home.ts";
 import { shownIn } from "./telegram-gateway/scene.ts";
 
 const FLOOD = 2000;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
 import { openLog } from "../src/apps/log/open-log.ts";
-import { askToBeLetIn } from "../src/gateway/pairing.ts";
+import { askToBeLetIn } from "../src/commands/pairing.ts";
 import { systemClock } from "../src/index.ts";
 import { makeHome } from "./import/make-home.ts";
 import { asideDelivery } from "./support/aside-delivery.ts";

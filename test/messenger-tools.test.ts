@@ -4,15 +4,15 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { equipmentOf } from "../src/apps/equipment.ts";
 import { homeOf, makeHome } from "../src/apps/home.ts";
 import { processesOf } from "../src/apps/processes-of-home.ts";
+import type { GatewaySettings } from "../src/core/gateway-settings.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES } from "../src/core/tool-settings.ts";
-import type { GatewaySettings } from "../src/gateway/settings.ts";
 import { type Source, textOf } from "../src/index.ts";
 import type { AgentTurn } from "../src/ports/agent.ts";
-import { openHome } from "../src/sessions/test-home.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { gatewayRoom } from "./support/gateway-room.ts";
 import { runIn } from "./support/running.ts";
 import { heldAgent } from "./support/talking.ts";
+import { openHome } from "./support/test-home.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };

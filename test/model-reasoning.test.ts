@@ -3,9 +3,9 @@ import { model } from "../src/agents/model/model.ts";
 import type { ProviderName } from "../src/agents/model/provider.ts";
 import { type Message, type NewMessage, text } from "../src/core/message.ts";
 import { providerHistory } from "../src/core/projection.ts";
-import { takeDown } from "../src/gateway/answer.ts";
 import type { Agent, AgentTurn } from "../src/ports/agent.ts";
 import type { Tool } from "../src/ports/tool.ts";
+import { takeDown } from "../src/turns/answer.ts";
 import { modelServer } from "./support/model-server.ts";
 import {
   anthropicAnswer,

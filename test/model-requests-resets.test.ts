@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { hashChat } from "../src/core/redaction.ts";
 import type { Source } from "../src/index.ts";
-import { HOUR, MINUTE } from "../src/sessions/test-home.ts";
 import { expectInOrder } from "./model-requests/expect-in-order.ts";
 import { fullHome, INSTRUCTIONS } from "./model-requests/full-home.ts";
 import { readRequest } from "./model-requests/read-request.ts";
 import { twoPlatformsRoom } from "./model-requests/two-platforms-room.ts";
 import { recordingEndpoint } from "./support/recording-endpoint.ts";
+import { HOUR, MINUTE } from "./support/test-home.ts";
 
 const telegram: Source = {
   platform: "telegram",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askToBeLetIn, useLinkCode } from "../src/gateway/pairing.ts";
+import { askToBeLetIn, useLinkCode } from "../src/commands/pairing.ts";
 import { OWNER, type Source, systemClock } from "../src/index.ts";
 import { NOW, type TestHome, testHome } from "./support/command.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Process, processIdFrom } from "../src/core/process.ts";
 import { systemClock, unrefused } from "../src/index.ts";
-import { bornOf, isAlive } from "../src/processes/born.ts";
 import type { StartProcess } from "../src/processes/processes.ts";
+import { bornOf, isAlive } from "../src/system/process-identity.ts";
 import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 

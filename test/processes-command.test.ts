@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { KEPT_OUTPUT } from "../src/core/process.ts";
 import { type Store, sqliteStore } from "../src/index.ts";
-import { isAlive } from "../src/processes/born.ts";
+import { isAlive } from "../src/system/process-identity.ts";
 import { cli, startCli } from "./support/cli.ts";
 import { NOW } from "./support/command.ts";
 import { DAY, type Furnished, furnishedHome, HOUR } from "./support/furnished.ts";

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Process } from "../src/core/process.ts";
 import { OWNER, type Store, sqliteStore, textOf } from "../src/index.ts";
-import { isAlive } from "../src/processes/born.ts";
+import { isAlive } from "../src/system/process-identity.ts";
 import { look } from "./support/database.ts";
 import { endKeeper, keepersOf } from "./support/end-keeper.ts";
 import {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
 import { HEARTBEAT_MS, type Runner } from "../core/runner.ts";
-import type { Equipment } from "../gateway/equip.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
-import { systemClock } from "../sessions/system-clock.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
+import { localRunner } from "../system/local-runner.ts";
+import { systemClock } from "../system/system-clock.ts";
+import type { Equipment } from "../turns/equip.ts";
 import { agentNamed } from "./agent-named.ts";
 import type { LogLevel } from "./config/config.ts";
 import type { OpenConfig } from "./config/open-config.ts";

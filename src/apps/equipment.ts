@@ -1,6 +1,6 @@
-import type { Equipment } from "../gateway/equip.ts";
 import { agentEnvironment } from "../processes/child-environment.ts";
 import type { Processes } from "../processes/processes.ts";
+import type { Equipment } from "../turns/equip.ts";
 import type { Config } from "./config/config.ts";
 import type { Home } from "./home.ts";
 import { secretsOf } from "./log/secrets.ts";

@@ -1,12 +1,12 @@
 import { OWNER } from "../core/owner.ts";
 import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Asking } from "../gateway/equip.ts";
-import type { Prepared } from "../gateway/run-turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Processes } from "../processes/processes.ts";
-import { systemZone } from "../sessions/system-clock.ts";
+import { systemZone } from "../system/system-clock.ts";
+import type { Asking } from "../turns/equip.ts";
+import type { Prepared } from "../turns/run-turn.ts";
 import type { EquipmentOptions } from "./equipment.ts";
 
 export interface LocalHandsOptions extends Omit<EquipmentOptions, "processes"> {
@@ -30,7 +30,7 @@ export function localHands(options: LocalHandsOptions): LocalHands {
     const { processesOf } = await import("./processes-of-home.ts");
     return processesOf(home, store, clock);
   });
-  const load = () => Promise.all([import("../gateway/prepare-turn.ts"), import("./equipment.ts")]);
+  const load = () => Promise.all([import("../turns/prepare-turn.ts"), import("./equipment.ts")]);
   return {
     processes,
     load,

@@ -15,6 +15,9 @@ export const NOBODY: PersonId = "nobody";
  */
 export type Asker = { readonly person: PersonId; readonly chat?: string } | { readonly everyone: true };
 
+/** Postrider's own steps, which act for no person. */
+export const SYSTEM = { everyone: true } as const;
+
 /** What decides who may see a session: a person or a chat owns it; `audience` is the chat that saw all of it. */
 export interface Ownership {
   readonly owner: string;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type GatewayRoom, gatewayRoom } from "../../test/support/gateway-room.ts";
+import { MINUTE } from "../../test/support/test-home.ts";
 import { callTool } from "../agents/call-tool.ts";
 import type { Approval, ApprovalRequest } from "../core/approval.ts";
 import { text, textOf } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent, AgentTurn } from "../ports/agent.ts";
 import type { Tool } from "../ports/tool.ts";
-import { MINUTE } from "../sessions/test-home.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const work: Source = { ...ada, threadId: "9" };

@@ -1,12 +1,12 @@
+import { escaped } from "../commands/command.ts";
 import { type Approval, type ApprovalOutcome, type ApprovalRequest, canBeKept } from "../core/approval.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
 import { fenced } from "../core/fence.ts";
 import type { PlatformTraits } from "../core/platforms.ts";
 import type { Turn } from "../core/turn.ts";
-import { askApproval } from "./ask-approval.ts";
-import { escaped } from "./commands/command.ts";
+import { askApproval } from "../turns/ask-approval.ts";
+import { textDeliveries } from "../turns/outgoing.ts";
 import type { Connected, Flow } from "./flow.ts";
-import { textDeliveries } from "./outgoing.ts";
 
 /** Asks whoever may answer, in the chat where the turn belongs. */
 export async function askPerson(

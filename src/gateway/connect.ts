@@ -1,10 +1,10 @@
+import { commandsFor } from "../commands/table.ts";
 import { PostriderError } from "../core/errors.ts";
 import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import type { Platform } from "../ports/platform.ts";
-import { isClosed } from "./closed.ts";
-import { commandsFor } from "./commands/table.ts";
+import { type Due, dueIn, isDue, pause } from "../system/pause.ts";
+import { isClosed } from "../turns/closed.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
-import { type Due, dueIn, isDue, pause } from "./pause.ts";
 import { receiver } from "./receive.ts";
 
 const FIRST_RETRY_MS = 1000;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { look } from "../../test/support/database.ts";
+import { type FakeClock, fakeClock, type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { text, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { type PlatformTraits, platformTraits } from "../core/platforms.ts";
@@ -8,8 +9,7 @@ import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
-import { type FakeClock, fakeClock, type Home, MINUTE, openHome } from "../sessions/test-home.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
+import { localRunner } from "../system/local-runner.ts";
 import { type DeliverOptions, type Outbox, outbox } from "./deliver.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };

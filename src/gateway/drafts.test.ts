@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { look } from "../../test/support/database.ts";
+import { type FakeClock, fakeClock, type Home, openHome } from "../../test/support/test-home.ts";
 import { text, textOf } from "../core/message.ts";
 import { platformTraits } from "../core/platforms.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
@@ -7,8 +8,7 @@ import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import { routingOf } from "../sessions/routing.ts";
-import { type FakeClock, fakeClock, type Home, openHome } from "../sessions/test-home.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
+import { localRunner } from "../system/local-runner.ts";
 import { type Draft, type DraftOptions, draft } from "./drafts.ts";
 
 const ada: Source = { platform: "telegram", chatType: "group", chatId: "-1", userId: "1" };

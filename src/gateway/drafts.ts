@@ -6,8 +6,8 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Outbound, Platform, Sent } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
-import { pause } from "./pause.ts";
-import type { KeepShown } from "./run-turn.ts";
+import { pause } from "../system/pause.ts";
+import type { KeepShown } from "../turns/run-turn.ts";
 
 export interface DraftOptions {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import type { Cursor } from "../core/turn.ts";
+import { pause } from "../system/pause.ts";
 import { type Flow, inBackground } from "./flow.ts";
-import { pause } from "./pause.ts";
 
 /** Stores where the platform's stream stands when messages leave no row: one commit for many. */
 export interface DroppedCursors {

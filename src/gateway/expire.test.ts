@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type MessengerRoom, messengerRoom, telegram } from "../../test/support/messenger-room.ts";
+import { DAY, HOUR, type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
 import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
-import { DAY, HOUR, type Home, MINUTE, openHome } from "../sessions/test-home.ts";
 import { type Expiring, expire } from "./expire.ts";
 import type { HookContext, HookEvent } from "./hooks.ts";
 

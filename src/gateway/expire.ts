@@ -1,9 +1,10 @@
 import type { Silent } from "../core/conversation.ts";
+import type { GatewaySettings } from "../core/gateway-settings.ts";
+import { SYSTEM } from "../core/owner.ts";
 import { resetInstants } from "../core/reset-instants.ts";
 import { policyFor } from "../core/reset-policy.ts";
 import { resetReason } from "../core/reset-reason.ts";
-import { type Flow, program } from "./flow.ts";
-import type { GatewaySettings } from "./settings.ts";
+import type { Flow } from "./flow.ts";
 import { tellMemory } from "./tell-left.ts";
 
 /** One process ends what has expired. */
@@ -77,5 +78,5 @@ export async function clearAway(flow: Flow): Promise<void> {
     const { more } = await store.clear({ before, limit: ROWS_AT_ONCE, now });
     if (!more) break;
   }
-  await store.prune({ asker: program, before, kinds: ["job", "webhook"], dryRun: false, limit: PAGE, now });
+  await store.prune({ asker: SYSTEM, before, kinds: ["job", "webhook"], dryRun: false, limit: PAGE, now });
 }

@@ -1,15 +1,15 @@
 import type { ConversationSettings } from "../core/conversation.ts";
+import type { GatewaySettings } from "../core/gateway-settings.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Answering } from "./answering.ts";
+import type { Answering } from "../turns/answering.ts";
+import type { Equipment } from "../turns/equip.ts";
 import type { Outbox } from "./deliver.ts";
-import type { Equipment } from "./equip.ts";
 import type { Hooks } from "./hooks.ts";
-import type { GatewaySettings } from "./settings.ts";
 
 /** A platform that this gateway is connected to, and what is on its way there. */
 export interface Connected {
@@ -43,9 +43,6 @@ export interface Flow {
 export interface Stored {
   readonly after?: Promise<void>;
 }
-
-/** The work is the program's own, and asks for no person. */
-export const program = { everyone: true } as const;
 
 /** Work that nobody waits for; its failure is told, not thrown. */
 export function inBackground(log: Log, what: string, work: Promise<unknown>): void {

@@ -3,11 +3,11 @@ import { look } from "../../test/support/database.ts";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { runIn } from "../../test/support/running.ts";
 import { deadRunner } from "../../test/support/talking.ts";
+import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { text } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
-import { type Home, openHome } from "../sessions/test-home.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 

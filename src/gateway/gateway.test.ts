@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { type HeldAnswer, heldAgent, rowsIn } from "../../test/support/talking.ts";
+import { DAY } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Buttons } from "../core/delivery.ts";
+import type { GatewaySettings } from "../core/gateway-settings.ts";
 import { text, textOf } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
 import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
-import { DAY } from "../sessions/test-home.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
-import type { GatewaySettings } from "./settings.ts";
+import { localRunner } from "../system/local-runner.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };

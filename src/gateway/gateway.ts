@@ -1,5 +1,7 @@
 import type { ConversationSettings } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
+import { type GatewaySettings, takeAt } from "../core/gateway-settings.ts";
+import { SYSTEM } from "../core/owner.ts";
 import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -7,19 +9,18 @@ import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { createSessions } from "../sessions/sessions.ts";
-import { answering } from "./answering.ts";
-import { isClosed } from "./closed.ts";
+import { answering } from "../turns/answering.ts";
+import { isClosed } from "../turns/closed.ts";
+import type { Equipment } from "../turns/equip.ts";
+import { flusher } from "../turns/flush.ts";
 import { connectionName, type HeldConnection, holdConnection, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
-import type { Equipment } from "./equip.ts";
 import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
-import { type Connected, type Flow, inBackground, program } from "./flow.ts";
-import { flusher } from "./flush.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { type Hook, hooks } from "./hooks.ts";
 import { activityLimit } from "./limit-activity.ts";
 import { messengerTurn } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
-import { type GatewaySettings, takeAt } from "./settings.ts";
 import { watchProcesses } from "./watch-processes.ts";
 
 export interface GatewayOptions {
@@ -149,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   inBackground(log, "a look at programs", processes.look());
   memory.look();
   // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
-  inBackground(log, "a first look", store.surroundings({ asker: program, session: "none" }));
+  inBackground(log, "a first look", store.surroundings({ asker: SYSTEM, session: "none" }));
   inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
   log.info({ platforms: flow.platforms, runner }, "the gateway runs");
 

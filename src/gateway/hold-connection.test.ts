@@ -1,8 +1,8 @@
 import { expect, it, vi } from "vitest";
+import { HOUR, openHome } from "../../test/support/test-home.ts";
 import { platformTraits } from "../core/platforms.ts";
 import type { Platform } from "../ports/platform.ts";
-import { HOUR, openHome } from "../sessions/test-home.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
+import { localRunner } from "../system/local-runner.ts";
 import { holdConnection } from "./connect.ts";
 
 const platform: Platform = {

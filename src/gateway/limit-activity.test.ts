@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DAY, HOUR, type Home, MINUTE, openHome, START } from "../sessions/test-home.ts";
+import { DAY, HOUR, type Home, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { activityLimit } from "./limit-activity.ts";
 
 const from = { platform: "telegram", chatId: "7", userId: "7" };

@@ -1,3 +1,6 @@
+import { around } from "../commands/around.ts";
+import { type Choice, type Place, type Reply, shortened } from "../commands/command.ts";
+import { CHAT_COMMANDS, chatCommand, runChatCommand } from "../commands/table.ts";
 import type { Role } from "../core/access.ts";
 import { type CommandLine, findCommand } from "../core/command-grammar.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
@@ -6,12 +9,9 @@ import type { Part } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Blob } from "../core/turn.ts";
 import { blobOf } from "../sessions/message-input.ts";
-import { around } from "./commands/around.ts";
-import { type Choice, type Place, type Reply, shortened } from "./commands/command.ts";
-import { CHAT_COMMANDS, chatCommand, runChatCommand } from "./commands/table.ts";
+import { sendingOn, textDeliveries } from "../turns/outgoing.ts";
 import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { messengerPlace } from "./messenger-place.ts";
-import { sendingOn, textDeliveries } from "./outgoing.ts";
 import type { About } from "./tell-left.ts";
 
 /** A command that was accepted and is to be done now. */

@@ -1,3 +1,4 @@
+import type { Place } from "../commands/command.ts";
 import { accountOf, type Role } from "../core/access.ts";
 import type { Conversation } from "../core/conversation.ts";
 import { identityOf, scopeFor } from "../core/identity.ts";
@@ -8,10 +9,9 @@ import { policyFor } from "../core/reset-policy.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import { routingOf } from "../sessions/routing.ts";
-import { beforeLeaving } from "./before-leaving.ts";
-import type { Place } from "./commands/command.ts";
+import { beforeLeaving } from "../turns/before-leaving.ts";
+import { findSpeakersIn } from "../turns/speakers.ts";
 import { type Flow, inBackground } from "./flow.ts";
-import { findSpeakersIn } from "./speakers.ts";
 import { markForMemory } from "./tell-left.ts";
 
 /** What ends soon is stored before the person hears that it was stopped. Who does not listen keeps nobody waiting. */

@@ -1,23 +1,24 @@
+import { escaped } from "../commands/command.ts";
 import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
 import { firstMessageNote, resetNotice } from "../core/fresh-words.ts";
 import type { Message } from "../core/message.ts";
+import { SYSTEM } from "../core/owner.ts";
 import { policyFor } from "../core/reset-policy.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Answer } from "./answer.ts";
-import type { Around } from "./answering.ts";
+import { pause } from "../system/pause.ts";
+import type { Answer } from "../turns/answer.ts";
+import type { Around } from "../turns/answering.ts";
+import { askedInMessenger } from "../turns/equip.ts";
+import { answerText, sendingOn, textDeliveries, textLimit } from "../turns/outgoing.ts";
+import { prepareTurn, type TurnContext } from "../turns/prepare-turn.ts";
+import { proposeTitle } from "../turns/propose-title.ts";
+import type { Prepared } from "../turns/run-turn.ts";
+import { findSpeakersIn } from "../turns/speakers.ts";
 import { askPerson } from "./ask-person.ts";
-import { escaped } from "./commands/command.ts";
 import type { Hold } from "./deliver.ts";
 import { draft } from "./drafts.ts";
-import { askedInMessenger } from "./equip.ts";
-import { type Connected, type Flow, inBackground, program } from "./flow.ts";
-import { answerText, sendingOn, textDeliveries, textLimit } from "./outgoing.ts";
-import { pause } from "./pause.ts";
-import { prepareTurn, type TurnContext } from "./prepare-turn.ts";
-import { proposeTitle } from "./propose-title.ts";
-import type { Prepared } from "./run-turn.ts";
-import { findSpeakersIn } from "./speakers.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { type About, tellLeftByMessage } from "./tell-left.ts";
 
 /** Shown again before the platform lets it fade. */
@@ -89,7 +90,7 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
       inBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
       if (end.outcome !== "done") return;
       const { model } = turn.settings;
-      const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: program, model };
+      const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: SYSTEM, model };
       inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
     },
   };
@@ -103,7 +104,7 @@ async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Pr
     const about = { session: turn.session, platform: turn.target.platform, chat: turn.target.chatId };
     inBackground(flow.log, "a hook", tellBegun(flow, turn, about));
   }
-  const isNew = isFirst && !(await store.hasOther({ asker: program, session: turn.session }));
+  const isNew = isFirst && !(await store.hasOther({ asker: SYSTEM, session: turn.session }));
   const asking = await askedInMessenger(store, flow.settings().access, turn.target);
   const prepared = await prepareTurn(contextOf(flow), turn, asking);
   return { ...prepared, ...(isNew && { note: firstMessageNote() }) };

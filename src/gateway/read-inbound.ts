@@ -1,3 +1,4 @@
+import { CHAT_COMMANDS } from "../commands/table.ts";
 import type { Role } from "../core/access.ts";
 import { findCommand, parseCommand, spokenText } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
@@ -5,7 +6,6 @@ import { type NewMessage, text, textOf } from "../core/message.ts";
 import type { Inbound } from "../ports/platform.ts";
 import { readyMessages } from "../sessions/message-input.ts";
 import type { ReadyMessage } from "./accept-messages.ts";
-import { CHAT_COMMANDS } from "./commands/table.ts";
 
 /** How a message is taken in. */
 export type Reading =

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { look } from "../../test/support/database.ts";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { heldAgent } from "../../test/support/talking.ts";
+import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { type NewMessage, text, textOf } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { type Home, openHome } from "../sessions/test-home.ts";
-import { SUMMARY_REQUEST } from "./ask-summary.ts";
+import { SUMMARY_REQUEST } from "../turns/ask-summary.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };

@@ -1,3 +1,4 @@
+import { CHAT_COMMANDS } from "../commands/table.ts";
 import type { Role } from "../core/access.ts";
 import { accountOf, roleOf } from "../core/access.ts";
 import { findCommand, parseCommand } from "../core/command-grammar.ts";
@@ -8,7 +9,6 @@ import type { Cursor } from "../core/turn.ts";
 import type { Inbound, Receiver } from "../ports/platform.ts";
 import { messageAcceptor, refuseMessage, tellTooMany } from "./accept-messages.ts";
 import { chatQueues, type QueueStep } from "./chat-queues.ts";
-import { CHAT_COMMANDS } from "./commands/table.ts";
 import { droppedCursors } from "./dropped-cursors.ts";
 import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import { type Line, runLine } from "./lines.ts";

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { look } from "../../test/support/database.ts";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { deadRunner } from "../../test/support/talking.ts";
+import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { text } from "../core/message.ts";
 import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
-import { type Home, openHome } from "../sessions/test-home.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 

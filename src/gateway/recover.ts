@@ -1,12 +1,13 @@
+import { shortened } from "../commands/command.ts";
+import { CHAT_COMMANDS } from "../commands/table.ts";
 import { accountOf, roleOf } from "../core/access.ts";
 import { findCommand, parseCommand } from "../core/command-grammar.ts";
 import type { Settle } from "../core/delivery.ts";
+import { takeAt } from "../core/gateway-settings.ts";
+import { SYSTEM } from "../core/owner.ts";
 import type { LeftLine } from "../core/turn.ts";
-import { shortened } from "./commands/command.ts";
-import { CHAT_COMMANDS } from "./commands/table.ts";
-import { type Connected, type Flow, inBackground, program } from "./flow.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { runLine } from "./lines.ts";
-import { takeAt } from "./settings.ts";
 
 /** Takes up, step by step, what a process that is gone has left behind; and what others have stored to be sent. */
 export async function recover(flow: Flow): Promise<void> {
@@ -29,7 +30,7 @@ async function takeUpTurns(flow: Flow): Promise<void> {
     if (flow.signal.aborted) return;
     // Somebody who waits in a terminal takes theirs up there.
     if (flow.connected(platform) === undefined || turns.isRunning(session)) continue;
-    const [conversation] = await store.conversations({ asker: program, session });
+    const [conversation] = await store.conversations({ asker: SYSTEM, session });
     const take = takeAt(flow.settings(), conversation?.settings);
     const turn = await store.claim({ session, runner, take, now: clock.now() });
     if (turn !== undefined) inBackground(flow.log, "a turn that was taken up", turns.run(turn));

@@ -1,7 +1,7 @@
 import type { Delivery, Settle, Trouble } from "../core/delivery.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Sent } from "../ports/platform.ts";
-import { type Due, dueAt, LOOK_AGAIN_MS } from "./pause.ts";
+import { type Due, dueAt, LOOK_AGAIN_MS } from "../system/pause.ts";
 
 /** Doubling from here, */
 const FIRST_RETRY_MS = 1000;

@@ -1,10 +1,3 @@
-import { strangersGet } from "../core/access.ts";
-import { parseCommand } from "../core/command-grammar.ts";
-import { textOf } from "../core/message.ts";
-import { isRefused } from "../core/refusal.ts";
-import type { Inbound } from "../ports/platform.ts";
-import type { DroppedCursors } from "./dropped-cursors.ts";
-import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 import {
   askedUntil,
   askerAccount,
@@ -13,7 +6,14 @@ import {
   readCode,
   strangerText,
   useLinkCode,
-} from "./pairing.ts";
+} from "../commands/pairing.ts";
+import { strangersGet } from "../core/access.ts";
+import { parseCommand } from "../core/command-grammar.ts";
+import { textOf } from "../core/message.ts";
+import { isRefused } from "../core/refusal.ts";
+import type { Inbound } from "../ports/platform.ts";
+import type { DroppedCursors } from "./dropped-cursors.ts";
+import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
 
 /** Accounts of which it is known until when they get no answer. */
 const MOST_KNOWN = 10_000;

@@ -1,7 +1,8 @@
 import type { Conversation } from "../core/conversation.ts";
+import { takeAt } from "../core/gateway-settings.ts";
+import { SYSTEM } from "../core/owner.ts";
 import { nextChange } from "../sessions/next-change.ts";
-import { type Flow, program } from "./flow.ts";
-import { takeAt } from "./settings.ts";
+import type { Flow } from "./flow.ts";
 
 /**
  * Takes up what waits in a session that nobody answers here: at once, or as soon as the process that does, a terminal or
@@ -23,7 +24,7 @@ export function takeBehind(flow: Flow): (session: string, conversation: Conversa
           await turns.run(turn);
           return;
         }
-        if ((await store.waiting({ asker: program, session })).length === 0) return;
+        if ((await store.waiting({ asker: SYSTEM, session })).length === 0) return;
         await change.happened;
       } finally {
         change.forget();

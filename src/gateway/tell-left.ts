@@ -1,4 +1,5 @@
-import { type Flow, program } from "./flow.ts";
+import { SYSTEM } from "../core/owner.ts";
+import type { Flow } from "./flow.ts";
 
 type Telling = Pick<Flow, "store" | "hooks" | "clock" | "flush">;
 
@@ -32,7 +33,7 @@ export async function tellLeftByMessage(
 ): Promise<void> {
   const { reason: _, ...session } = about;
   await tellMemory(flow, session);
-  const decisions = await flow.store.decisions({ asker: program, conversation });
+  const decisions = await flow.store.decisions({ asker: SYSTEM, conversation });
   const [, before] = decisions.filter(({ from, to }) => from === about.session || to === about.session);
   if (before?.decision !== "expired") await flow.hooks.emit("session:end", about);
 }

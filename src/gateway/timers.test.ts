@@ -3,6 +3,7 @@ import { look } from "../../test/support/database.ts";
 import { type GatewayRoomOptions, gatewayRoom } from "../../test/support/gateway-room.ts";
 import { runIn } from "../../test/support/running.ts";
 import { deadRunner } from "../../test/support/talking.ts";
+import { DAY, HOUR, MINUTE } from "../../test/support/test-home.ts";
 import { timedHome, useFakeTime } from "../../test/support/timed-room.ts";
 import { echo } from "../agents/echo.ts";
 import { text, textOf } from "../core/message.ts";
@@ -11,8 +12,7 @@ import { HEARTBEAT_MS } from "../core/runner.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
 import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
-import { DAY, HOUR, MINUTE } from "../sessions/test-home.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
+import { localRunner } from "../system/local-runner.ts";
 import { EXPIRY_LEASE } from "./expire.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };

@@ -1,7 +1,7 @@
 import type { Delivery, NewDelivery, Settle } from "../core/delivery.ts";
 import { text } from "../core/message.ts";
+import { SYSTEM } from "../core/owner.ts";
 import type { Store } from "../ports/store.ts";
-import { program } from "./flow.ts";
 
 /** Reasons come from platforms; a long one would leave no room for what helps. */
 const LONGEST_REASON = 300;
@@ -31,7 +31,7 @@ export async function noticeOf(
 async function howToGet(store: Store, { session }: Delivery): Promise<string> {
   if (session === undefined) return "If it answers a command, give the command again.";
   // The outcome of an attempt must be stored, whether or not the handle can be read.
-  const [found] = await store.find({ asker: program, text: session }).catch(() => []);
+  const [found] = await store.find({ asker: SYSTEM, text: session }).catch(() => []);
   const show = `postrider sessions show ${found?.handle ?? session} --everyone`;
   return `Nothing is lost: /history shows it here, and \`${show}\` shows all of it where Postrider runs.`;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { type RunOptions, runIn } from "../../test/support/running.ts";
 import { deadRunner, heldAgent } from "../../test/support/talking.ts";
+import { HOUR, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { type Messenger, messenger, type WatcherOptions, watcher } from "../../test/support/watch-room.ts";
 import { echo } from "../agents/echo.ts";
 import { text, textOf } from "../core/message.ts";
@@ -9,7 +10,6 @@ import { KEPT_OUTPUT, type WatchMode } from "../core/process.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
 import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
-import { HOUR, MINUTE, openHome } from "../sessions/test-home.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };

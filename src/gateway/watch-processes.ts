@@ -1,3 +1,4 @@
+import { SYSTEM } from "../core/owner.ts";
 import type { Process, TellProcess } from "../core/process.ts";
 import {
   endedLine,
@@ -8,13 +9,13 @@ import {
   progressText,
   tellingOf,
 } from "../core/process-news.ts";
-import { isClosed } from "./closed.ts";
-import { type Connected, type Flow, inBackground, program } from "./flow.ts";
-import { textDeliveries } from "./outgoing.ts";
-import { type Printed, printed, withPlainLines } from "./process-output.ts";
+import { isClosed } from "../turns/closed.ts";
+import { textDeliveries } from "../turns/outgoing.ts";
+import { type Printed, printed, withPlainLines } from "../turns/process-output.ts";
+import { wakeMessage, whyNotWoken } from "../turns/wake-words.ts";
+import { type Connected, type Flow, inBackground } from "./flow.ts";
 import { type Shown, shownMessage } from "./shown-message.ts";
 import { takeBehind } from "./take-behind.ts";
-import { wakeMessage, whyNotWoken } from "./wake-words.ts";
 
 /** What is told of programs in the chats that started them, once, whichever process looks. */
 export interface ProcessWatch {
@@ -57,7 +58,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
 
   async function tell(connected: Connected, id: string): Promise<void> {
     // As it is by now: what was told since it was looked at is not told again.
-    const process = await store.process({ asker: program, id });
+    const process = await store.process({ asker: SYSTEM, id });
     if (process === undefined) return;
     const news = newsOf(process, clock.now());
     const output = await printed(store, process);
@@ -124,7 +125,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     const { session, turn } = woken;
     if (turn !== undefined) inBackground(log, "a turn after a program's end", turns.run(turn));
     else {
-      const [conversation] = (await store.conversations({ asker: program, session })).filter(
+      const [conversation] = (await store.conversations({ asker: SYSTEM, session })).filter(
         ({ number }) => number === process.conversation,
       );
       if (conversation !== undefined)

@@ -1,5 +1,5 @@
 import type { Exit } from "../core/process.ts";
-import type { Place } from "./born.ts";
+import type { Place } from "../system/process-identity.ts";
 import type { PartPlace } from "./output-parts.ts";
 import type { TerminalSize } from "./processes.ts";
 

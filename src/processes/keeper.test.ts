@@ -6,7 +6,7 @@ import { type KeeperRoom, keeperRoom, pause } from "../../test/support/keeper-ro
 import { PostriderError } from "../core/errors.ts";
 import { localRunner, type Store } from "../index.ts";
 import type { Log } from "../ports/log.ts";
-import { systemClock } from "../sessions/system-clock.ts";
+import { systemClock } from "../system/system-clock.ts";
 import { type KeeperOptions, runKeeper } from "./keeper.ts";
 import { localBackend } from "./local-backend.ts";
 

@@ -5,10 +5,10 @@ import { isRefused, unrefused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import type { Place } from "../system/process-identity.ts";
 import { type AttendedProgram, attendProgram } from "./attended-program.ts";
 import type { Backend, Running } from "./backend.ts";
 import { parseBookmark } from "./bookmark.ts";
-import type { Place } from "./born.ts";
 import type { Request, StartRequest } from "./protocol.ts";
 
 /** Of the last line that was stored, so much is looked at again for patterns. */

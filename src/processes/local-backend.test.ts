@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
 import { type Exit, processIdFrom } from "../core/process.ts";
-import { systemClock } from "../sessions/system-clock.ts";
+import { everyProcStat, procStat } from "../system/proc-stat.ts";
+import { systemClock } from "../system/system-clock.ts";
 import type { Running } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
-import { everyProcStat, procStat } from "./proc-stat.ts";
 
 const folder = temporaryFolder();
 const backend = localBackend({ folder: join(folder.path, "processes") });

@@ -1,6 +1,6 @@
+import { isAlive } from "../system/process-identity.ts";
 import { attachProgram } from "./attach-program.ts";
 import type { Backend } from "./backend.ts";
-import { isAlive } from "./born.ts";
 import { endProgram } from "./kill.ts";
 import { listProgramFolders, programFolder } from "./program-folder.ts";
 import { startWithPipes } from "./start-with-pipes.ts";

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { everyProcStat } from "../system/proc-stat.ts";
+import { bornOf } from "../system/process-identity.ts";
 import type { Program } from "./backend.ts";
-import { bornOf } from "./born.ts";
-import { everyProcStat } from "./proc-stat.ts";
 
 const MARK = "POSTRIDER_PROCESS";
 

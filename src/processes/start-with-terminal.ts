@@ -1,6 +1,6 @@
 import type { Exit } from "../core/process.ts";
+import { bornOf } from "../system/process-identity.ts";
 import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
-import { bornOf } from "./born.ts";
 import { holdProgram } from "./held-program.ts";
 import { RUN_IN_TERMINAL } from "./holder-scripts.ts";
 import { processMark } from "./members.ts";

@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Home, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import { type EditorOptions, type EditorSessions, editorSessions } from "./editor-sessions.ts";
 import type { MessageInput } from "./message-input.ts";
 import type { Sessions } from "./sessions.ts";
-import { type Home, MINUTE, openHome, START } from "./test-home.ts";
 
 const who = { person: OWNER };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

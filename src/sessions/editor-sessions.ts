@@ -5,10 +5,10 @@ import type { Message } from "../core/message.ts";
 import { OWNER, type PersonId } from "../core/owner.ts";
 import type { Session, SessionChange } from "../core/session.ts";
 import type { Clock } from "../ports/clock.ts";
+import { systemClock } from "../system/system-clock.ts";
 import type { MessageInput } from "./message-input.ts";
 import { savePoints } from "./save-points.ts";
 import type { Sessions } from "./sessions.ts";
-import { systemClock } from "./system-clock.ts";
 
 /** An editor's session as this process holds it. */
 export interface EditorSession<Agent> {

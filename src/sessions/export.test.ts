@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Store } from "../ports/store.ts";
 import type { SessionExport } from "./export.ts";
 import type { MessageInput } from "./message-input.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
-import { DAY, MINUTE, openHome, START } from "./test-home.ts";
 
 const who = { person: OWNER };
 const everyone = { everyone: true } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { type Home, openHome } from "../../test/support/test-home.ts";
 import { type Message, textOf } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { FollowOptions } from "./follow.ts";
-import { type Home, openHome } from "./test-home.ts";
 
 const who = { person: OWNER };
 

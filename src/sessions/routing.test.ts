@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { identityOf } from "../core/identity.ts";
 import { sessionKey } from "../core/key.ts";
 import { chatOf, OWNER } from "../core/owner.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
 import { localSource, type SourceInput, source } from "../core/source.ts";
 import { createSessions } from "./sessions.ts";
-import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "./test-home.ts";
 
 const everyone = { everyone: true } as const;
 const PER_USER = { groupsPerUser: true, threadsPerUser: true };

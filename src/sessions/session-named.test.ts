@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { openHome } from "../../test/support/test-home.ts";
 import { OWNER } from "../core/owner.ts";
 import { sessionNamed } from "./session-named.ts";
-import { openHome } from "./test-home.ts";
 
 const me = { person: OWNER };
 

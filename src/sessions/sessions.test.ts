@@ -2,16 +2,16 @@ import { readFileSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { type Message, textOf } from "../core/message.ts";
 import { chatOf, OWNER } from "../core/owner.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
 import { localSource, type SourceInput, source } from "../core/source.ts";
-import { localRunner } from "../stores/sqlite/runners.ts";
+import { localRunner } from "../system/local-runner.ts";
 import type { MessageInput } from "./message-input.ts";
 import { DEFAULT_RESET, routingOf } from "./routing.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSessions } from "./sessions.ts";
-import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "./test-home.ts";
 
 const who = { person: OWNER };
 const bob = { person: "p_bob" };

@@ -32,6 +32,7 @@ import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Shape, Store } from "../ports/store.ts";
+import { systemClock, systemZone } from "../system/system-clock.ts";
 import { checked } from "./checked.ts";
 import { exportSession, importSession, type SessionExport } from "./export.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -43,7 +44,6 @@ import {
   type RoutingSettings,
   routingOf,
 } from "./routing.ts";
-import { systemClock, systemZone } from "./system-clock.ts";
 
 export interface SessionsOptions {
   readonly store: Store;

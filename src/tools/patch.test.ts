@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
-import { fakeClock, openHome } from "../sessions/test-home.ts";
+import { fakeClock, openHome } from "../../test/support/test-home.ts";
 import { diffOf } from "./diff.ts";
 import type { Hands } from "./hands.ts";
 import { patchTool } from "./patch.ts";

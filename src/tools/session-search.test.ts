@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { called, handsIn } from "../../test/support/hands.ts";
 import { comeTo } from "../../test/support/places.ts";
+import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
-import { DAY, MINUTE, openHome, START } from "../sessions/test-home.ts";
 import type { Hands } from "./hands.ts";
 import { sessionSearchTool } from "./session-search.ts";
 

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
-import { openHome } from "../sessions/test-home.ts";
+import { openHome } from "../../test/support/test-home.ts";
 import type { Hands } from "./hands.ts";
 import { readFileTool } from "./read-file.ts";
 import { writeFileTool } from "./write-file.ts";

@@ -1,17 +1,17 @@
 import { onTestFinished } from "vitest";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { text, textOf } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { localRunner, NO_RESET } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { Inbound, Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
-import { type Home, openHome } from "../../src/sessions/test-home.ts";
 import { WRITE_NAMES } from "../../src/stores/sqlite/write-names.ts";
 import { listeners } from "../support/listeners.ts";
+import { type Home, openHome } from "../support/test-home.ts";
 
 /** One write of the store, in the order in which the writes were asked for. */
 export interface StoreStep {

@@ -28,6 +28,9 @@ import { hasLargeNumbers, parseJson } from "../../src/apps/import/hermes/lossles
 import { short } from "../../src/apps/import/hermes/problem.ts";
 import { safeId } from "../../src/apps/import/hermes/session-mapping.ts";
 import { prettyLine } from "../../src/apps/log/pretty-line.ts";
+import { escaped, shortened } from "../../src/commands/command.ts";
+import { messageLine } from "../../src/commands/history.ts";
+import { readCode } from "../../src/commands/pairing.ts";
 import { nearestName, parseCommand, spokenText } from "../../src/core/command-grammar.ts";
 import { fenced } from "../../src/core/fence.ts";
 import { assertSessionId, isHandle, isSessionId } from "../../src/core/ids.ts";
@@ -55,10 +58,6 @@ import {
   preview,
 } from "../../src/core/titles.ts";
 import { transcript } from "../../src/core/transcript.ts";
-import { escaped, shortened } from "../../src/gateway/commands/command.ts";
-import { messageLine } from "../../src/gateway/commands/history.ts";
-import { textDeliveries } from "../../src/gateway/outgoing.ts";
-import { readCode } from "../../src/gateway/pairing.ts";
 import { isForOther, spokenText as spokenInTelegram } from "../../src/platforms/telegram/addressed.ts";
 import { cleanFileName } from "../../src/platforms/telegram/attachment.ts";
 import { escapeHtml, toHtml } from "../../src/platforms/telegram/format.ts";
@@ -75,6 +74,7 @@ import { linesOf, readable, tail } from "../../src/tools/output.ts";
 import { countLines, inPages } from "../../src/tools/pages.ts";
 import { patched } from "../../src/tools/replacement.ts";
 import { decoded } from "../../src/tools/text-of-bytes.ts";
+import { textDeliveries } from "../../src/turns/outgoing.ts";
 
 /** Everything that reads a text of others: by name, and how it is called. */
 export type TextFunction = readonly [name: string, run: (text: string) => unknown];

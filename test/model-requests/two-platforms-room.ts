@@ -5,8 +5,8 @@ import { platformTraits } from "../../src/core/platforms.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import { localRunner, type Source, textOf } from "../../src/index.ts";
 import type { Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
-import { openHome } from "../../src/sessions/test-home.ts";
 import { listeners } from "../support/listeners.ts";
+import { openHome } from "../support/test-home.ts";
 import type { FullHome } from "./full-home.ts";
 
 export interface TwoPlatformsRoom {

@@ -1,7 +1,7 @@
 import { text } from "../../src/core/message.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { DEFAULT_RESET_POLICY, localRunner, localSource, routingOf } from "../../src/index.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
+import type { Home } from "./test-home.ts";
 
 let numbers = 0;
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { homeOf } from "../../src/apps/home.ts";
 import { logFile } from "../../src/apps/log/open-log.ts";
 import { sqliteStore } from "../../src/index.ts";
-import { bornOf, isAlive } from "../../src/processes/born.ts";
-import { everyProcStat } from "../../src/processes/proc-stat.ts";
+import { everyProcStat } from "../../src/system/proc-stat.ts";
+import { bornOf, isAlive } from "../../src/system/process-identity.ts";
 import { pause } from "./keeper-room.ts";
 
 /** Ends the keeper of a home and all that it looks after, and returns when nothing of it runs any more. */

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { onTestFinished } from "vitest";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { type Part, text } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
-import type { Equipment } from "../../src/gateway/equip.ts";
 import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { DEFAULT_RESET_POLICY, localRunner, type Source, textOf } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { LogFields } from "../../src/ports/log.ts";
 import type { Outbound, Platform, Receiver, Sent } from "../../src/ports/platform.ts";
-import { type Home, openHome } from "../../src/sessions/test-home.ts";
+import type { Equipment } from "../../src/turns/equip.ts";
 import { listeners } from "./listeners.ts";
+import { type Home, openHome } from "./test-home.ts";
 
 export interface Chat {
   /** Says it, and resolves when the messenger hears that it is stored. */

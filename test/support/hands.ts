@@ -6,9 +6,9 @@ import { OWNER } from "../../src/core/owner.ts";
 import { localSource } from "../../src/core/source.ts";
 import type { Tool } from "../../src/ports/tool.ts";
 import type { Processes } from "../../src/processes/processes.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
 import type { Hands } from "../../src/tools/hands.ts";
 import { temporaryFolder } from "./folder.ts";
+import type { Home } from "./test-home.ts";
 
 /** For tools that start nothing. */
 const noProcesses = new Proxy({} as Processes, {

@@ -4,11 +4,11 @@ import { onTestFinished } from "vitest";
 import { launchKeeper } from "../../src/apps/launch-keeper.ts";
 import { type Process, processIdFrom } from "../../src/core/process.ts";
 import { NO_RESET, routingOf, type Source, type Store, sqliteStore, systemClock } from "../../src/index.ts";
-import { bornOf, isAlive } from "../../src/processes/born.ts";
 import { type ConnectOptions, connectProcesses } from "../../src/processes/client.ts";
-import { everyProcStat } from "../../src/processes/proc-stat.ts";
 import type { Processes, StartProcess } from "../../src/processes/processes.ts";
 import { socketPath } from "../../src/processes/socket-path.ts";
+import { everyProcStat } from "../../src/system/proc-stat.ts";
+import { bornOf, isAlive } from "../../src/system/process-identity.ts";
 import { temporaryFolder } from "./folder.ts";
 
 const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };

@@ -1,13 +1,12 @@
 import { onTestFinished } from "vitest";
+import type { Place, Reply } from "../../src/commands/command.ts";
+import { runChatCommand } from "../../src/commands/table.ts";
 import type { Role } from "../../src/core/access.ts";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { text } from "../../src/core/message.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
-import { answering } from "../../src/gateway/answering.ts";
-import type { Place, Reply } from "../../src/gateway/commands/command.ts";
-import { runChatCommand } from "../../src/gateway/commands/table.ts";
 import type { Flow } from "../../src/gateway/flow.ts";
 import { messengerPlace } from "../../src/gateway/messenger-place.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import {
   type Accepted,
   DEFAULT_RESET_POLICY,
@@ -18,7 +17,8 @@ import {
   type Source,
 } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
+import { answering } from "../../src/turns/answering.ts";
+import type { Home } from "./test-home.ts";
 
 export const telegram: Source = {
   platform: "telegram",

@@ -1,9 +1,9 @@
 import { memoryOwnerOf } from "../../src/core/memory.ts";
 import { type Asker, chatOf } from "../../src/core/owner.ts";
 import type { Source } from "../../src/core/source.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
 import type { Hands } from "../../src/tools/hands.ts";
 import { handsIn } from "./hands.ts";
+import type { Home } from "./test-home.ts";
 
 /** A chat, and somebody who speaks in it. */
 export interface SpokenIn {

@@ -2,7 +2,7 @@ import type { Opened } from "../../src/core/conversation.ts";
 import { type Exit, type Process, processIdFrom, type Watch } from "../../src/core/process.ts";
 import { unrefused } from "../../src/core/refusal.ts";
 import { DEFAULT_RESET, localRunner, routingOf, type Source } from "../../src/index.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
+import type { Home } from "./test-home.ts";
 
 /** A program that runs for a session, as rows: what a keeper would have written of it. */
 export interface Running {

@@ -1,7 +1,6 @@
 import { onTestFinished } from "vitest";
-import type { Place, Reply } from "../../src/gateway/commands/command.ts";
-import { runChatCommand } from "../../src/gateway/commands/table.ts";
-import { openTalk, type Talk, type TalkEvent, type TalkOptions } from "../../src/gateway/talk.ts";
+import type { Place, Reply } from "../../src/commands/command.ts";
+import { runChatCommand } from "../../src/commands/table.ts";
 import {
   DEFAULT_RESET_POLICY,
   localRunner,
@@ -14,8 +13,9 @@ import {
 } from "../../src/index.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
 import { routingOf } from "../../src/sessions/routing.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
+import { openTalk, type Talk, type TalkEvent, type TalkOptions } from "../../src/turns/talk.ts";
 import { look } from "./database.ts";
+import type { Home } from "./test-home.ts";
 
 export const me: { readonly person: string } = { person: OWNER };
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, vi } from "vitest";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Store } from "../../src/ports/store.ts";
-import { type FakeClock, fakeClock, type Home, openHome, START } from "../../src/sessions/test-home.ts";
+import { type FakeClock, fakeClock, type Home, openHome, START } from "./test-home.ts";
 
 /** The timers and the clock of a test, which move together and only when the test says so. */
 export interface Time {

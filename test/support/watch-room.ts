@@ -1,20 +1,20 @@
 import { onTestFinished } from "vitest";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import type { Runner } from "../../src/core/runner.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
-import { answering } from "../../src/gateway/answering.ts";
 import { outbox } from "../../src/gateway/deliver.ts";
 import type { Connected, Flow } from "../../src/gateway/flow.ts";
 import { messengerTurn } from "../../src/gateway/messenger-turn.ts";
 import { recover } from "../../src/gateway/recover.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { type ProcessWatch, watchProcesses } from "../../src/gateway/watch-processes.ts";
 import { DEFAULT_RESET, localRunner, type Source, textOf } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Outbound, Platform, Sent } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
-import type { Home } from "../../src/sessions/test-home.ts";
+import { answering } from "../../src/turns/answering.ts";
 import { listeners } from "./listeners.ts";
+import type { Home } from "./test-home.ts";
 
 /** A message as it stands in the chat. */
 export interface Shown {

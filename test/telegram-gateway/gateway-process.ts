@@ -1,9 +1,9 @@
 import { echo } from "../../src/agents/echo.ts";
 import { script } from "../../src/agents/script.ts";
 import { PostriderError } from "../../src/core/errors.ts";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import { localRunner, NO_RESET, sqliteStore, systemClock } from "../../src/index.ts";
 import { telegram } from "../../src/platforms/telegram/platform.ts";
 import type { Agent } from "../../src/ports/agent.ts";

@@ -3,11 +3,11 @@ import { onTestFinished } from "vitest";
 import { equipmentOf } from "../../src/apps/equipment.ts";
 import { homeOf } from "../../src/apps/home.ts";
 import { processesOf } from "../../src/apps/processes-of-home.ts";
+import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import { text } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES, type ToolSettings } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
-import type { GatewaySettings } from "../../src/gateway/settings.ts";
 import {
   localRunner,
   NO_RESET,

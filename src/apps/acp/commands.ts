@@ -1,5 +1,5 @@
 import type { AvailableCommand } from "@agentclientprotocol/sdk/unstable";
-import { commandsFor } from "../../gateway/commands/table.ts";
+import { commandsFor } from "../../commands/table.ts";
 
 /** The commands of the table that may be given in an editor, as its menu shows them. */
 export function availableCommands(): AvailableCommand[] {

@@ -1,5 +1,5 @@
+import type { Place } from "../../commands/command.ts";
 import { NO_RESET } from "../../core/reset-policy.ts";
-import type { Place } from "../../gateway/commands/command.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorSource } from "./editor-source.ts";
 import type { Thread } from "./thread.ts";

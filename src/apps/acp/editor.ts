@@ -1,12 +1,12 @@
 import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk/unstable";
 import { OWNER, type PersonId } from "../../core/owner.ts";
-import type { PromptSettings } from "../../gateway/prompt.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
 import type { RoutingSettings } from "../../sessions/routing.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { PromptSettings } from "../../turns/prompt.ts";
 import type { LocalHands } from "../local-hands.ts";
 import type { Asked } from "./asked.ts";
 import type { Thread } from "./thread.ts";

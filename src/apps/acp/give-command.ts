@@ -1,8 +1,8 @@
+import { around } from "../../commands/around.ts";
+import type { Reply } from "../../commands/command.ts";
+import { CHAT_COMMANDS, runChatCommand } from "../../commands/table.ts";
 import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { around } from "../../gateway/commands/around.ts";
-import type { Reply } from "../../gateway/commands/command.ts";
-import { CHAT_COMMANDS, runChatCommand } from "../../gateway/commands/table.ts";
 import { saveDocument } from "../save-document.ts";
 import type { Editor } from "./editor.ts";
 import { editorPlace } from "./editor-place.ts";

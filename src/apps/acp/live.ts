@@ -1,7 +1,7 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { type Part, type ToolCall, text } from "../../core/message.ts";
-import { startsMessage } from "../../gateway/answer.ts";
-import type { TalkEvent } from "../../gateway/talk.ts";
+import { startsMessage } from "../../turns/answer.ts";
+import type { TalkEvent } from "../../turns/talk.ts";
 import { blocksWith } from "./content.ts";
 import { callUpdate, planUpdate, type Replaying, resultUpdate } from "./replay.ts";
 

@@ -1,8 +1,8 @@
 import type { McpServer } from "@agentclientprotocol/sdk/unstable";
 import type { Tool as McpTool } from "@modelcontextprotocol/client";
-import { pause } from "../../gateway/pause.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tool } from "../../ports/tool.ts";
+import { pause } from "../../system/pause.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 
 /** The servers that an editor gives with a session. */

@@ -12,8 +12,8 @@ import {
   canBeKept,
 } from "../../core/approval.ts";
 import type { Turn } from "../../core/turn.ts";
-import { askApproval } from "../../gateway/ask-approval.ts";
 import { expiredWords } from "../../gateway/ask-person.ts";
+import { askApproval } from "../../turns/ask-approval.ts";
 import type { Editor } from "./editor.ts";
 
 type Offered = Exclude<ApprovalAnswer, "always">;

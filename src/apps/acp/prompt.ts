@@ -3,9 +3,9 @@ import type { ContentBlock, PromptResponse, StopReason } from "@agentclientproto
 import { parseCommand, spokenText } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { type Message, type Part, text } from "../../core/message.ts";
-import { chosenModel } from "../../gateway/chosen-model.ts";
-import { proposeTitle } from "../../gateway/propose-title.ts";
 import type { DataPart } from "../../sessions/message-input.ts";
+import { chosenModel } from "../../turns/chosen-model.ts";
+import { proposeTitle } from "../../turns/propose-title.ts";
 import { saidIn, wordsOf } from "./content.ts";
 import { type Editor, who } from "./editor.ts";
 import { showInfo, showUsage } from "./show-state.ts";

@@ -1,7 +1,7 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { type Message, type Part, type ToolCall, textOf } from "../../core/message.ts";
 import type { PlanEntry } from "../../core/plan.ts";
-import { summaryText } from "../../gateway/ask-summary.ts";
+import { summaryText } from "../../turns/ask-summary.ts";
 import { resultsIn } from "./call-results.ts";
 import { blocksOf } from "./content.ts";
 import { oldTextAfter, oldTextFor } from "./old-text.ts";

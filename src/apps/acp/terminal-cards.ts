@@ -1,5 +1,5 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
-import type { TalkEvent } from "../../gateway/talk.ts";
+import type { TalkEvent } from "../../turns/talk.ts";
 import type { TerminalCards } from "./editor-terminal.ts";
 import type { ShownCalls } from "./shown-calls.ts";
 

@@ -5,11 +5,11 @@ import { unrefused } from "../../core/refusal.ts";
 import { cleanTitle } from "../../core/titles.ts";
 import type { Turn } from "../../core/turn.ts";
 import { addUsage, type Usage as Counted, emptyUsage } from "../../core/usage.ts";
-import type { Around } from "../../gateway/answering.ts";
-import { knownHistory } from "../../gateway/known-history.ts";
-import { pause } from "../../gateway/pause.ts";
-import type { Prepared } from "../../gateway/run-turn.ts";
-import { openTalk, type Talk } from "../../gateway/talk.ts";
+import { pause } from "../../system/pause.ts";
+import type { Around } from "../../turns/answering.ts";
+import { knownHistory } from "../../turns/known-history.ts";
+import type { Prepared } from "../../turns/run-turn.ts";
+import { openTalk, type Talk } from "../../turns/talk.ts";
 import { type Editor, who } from "./editor.ts";
 import { editorRouting } from "./editor-source.ts";
 import { editorTerminal } from "./editor-terminal.ts";
@@ -157,7 +157,7 @@ export async function openThread(editor: Editor, id: string, given: ThreadGiven)
   async function watch(signal: AbortSignal): Promise<void> {
     await pause(WATCHED_AFTER_MS, signal);
     if (signal.aborted) return;
-    const { watchHere } = await import("../../gateway/watch-local.ts");
+    const { watchHere } = await import("../../turns/watch-local.ts");
     await watchHere({
       store,
       clock,

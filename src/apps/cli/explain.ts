@@ -1,5 +1,5 @@
 import { DEFAULT_RESET } from "../../sessions/routing.ts";
-import { systemZone } from "../../sessions/system-clock.ts";
+import { systemZone } from "../../system/system-clock.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "./command.ts";
 import { configHere } from "./config/here.ts";
 import { gather } from "./explain/gathering.ts";

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { plural } from "../../core/plural.ts";
 import { assertZone } from "../../core/zone.ts";
-import { systemZone } from "../../sessions/system-clock.ts";
+import { systemZone } from "../../system/system-clock.ts";
 import { homeOf } from "../home.ts";
 import type { Into } from "../import/hermes/bring-in.ts";
 import { importHermes } from "../import/hermes/import-hermes.ts";

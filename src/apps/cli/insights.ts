@@ -2,7 +2,7 @@ import type { Insights } from "../../core/insights.ts";
 import { countersToJson } from "../../core/json.ts";
 import { onOneLine } from "../../core/printable.ts";
 import { costWords, purposeWords, usedWords } from "../../core/usage-words.ts";
-import { systemZone } from "../../sessions/system-clock.ts";
+import { systemZone } from "../../system/system-clock.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "./command.ts";
 import { configHere } from "./config/here.ts";
 import { say, sayJson } from "./io.ts";

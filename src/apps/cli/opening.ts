@@ -28,7 +28,7 @@ export async function withStore<Result>(io: Io, use: (open: OpenStore) => Promis
 /** With the library's face as well, which takes longer to load: for commands that change something. */
 export async function withHome<Result>(io: Io, use: (open: OpenHome) => Promise<Result>): Promise<Result> {
   const { createSessions } = await import("../../sessions/sessions.ts");
-  const { systemClock } = await import("../../sessions/system-clock.ts");
+  const { systemClock } = await import("../../system/system-clock.ts");
   const clock = { ...systemClock, now: () => io.now() };
   return withStore(io, ({ home, store }) => use({ home, store, sessions: createSessions({ store, clock }) }));
 }

@@ -1,12 +1,12 @@
 import type { AccessRule, AccessRules } from "../../core/access.ts";
 import type { BusyMode } from "../../core/conversation.ts";
+import type { ConfiguredPlatform, GatewaySettings } from "../../core/gateway-settings.ts";
 import { knownPlatforms } from "../../core/platforms.ts";
 import type { Privacy } from "../../core/redaction.ts";
 import { type ResetPolicy, type ResetSettings, resetPolicyFromJson } from "../../core/reset-policy.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { ToolName, ToolSettings } from "../../core/tool-settings.ts";
-import type { ConfiguredPlatform, GatewaySettings } from "../../gateway/settings.ts";
-import { systemZone } from "../../sessions/system-clock.ts";
+import { systemZone } from "../../system/system-clock.ts";
 import type { ModelSettings } from "../model-from-environment.ts";
 import { SETTINGS, type Value } from "./keys.ts";
 import type { Layers, Values } from "./layers.ts";

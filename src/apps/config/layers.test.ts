@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import { DEFAULT_RESET_POLICY, resetPolicyToJson } from "../../core/reset-policy.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES } from "../../core/tool-settings.ts";
-import { systemZone } from "../../sessions/system-clock.ts";
+import { systemZone } from "../../system/system-clock.ts";
 import { type Home, homeOf } from "../home.ts";
 import { SETTINGS } from "./keys.ts";
 import { environmentLayer, readLayers, textLayer } from "./layers.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
+import { DAY, openHome, START } from "../../../test/support/test-home.ts";
 import { RUNNER_DEAD_MS } from "../../core/runner.ts";
-import { DAY, openHome, START } from "../../sessions/test-home.ts";
 
 afterEach(() => void vi.useRealTimers());
 

@@ -16,7 +16,7 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { PostriderError } from "../../core/errors.ts";
 import type { Store } from "../../ports/store.ts";
-import { localRunner } from "./runners.ts";
+import { localRunner } from "../../system/local-runner.ts";
 import { sqliteStore } from "./store.ts";
 
 const MODES = ["workers", "in-process"] as const;

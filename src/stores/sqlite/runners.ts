@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
+import { bootId, startTicks } from "../../system/process-identity.ts";
 import type { Db } from "./connection.ts";
 import { isBeating } from "./heartbeats.ts";
 
@@ -15,17 +15,6 @@ interface RunnerRow {
   suspended: number;
   /** The first heartbeat after a silence in which it would have been taken for dead. */
   resumed_at: number;
-}
-
-/** This process as a runner, under a new id. */
-export function localRunner(): Runner {
-  return {
-    id: crypto.randomUUID(),
-    host: hostname(),
-    boot: bootId(),
-    pid: process.pid,
-    started: startOf(process.pid) ?? "",
-  };
 }
 
 export function beat(db: Db, input: { runner: Runner; now: number }): void {
@@ -77,13 +66,13 @@ const runnerById = "select * from runners where id = ?";
 /** `undefined` when the system cannot tell: on another machine, or without start times (not Linux). */
 function processExists(row: RunnerRow): boolean | undefined {
   if (row.host !== hostname() || row.boot !== bootId()) return undefined;
-  if (row.pid === process.pid) return row.started === (startOf(process.pid) ?? "");
+  if (row.pid === process.pid) return row.started === (startTicks(process.pid) ?? "");
   try {
     process.kill(row.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const started = startOf(row.pid);
+  const started = startTicks(row.pid);
   if (started === undefined || row.started === "") return undefined;
   return started === row.started;
 }
@@ -197,39 +186,4 @@ export function leases(
         },
       ];
     });
-}
-
-let boot: string | undefined;
-
-function bootId(): string {
-  boot ??=
-    readText("/proc/sys/kernel/random/boot_id") ??
-    `up-since-${Math.round((Date.now() / 1000 - uptime()) / 10)}`;
-  return boot;
-}
-
-/** As the kernel names it, such as `T` for a process that is stopped; `undefined` where it does not say. */
-export function processState(pid: number): string | undefined {
-  return statFields(pid)?.[0];
-}
-
-/** The name in the stat line may hold spaces and brackets. */
-function statFields(pid: number): string[] | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
-/** When a process started, in the kernel's ticks. */
-export function startOf(pid: number): string | undefined {
-  const fields = statFields(pid);
-  // A zombie is dead: only its parent has not asked how it ended.
-  return fields?.[0] === "Z" ? "ended" : fields?.[19];
-}
-
-function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch {
-    return undefined;
-  }
 }

@@ -10,8 +10,9 @@ import type { Asker } from "../../core/owner.ts";
 import { isRefused, unrefused } from "../../core/refusal.ts";
 import type { Reshape } from "../../core/reshape.ts";
 import type { Store } from "../../ports/store.ts";
+import { localRunner } from "../../system/local-runner.ts";
+import { startTicks } from "../../system/process-identity.ts";
 import { type StoreHarness, storeContract } from "../../testing/index.ts";
-import { localRunner, startOf } from "./runners.ts";
 import { type SqliteOptions, sqliteStore } from "./store.ts";
 
 // The threads' sources are compiled once, and not for each of the many stores that these tests open.
@@ -51,7 +52,7 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
     silentRunner: () => ({
       ...localRunner(),
       pid: process.ppid,
-      started: startOf(process.ppid) ?? "",
+      started: startTicks(process.ppid) ?? "",
     }),
     ownRunner: () => localRunner(),
   };

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { TalkEvent } from "../../../turns/talk.ts";
 import type { Io } from "../io.ts";
 import { answerPrinter } from "./answer-printer.ts";
 

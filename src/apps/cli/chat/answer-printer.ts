@@ -1,5 +1,5 @@
 import { printable } from "../../../core/printable.ts";
-import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { TalkEvent } from "../../../turns/talk.ts";
 import type { Io } from "../io.ts";
 
 export interface AnswerPrinter {

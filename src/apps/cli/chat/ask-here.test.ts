@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { begunTurn } from "../../../../test/support/begun-turn.ts";
+import { type Home, MINUTE, openHome } from "../../../../test/support/test-home.ts";
 import type { ApprovalAnswer } from "../../../core/approval.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { type Home, MINUTE, openHome } from "../../../sessions/test-home.ts";
 import { type AskingHere, askHere } from "./ask-here.ts";
 
 const request = { title: "Run a command that deletes x", detail: "rm -rf x", pattern: "rm -rf x" };

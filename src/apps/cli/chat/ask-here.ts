@@ -1,3 +1,4 @@
+import { escaped } from "../../../commands/command.ts";
 import {
   type Approval,
   type ApprovalOutcome,
@@ -7,11 +8,10 @@ import {
 } from "../../../core/approval.ts";
 import { fenced } from "../../../core/fence.ts";
 import type { Turn } from "../../../core/turn.ts";
-import { askApproval } from "../../../gateway/ask-approval.ts";
 import { expiredWords } from "../../../gateway/ask-person.ts";
-import { escaped } from "../../../gateway/commands/command.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Store } from "../../../ports/store.ts";
+import { askApproval } from "../../../turns/ask-approval.ts";
 
 export interface AskingHere {
   readonly store: Store;

@@ -1,7 +1,7 @@
 import { type AutocompleteProvider, CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
+import type { ChatCommand, Place } from "../../../commands/command.ts";
+import { commandsIn } from "../../../commands/table.ts";
 import { onOneLine } from "../../../core/printable.ts";
-import type { ChatCommand, Place } from "../../../gateway/commands/command.ts";
-import { commandsIn } from "../../../gateway/commands/table.ts";
 
 /** Completes commands, and after them titles and handles. What is not a command is left alone. */
 export function completion(place: Place): AutocompleteProvider {

@@ -1,7 +1,7 @@
 import { type Component, Container, Markdown, Spacer, Text } from "@earendil-works/pi-tui";
+import { escaped } from "../../../commands/command.ts";
 import { type Message, textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
-import { escaped } from "../../../gateway/commands/command.ts";
 import { markdownPieces } from "./markdown-pieces.ts";
 import type { Theme } from "./theme.ts";
 import { callLine, resultLines } from "./tool-lines.ts";

@@ -1,5 +1,5 @@
 import { type Editor, matchesKey } from "@earendil-works/pi-tui";
-import type { Talk } from "../../../gateway/talk.ts";
+import type { Talk } from "../../../turns/talk.ts";
 import { exitCodeOf, onEndSignals } from "../../end-signals.ts";
 
 /** Two presses of Ctrl-C within this leave. */

@@ -6,8 +6,8 @@ import {
   SelectList,
   truncateToWidth,
 } from "@earendil-works/pi-tui";
+import type { Choice } from "../../../commands/command.ts";
 import { onOneLine } from "../../../core/printable.ts";
-import type { Choice } from "../../../gateway/commands/command.ts";
 import type { Theme } from "./theme.ts";
 
 const ROWS = 8;

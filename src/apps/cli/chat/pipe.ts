@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline";
+import { around } from "../../../commands/around.ts";
+import type { Place } from "../../../commands/command.ts";
+import { runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
 import type { Fresh } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { resetNotice } from "../../../core/fresh-words.ts";
 import { textOf } from "../../../core/message.ts";
 import { printable } from "../../../core/printable.ts";
-import { around } from "../../../gateway/commands/around.ts";
-import type { Place } from "../../../gateway/commands/command.ts";
-import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
 import { exitCodeOf, onEndSignals } from "../../end-signals.ts";

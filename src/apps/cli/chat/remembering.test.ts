@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { talkIn } from "../../../../test/support/talking.ts";
+import { type Home, openHome } from "../../../../test/support/test-home.ts";
 import { echo } from "../../../agents/echo.ts";
+import type { Place } from "../../../commands/command.ts";
+import { runChatCommand } from "../../../commands/table.ts";
 import { OWNER } from "../../../core/owner.ts";
-import type { Place } from "../../../gateway/commands/command.ts";
-import { runChatCommand } from "../../../gateway/commands/table.ts";
 import type { Agent } from "../../../ports/agent.ts";
-import { type Home, openHome } from "../../../sessions/test-home.ts";
-import { localRunner } from "../../../stores/sqlite/runners.ts";
+import { localRunner } from "../../../system/local-runner.ts";
 import { remembering } from "./remembering.ts";
 
 /** Saves which session it was shown. */

@@ -1,14 +1,14 @@
+import type { MemorySettings } from "../../../core/gateway-settings.ts";
 import { OWNER } from "../../../core/owner.ts";
 import type { Turn } from "../../../core/turn.ts";
-import { beforeLeaving } from "../../../gateway/before-leaving.ts";
-import type { Flusher } from "../../../gateway/flush.ts";
-import type { MemorySettings } from "../../../gateway/settings.ts";
-import type { Talk } from "../../../gateway/talk.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { Store } from "../../../ports/store.ts";
 import type { Sessions } from "../../../sessions/sessions.ts";
+import { beforeLeaving } from "../../../turns/before-leaving.ts";
+import type { Flusher } from "../../../turns/flush.ts";
+import type { Talk } from "../../../turns/talk.ts";
 
 export interface RememberingOptions {
   readonly store: Store;
@@ -36,7 +36,7 @@ export function remembering(options: RememberingOptions): Remembering {
   let isClosing = false;
   /** Loaded when there is something to look through: nobody waits for that at the start. */
   function flusher(): Promise<Flusher> {
-    made ??= import("../../../gateway/flush.ts").then((found) =>
+    made ??= import("../../../turns/flush.ts").then((found) =>
       found.flusher(
         { store, clock, runner, log: SILENT, owner: OWNER, settings: () => ({ memory: options.memory() }) },
         () => agent,

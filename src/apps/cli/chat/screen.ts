@@ -1,11 +1,11 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
+import { around } from "../../../commands/around.ts";
+import type { Choice, Reply } from "../../../commands/command.ts";
+import { commandFor, runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
-import { chosenModel } from "../../../gateway/chosen-model.ts";
-import { around } from "../../../gateway/commands/around.ts";
-import type { Choice, Reply } from "../../../gateway/commands/command.ts";
-import { commandFor, runChatCommand } from "../../../gateway/commands/table.ts";
-import { proposeTitle } from "../../../gateway/propose-title.ts";
 import type { Agent } from "../../../ports/agent.ts";
+import { chosenModel } from "../../../turns/chosen-model.ts";
+import { proposeTitle } from "../../../turns/propose-title.ts";
 import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { saveDocument } from "../../save-document.ts";

@@ -1,8 +1,8 @@
+import type { Place } from "../../../commands/command.ts";
 import { type Message, textOf } from "../../../core/message.ts";
 import { plural } from "../../../core/plural.ts";
 import type { Session } from "../../../core/session.ts";
-import type { Place } from "../../../gateway/commands/command.ts";
-import type { TalkEvent } from "../../../gateway/talk.ts";
+import type { TalkEvent } from "../../../turns/talk.ts";
 import type { ConversationView } from "./conversation-view.ts";
 import { heading } from "./conversation-view.ts";
 import type { StatusLine } from "./status-line.ts";

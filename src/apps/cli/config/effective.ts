@@ -1,4 +1,4 @@
-import { systemZone } from "../../../sessions/system-clock.ts";
+import { systemZone } from "../../../system/system-clock.ts";
 import { SETTINGS, type Setting, settingAt, type Value } from "../../config/keys.ts";
 import type { Layers, Origin, Values } from "../../config/layers.ts";
 

@@ -1,9 +1,9 @@
+import { linkCode } from "../../../commands/pairing.ts";
 import type { AccountName } from "../../../core/access.ts";
 import { text } from "../../../core/message.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { linkCode } from "../../../gateway/pairing.ts";
 import type { Store } from "../../../ports/store.ts";
-import { systemClock } from "../../../sessions/system-clock.ts";
+import { systemClock } from "../../../system/system-clock.ts";
 import { seenGateway } from "../../gateway-lease.ts";
 
 const PLATFORM = "telegram";

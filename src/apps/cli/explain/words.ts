@@ -2,7 +2,7 @@ import type { PolicyDecision } from "../../../core/conversation.ts";
 import { DECISION_WORDS, policyWords, RESET_REASON_WORDS } from "../../../core/decision-words.ts";
 import { onOneLine } from "../../../core/printable.ts";
 import type { ArrivalState } from "../../../core/surroundings.ts";
-import { systemZone } from "../../../sessions/system-clock.ts";
+import { systemZone } from "../../../system/system-clock.ts";
 import type { Io } from "../io.ts";
 import { widthOf } from "../io.ts";
 import { keyPartRows } from "../key-parts.ts";

@@ -3,7 +3,8 @@ import { PostriderError } from "../../../core/errors.ts";
 import { homeChannelsOf, type NamedHome, originWords } from "../../../core/home-channel.ts";
 import { onOneLine } from "../../../core/printable.ts";
 import type { Store } from "../../../ports/store.ts";
-import { localRunner, processState } from "../../../stores/sqlite/runners.ts";
+import { localRunner } from "../../../system/local-runner.ts";
+import { procStat } from "../../../system/proc-stat.ts";
 import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { configHere } from "../config/here.ts";
@@ -95,7 +96,7 @@ async function whatWaits(store: Store, now: number): Promise<Waiting> {
 async function findTrouble(store: Store, gateway: SeenGateway, now: number): Promise<string> {
   const { runner, silentSince = now } = gateway;
   const since = `It has stored nothing since ${dateAndTime(silentSince)} (${relativeTime(silentSince, now)})`;
-  if (processState(runner.pid) === "T")
+  if (procStat(runner.pid)?.state === "T")
     return `${since}: its process is stopped. kill -CONT ${runner.pid} lets it continue.`;
   const self = localRunner();
   try {

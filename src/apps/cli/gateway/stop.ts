@@ -2,7 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Runner } from "../../../core/runner.ts";
 import type { Store } from "../../../ports/store.ts";
-import { localRunner, startOf } from "../../../stores/sqlite/runners.ts";
+import { localRunner } from "../../../system/local-runner.ts";
+import { startTicks } from "../../../system/process-identity.ts";
 import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
@@ -76,7 +77,7 @@ function isThere({ pid, started }: Runner): boolean {
   } catch {
     return false;
   }
-  return started === "" || startOf(pid) === started;
+  return started === "" || startTicks(pid) === started;
 }
 
 function stillThere({ pid }: Runner, seconds: number): PostriderError {

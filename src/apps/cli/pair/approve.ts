@@ -1,6 +1,6 @@
+import { approve as approveCode } from "../../../commands/pairing.ts";
 import { unrefused } from "../../../core/refusal.ts";
-import { approve as approveCode } from "../../../gateway/pairing.ts";
-import { systemClock } from "../../../sessions/system-clock.ts";
+import { systemClock } from "../../../system/system-clock.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { withStore } from "../opening.ts";

@@ -1,8 +1,8 @@
+import { linkCode } from "../../../commands/pairing.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { onOneLine } from "../../../core/printable.ts";
 import { source } from "../../../core/source.ts";
-import { linkCode } from "../../../gateway/pairing.ts";
-import { systemClock } from "../../../sessions/system-clock.ts";
+import { systemClock } from "../../../system/system-clock.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson } from "../io.ts";
 import { withStore } from "../opening.ts";

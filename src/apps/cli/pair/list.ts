@@ -1,6 +1,6 @@
+import { askerAccount } from "../../../commands/pairing.ts";
 import type { Grant, Pairing } from "../../../core/access.ts";
 import { onOneLine } from "../../../core/printable.ts";
-import { askerAccount } from "../../../gateway/pairing.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { note, say, sayJson, widthOf } from "../io.ts";
 import { withStore } from "../opening.ts";

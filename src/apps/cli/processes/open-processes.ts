@@ -12,7 +12,7 @@ export function openProcesses(
   let opened: Promise<Processes> | undefined;
   const open = async (): Promise<Processes> => {
     const { processesOf } = await import("../../processes-of-home.ts");
-    const { systemClock } = await import("../../../sessions/system-clock.ts");
+    const { systemClock } = await import("../../../system/system-clock.ts");
     return processesOf(home, store, { ...systemClock, now: () => io.now() });
   };
   return {

@@ -9,8 +9,8 @@ import { MAX_PART_BYTES, textOf } from "../../../core/message.ts";
 import { localSource, type SourceInput } from "../../../core/source.ts";
 import type { Store } from "../../../ports/store.ts";
 import { createSessions, type Sessions } from "../../../sessions/sessions.ts";
-import { systemClock } from "../../../sessions/system-clock.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
+import { systemClock } from "../../../system/system-clock.ts";
 import { importHermes } from "./import-hermes.ts";
 import type { Report } from "./report.ts";
 

@@ -1,0 +1,51 @@
+import { BUSY_MODES, type BusyMode } from "../core/conversation.ts";
+import { PostriderError } from "../core/errors.ts";
+import { unrefused } from "../core/refusal.ts";
+import { type ChatCommand, type Choice, madeHere, type Place } from "./command.ts";
+
+/** What becomes of a message that arrives while an answer is written, in words. */
+export const BUSY_WORDS: Readonly<Record<BusyMode, string>> = {
+  interrupt: "a new message stops the answer and is answered next",
+  queue: "new messages wait, and are answered one after the other",
+  collect: "new messages wait, and are answered together",
+};
+
+export const busy: ChatCommand = {
+  name: "busy",
+  takes: "[interrupt | queue | collect | default]",
+  summary: "what becomes of a message while an answer is written, in this chat",
+  only: "messenger",
+  async run(place, args) {
+    if (args === "") return { text: await shown(place) };
+    const wanted = args.toLowerCase();
+    const mode = BUSY_MODES.find((name) => name === wanted);
+    if (mode === undefined && wanted !== "default") {
+      throw new PostriderError(
+        "invalid_input",
+        `There is no mode "${args.slice(0, 40)}". Write /busy interrupt, /busy queue, /busy collect or /busy default.`,
+      );
+    }
+    const { conversation } = await madeHere(place);
+    const change = { asker: place.who, conversation: conversation.number, now: place.now() };
+    unrefused(await place.store.choose({ ...change, change: { busy: mode ?? null } }));
+    const is = mode ?? place.busy;
+    return { text: `From now on, in this chat: **${is}**: ${BUSY_WORDS[is]}.` };
+  },
+  choose: async (_, args) => (args === "" ? CHOICES : []),
+};
+
+const CHOICES: readonly Choice[] = BUSY_MODES.map((mode) => ({
+  line: `/busy ${mode}`,
+  label: mode,
+  about: BUSY_WORDS[mode],
+}));
+
+async function shown(place: Place): Promise<string> {
+  const chosen = (await place.talk.look())?.conversation.settings.busy;
+  const is = chosen ?? place.busy;
+  const by = chosen === undefined ? "as configured" : "chosen for this chat";
+  return [
+    `While an answer is written: **${is}** (${by}).`,
+    ...BUSY_MODES.map((mode) => `- \`/busy ${mode}\` ${BUSY_WORDS[mode]}`),
+  ].join("\n");
+}

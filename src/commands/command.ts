@@ -1,0 +1,161 @@
+import type { Role } from "../core/access.ts";
+import type { Named } from "../core/command-grammar.ts";
+import type { BusyMode, Conversation } from "../core/conversation.ts";
+import { PostriderError } from "../core/errors.ts";
+import type { GatewaySettings } from "../core/gateway-settings.ts";
+import { homeChannelsOf, type NamedHome } from "../core/home-channel.ts";
+import { type Asker, isEveryone, OWNER, type PersonId } from "../core/owner.ts";
+import { EDITOR } from "../core/platforms.ts";
+import { plural } from "../core/plural.ts";
+import type { ResetPolicy } from "../core/reset-policy.ts";
+import type { Session } from "../core/session.ts";
+import type { Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Store } from "../ports/store.ts";
+import type { Processes } from "../processes/processes.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { FindSpeaker } from "../turns/speakers.ts";
+import type { Talk } from "../turns/talk.ts";
+
+/** Where a command was given, and by whom. */
+export interface Place {
+  readonly sessions: Sessions;
+  readonly store: Store;
+  readonly talk: Pick<Talk, "open" | "look" | "stop" | "cancelWaiting" | "isAnswering">;
+  readonly who: Asker;
+  readonly role: Role;
+  readonly source: Source;
+  /** Who answers here. */
+  readonly agent: Agent;
+  readonly policy: ResetPolicy;
+  readonly zone: string;
+  /** What becomes of a message that arrives while an answer is written, where the chat has chosen nothing. */
+  readonly busy: BusyMode;
+  /** Who said what, where several people share the conversation. */
+  readonly speaker?: FindSpeaker | undefined;
+  /** Instructions by name, for `/personality`. */
+  readonly personalities: Readonly<Record<string, string>>;
+  /** Messengers and home channels that the configuration names, where there is one. */
+  readonly configured?: Pick<GatewaySettings, "homes" | "platforms">;
+  now(): number;
+  /** Random bytes, for codes. */
+  random(bytes: number): Uint8Array;
+  /** Answers in a session of its own, here, without keeping anyone waiting. Only where answers can be delivered later. */
+  background?(prompt: string): Promise<Session>;
+  /** Programs that run for sessions, where they can be ended. */
+  readonly processes?: Processes;
+}
+
+/** What a command answers, in Markdown, and what the place is to do besides showing it. */
+export interface Reply {
+  readonly text: string;
+  /** Another session is here now, or this one shows something else. */
+  readonly moved?: boolean;
+  /** Show what was said around this message. */
+  readonly around?: { readonly session: string; readonly seq: number };
+  /** To be said as if the person had typed it; `patiently`: whatever the busy mode, it waits for its turn. */
+  readonly say?: string;
+  readonly patiently?: boolean;
+  /** Lines to press, where there are buttons. */
+  readonly choices?: readonly Choice[];
+  readonly document?: { readonly name: string; readonly text: string };
+  readonly leave?: boolean;
+}
+
+/** Something to pick; picking it is giving this line. */
+export interface Choice {
+  readonly line: string;
+  readonly label: string;
+  readonly about: string;
+}
+
+export interface ChatCommand extends Named {
+  /** What may follow the name, as the help shows it. */
+  readonly takes?: string;
+  readonly summary: string;
+  /** Where alone it makes sense. */
+  readonly only?: "terminal" | "messenger";
+  /** Why it cannot be given in an editor, where a thread is one session, and what to do instead. */
+  readonly inEditors?: string;
+  /** Whether only the owner of the home may give it. */
+  readonly ownerOnly?: boolean;
+  /** It only looks: after a crash it is simply done again. */
+  readonly looks?: boolean;
+  /** It takes so long that what is said next must not wait for it. */
+  readonly slow?: boolean;
+  run(place: Place, args: string): Promise<Reply>;
+  /** What to pick from instead of reading a list; empty when there is nothing to pick. */
+  choose?(place: Place, args: string): Promise<readonly Choice[]>;
+  /** What the person may be about to write after the name. */
+  complete?(place: Place, begun: string): Promise<readonly Choice[]>;
+}
+
+/** The home channels that count. Where the owner reads is nobody else's business. */
+export async function homesFor({ store, role, configured }: Place): Promise<readonly NamedHome[]> {
+  return role === "owner" ? homeChannelsOf(configured?.homes ?? [], await store.homes()) : [];
+}
+
+/** The conversation and the session that are current here. */
+export async function here(place: Place): Promise<{ conversation: Conversation; session: Session }> {
+  const found = await place.talk.look();
+  if (found !== undefined) return found;
+  throw new PostriderError("not_found", "Nothing has been said here yet.");
+}
+
+/** The same for what is chosen before anything was said. The policy speaks only where there is nothing yet. */
+export async function madeHere(place: Place): Promise<{ conversation: Conversation; session: Session }> {
+  return (await place.talk.look()) ?? place.talk.open();
+}
+
+/** Who gives a command. A place is always somebody's, also where the program asks for everyone. */
+export function personOf({ who }: Pick<Place, "who">): PersonId {
+  return isEveryone(who) ? OWNER : who.person;
+}
+
+/** Where a thread is one session, and stays it. */
+export function isEditor({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
+  return source.platform === EDITOR;
+}
+
+export function isTerminal({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
+  return source.platform === "local";
+}
+
+/** What to give to get to a session, or to a message of it. In an editor it is opened from the editor's own list. */
+export function wayTo(
+  place: Pick<Place, "source">,
+  { handle, seq }: { handle: string; seq?: number },
+): string {
+  const message = seq === undefined ? handle : `${handle}/${seq}`;
+  if (!isEditor(place)) return `/resume ${message}`;
+  return seq === undefined ? handle : `/history ${message}`;
+}
+
+/** How people call a session: by its title, and by the handle that commands take. */
+export function nameOf({ title, handle }: Pick<Session, "title" | "handle">): string {
+  return title === undefined ? `\`${handle}\`` : `**${escaped(title)}** (\`${handle}\`)`;
+}
+
+/** A text within a line, whatever Markdown would make of it. What means something only at a line's beginning stays. */
+export function escaped(text: string): string {
+  return text.replace(/[\\`*_[\]<>|~&]/g, "\\$&");
+}
+
+/** The first words on one line. */
+export function shortened(text: string, length = 40): string {
+  // Two units make at most one character: what is behind them is not shown.
+  const line = [
+    ...text
+      .replace(/\s+/g, " ")
+      .trim()
+      .slice(0, 2 * length + 2),
+  ];
+  return line.length > length ? `${line.slice(0, length - 1).join("")}…` : line.join("");
+}
+
+/** How many messages a session has, as people are told: a fork shows more than was said in it. */
+export async function countMessages({ sessions, who }: Place, session: Session): Promise<string> {
+  const shown = (await sessions.shownLength(who, session.id)) ?? session.messageCount;
+  const said = plural(session.messageCount, "message");
+  return shown === session.messageCount ? said : `${said} said here, ${shown.toLocaleString("en-US")} shown`;
+}

@@ -1,0 +1,46 @@
+import { PostriderError } from "../core/errors.ts";
+import { compressIfNeeded, countsOf } from "../turns/compress.ts";
+import { type ChatCommand, here } from "./command.ts";
+
+export const compress: ChatCommand = {
+  name: "compress",
+  aliases: ["compact"],
+  summary: "sum up the beginning of this session, so that the model has less to read",
+  slow: true,
+  async run(place) {
+    const { conversation, session } = await here(place);
+    if (place.talk.isAnswering(session.id)) {
+      throw new PostriderError(
+        "session_busy",
+        "An answer is being written in this session. Stop it or wait for it first.",
+      );
+    }
+    const { model } = conversation.settings;
+    const done = await compressIfNeeded({
+      store: place.store,
+      agent: place.agent,
+      clock: { now: () => place.now() },
+      session: session.id,
+      asker: place.who,
+      share: 0,
+      force: true,
+      signal: new AbortController().signal,
+      ...(model !== undefined && { model }),
+      speaker: place.speaker,
+    });
+    if (done?.outcome === "compressed") {
+      return {
+        text: `Summed up: ${countsOf(done)}. Everything said is kept; /search finds it.`,
+        moved: true,
+      };
+    }
+    if (done?.why === "no_model")
+      return { text: "No model answers here, so nobody can sum this session up. Nothing was changed." };
+    if (done?.why === "too_short")
+      return { text: "This session is too short to be summed up. Nothing was changed." };
+    throw new PostriderError(
+      "agent_failed",
+      `The session could not be summed up: ${done?.reason ?? "there is no summary."} Nothing was changed.`,
+    );
+  },
+};

@@ -1,0 +1,86 @@
+import { PostriderError } from "../core/errors.ts";
+import type { Insights } from "../core/insights.ts";
+import { plural } from "../core/plural.ts";
+import { purposeWords, usedWords } from "../core/usage-words.ts";
+import { type ChatCommand, escaped } from "./command.ts";
+
+const DAY = 24 * 60 * 60_000;
+const DAYS = 30;
+/** A chat has no room for a line for each of many days. */
+const MOST_DAYS_TOLD = 7;
+const MOST_DAYS = 3650;
+const PLATFORM = /^[a-z][a-z0-9_-]{0,63}$/;
+
+export const insights: ChatCommand = {
+  name: "insights",
+  aliases: ["stats"],
+  takes: "[DAYS] [PLATFORM]",
+  summary: "what was said and used in the last days, 30 unless said",
+  looks: true,
+  async run(place, args) {
+    const { days, platform } = asked(args);
+    const found = await place.store.insights({
+      asker: place.who,
+      since: place.now() - days * DAY,
+      zone: place.zone,
+      ...(platform !== undefined && { platform }),
+    });
+    const span = `in the last ${plural(days, "day")}${platform === undefined ? "" : ` on ${platform}`}`;
+    if (found.sessions === 0 && found.usage.totalTokens === 0) return { text: `Nothing was said ${span}.` };
+    return { text: told(found, span) };
+  },
+};
+
+interface Asked {
+  readonly days: number;
+  readonly platform?: string;
+}
+
+/** `7`, `7 telegram`, `telegram`, `--days 7 --source telegram`. */
+function asked(args: string): Asked {
+  let days = DAYS;
+  let platform: string | undefined;
+  const words = args.split(/\s+/).filter(Boolean);
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    const [, option, joined] = /^(?:--|—)(days|source|platform)(?:=(.*))?$/.exec(word) ?? [];
+    const value = option === undefined ? word : (joined ?? words.shift() ?? "");
+    const isName = PLATFORM.test(value.toLowerCase());
+    if (option === undefined ? isName : option !== "days") {
+      if (!isName || platform !== undefined) throw wrong(`"${value.slice(0, 40)}" is no platform.`);
+      platform = value.toLowerCase();
+    } else days = daysOf(value);
+  }
+  return { days, ...(platform !== undefined && { platform }) };
+}
+
+function daysOf(text: string): number {
+  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (days >= 1 && days <= MOST_DAYS) return days;
+  throw wrong(`"${text.slice(0, 40)}" is no number of days from 1 to ${MOST_DAYS}.`);
+}
+
+function wrong(what: string): PostriderError {
+  return new PostriderError("invalid_input", `${what} Write it like /insights 7 or /insights 7 telegram.`);
+}
+
+function told(found: Insights, span: string): string {
+  const { usage } = found;
+  const purposes = purposeWords(found.usageByPurpose);
+  const days = found.usageByDay.length < 2 ? [] : found.usageByDay.slice(-MOST_DAYS_TOLD);
+  const platforms = found.byPlatform.map(
+    (one) => `${one.platform} ${plural(one.messages, "message")} in ${plural(one.sessions, "session")}`,
+  );
+  return [
+    `What was said ${span}:`,
+    `- ${plural(found.sessions, "session")}, ${plural(found.messages, "message")}, ${found.humanMessages.toLocaleString("en-US")} of them by people`,
+    `- ${plural(found.toolCalls, "tool call")}`,
+    `- ${usedWords(usage)}`,
+    ...(purposes === undefined ? [] : [`- for ${purposes}`]),
+    ...days.map(({ day, usage: used }) => `- ${day}: ${usedWords(used)}`),
+    ...(platforms.length < 2 ? [] : [`- ${platforms.join("; ")}`]),
+    ...found.busiest.map(
+      ({ handle, title, messages }) =>
+        `- \`/resume ${handle}\` ${title === undefined ? "" : `**${escaped(title)}** `}(${plural(messages, "message")})`,
+    ),
+  ].join("\n");
+}

@@ -1,0 +1,47 @@
+import { PostriderError } from "../core/errors.ts";
+import { plural } from "../core/plural.ts";
+import { escaped, type Place } from "./command.ts";
+
+/**
+ * What must happen when a conversation goes elsewhere: the answer that is being written ends here, and what waits is
+ * cancelled and said, because it was meant for the session that is left. `go` is what takes it there: the answer ends only
+ * when that has come about.
+ */
+export async function leaveSession(
+  place: Place,
+  conversation: number,
+  go: () => Promise<unknown> = async () => {},
+): Promise<string> {
+  // First what waits: the end of an answer would take it up.
+  const waited = notAnswered(await place.talk.cancelWaiting(conversation));
+  try {
+    await go();
+  } catch (error) {
+    if (waited === "" || !(error instanceof PostriderError)) throw error;
+    throw new PostriderError(error.code, `${error.message}${waited}`, {
+      details: error.details,
+      cause: error,
+    });
+  }
+  const stopped = await place.talk.stop(conversation);
+  const kept = "The answer that was being written has been stopped; what there was of it is kept.";
+  return `${stopped ? `\n\n${kept}` : ""}${waited}`;
+}
+
+function notAnswered(cancelled: readonly string[]): string {
+  if (cancelled.length === 0) return "";
+  const lines = [`${plural(cancelled.length, "message")} had not been answered yet and will not be:`];
+  return [...lines, ...cancelled.map(quoted)].map((line) => `\n\n${line}`).join("");
+}
+
+/** Word by word, so that it can be said again. */
+function quoted(text: string): string {
+  const lines = text.split("\n").map((line) => escaped(line).replace(/^(\s*\d*)([-#+.)])/, "$1\\$2"));
+  return lines.map((line) => `> ${line}`).join("\n");
+}
+
+/** For what changes a session under the answer that is being written in it. */
+export function refuseWhileAnswering(place: Place, session: string): void {
+  if (!place.talk.isAnswering(session)) return;
+  throw new PostriderError("session_busy", "An answer is being written. Wait for it, or /stop it first.");
+}

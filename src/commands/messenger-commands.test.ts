@@ -1,0 +1,651 @@
+import { describe, expect, it } from "vitest";
+import { indexed } from "../../test/support/database.ts";
+import { messengerRoom, type RoomOptions, telegram } from "../../test/support/messenger-room.ts";
+import { heldAgent, me, rowsIn } from "../../test/support/talking.ts";
+import { DAY, HOUR, type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
+import { echo } from "../agents/echo.ts";
+import { script } from "../agents/script.ts";
+import type { Approval, ApprovalRequest } from "../core/approval.ts";
+import { OWNER } from "../core/owner.ts";
+import { unrefused } from "../core/refusal.ts";
+import { NO_RESET } from "../core/reset-policy.ts";
+import type { Source } from "../core/source.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Agent } from "../ports/agent.ts";
+import { promptFor } from "../turns/prompt.ts";
+import { askToBeLetIn, linkCode } from "./pairing.ts";
+import { CHAT_COMMANDS, commandsFor } from "./table.ts";
+
+async function room(agent: Agent = echo, options: RoomOptions = {}) {
+  const home = await openHome();
+  return { home, ...(await messengerRoom(home, agent, options)) };
+}
+
+/** A chat in which an answer is being written. */
+async function busyRoom(options: RoomOptions = {}) {
+  const agent = heldAgent();
+  const at = await room(agent, options);
+  const said = await at.say("long story");
+  const held = await agent.asked();
+  await held.say("Once ");
+  return { ...at, agent, held, said };
+}
+
+const bob: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7", userName: "Bob" };
+const group: Source = { ...telegram, chatType: "group", chatId: "-100", chatName: "Band_practice" };
+
+const failure = (code: string, message?: string | RegExp) =>
+  expect.objectContaining({
+    code,
+    ...(message !== undefined && { message: expect.stringMatching(message) }),
+  });
+
+const settingsOf = async (at: { place(): ReturnType<Awaited<ReturnType<typeof room>>["place"]> }) =>
+  (await (await at.place()).talk.look())?.conversation.settings;
+
+describe("what only looks", () => {
+  it("changes not a single row, also when the policy is due", async () => {
+    const { ask, command, home } = await room(script({ answers: [{ say: "x" }] }));
+    await ask("hello");
+    home.clock.pass(3 * DAY);
+    await indexed(home.file);
+    const before = rowsIn(home.file);
+    for (const { name, looks } of CHAT_COMMANDS)
+      if (looks && name !== "quit") await command(`/${name}${name === "search" ? " hello" : ""}`);
+    for (const line of ["/busy", "/model", "/personality", "/pair list", "/stop", "/start"])
+      await command(line);
+    expect(rowsIn(home.file)).toEqual(before);
+  });
+});
+
+describe("/stop", () => {
+  it("stops the answer of this chat and of no other", async () => {
+    const agent = heldAgent();
+    const { say, tell, at } = await room(agent);
+    const other = await at({ ...telegram, chatId: "43" });
+    await say("here");
+    const mine = await agent.asked();
+    await other.say("there");
+    const theirs = await agent.asked();
+    expect(await tell("/stop")).toBe("Stopped.");
+    expect([mine.signal.aborted, theirs.signal.aborted]).toEqual([true, false]);
+    expect(await tell("/stop")).toBe("Nothing is being answered.");
+  });
+
+  it("says so where nothing was ever said", async () => {
+    const { tell } = await room();
+    expect(await tell("/stop")).toBe("Nothing is being answered.");
+    expect(await tell("/stop all")).toBe("Nothing is being answered.");
+  });
+});
+
+describe("/queue", () => {
+  it("has something said after the answer, whatever the busy mode", async () => {
+    const { command } = await busyRoom();
+    expect(await command("/queue and *then* the train")).toEqual({
+      text: "Waits for its turn: “and \\*then\\* the train”",
+      say: "and *then* the train",
+      patiently: true,
+    });
+  });
+
+  it("simply has it said where nothing is being answered, also as the first words", async () => {
+    const { command } = await room();
+    expect(await command("/queue hello")).toEqual({ text: "", say: "hello", patiently: true });
+  });
+
+  it("needs words", async () => {
+    const { command } = await room();
+    await expect(command("/queue")).rejects.toThrow(failure("invalid_input", /^Write what to say next/));
+  });
+});
+
+describe("/busy", () => {
+  it("shows the mode, sets it for this chat alone, and goes back to the configured one", async () => {
+    const at = await room(echo, { settings: { busy: "collect" } });
+    const other = await at.at({ ...telegram, chatId: "43" });
+    expect(await at.tell("/busy")).toMatch(
+      /^While an answer is written: \*\*collect\*\* \(as configured\)\./,
+    );
+    expect(await at.tell("/busy QUEUE")).toBe(
+      "From now on, in this chat: **queue**: new messages wait, and are answered one after the other.",
+    );
+    expect(await at.tell("/busy")).toContain("**queue** (chosen for this chat)");
+    expect(await settingsOf(at)).toEqual({ busy: "queue" });
+    expect(await other.tell("/busy")).toContain("(as configured)");
+    expect(await at.tell("/busy default")).toContain("**collect**");
+    expect(await settingsOf(at)).toEqual({});
+  });
+
+  it("knows no other, and offers those that there are to press", async () => {
+    const { command, place } = await room();
+    await expect(command("/busy never")).rejects.toThrow(failure("invalid_input", /\/busy interrupt/));
+    const choices = await CHAT_COMMANDS.find(({ name }) => name === "busy")?.choose?.(await place(), "");
+    expect(choices?.map(({ line }) => line)).toEqual(["/busy interrupt", "/busy queue", "/busy collect"]);
+  });
+});
+
+describe("/model and /personality", () => {
+  const models: Agent = { ...echo, name: "m1", window: 1000, windowOf: (name) => name.length * 1000 };
+  const personalities = { pirate: "Talk like a pirate. ".repeat(9), "Old friend": "Be warm." };
+
+  it("choose a model for this chat alone, show it, and go back", async () => {
+    const at = await room(models);
+    const other = await at.at({ ...telegram, chatId: "43" });
+    expect(await at.tell("/model")).toBe("**m1** answers here, as configured.");
+    expect(await at.tell("/model vendor/m-2:free")).toMatch(
+      /^From the next message on, \*\*vendor\/m-2:free\*\* answers in this chat, and in this chat only\./,
+    );
+    expect(await at.tell("/model")).toContain("chosen instead of m1");
+    expect(await settingsOf(at)).toEqual({ model: "vendor/m-2:free" });
+    expect(await other.tell("/model")).toBe("**m1** answers here, as configured.");
+    expect(await at.tell("/model Default")).toBe("**m1** answers in this chat again.");
+    expect(await settingsOf(at)).toEqual({});
+  });
+
+  it("are in the hands of the agent that runs the next turn", async () => {
+    const agent = { ...heldAgent(), windowOf: () => 1000 };
+    const { tell, say } = await room(agent);
+    await tell("/model other-one");
+    await say("hello");
+    expect((await agent.asked()).turn.model).toBe("other-one");
+  });
+
+  it.each(["two words", "x".repeat(201), "\u001b[31m", "-x"])("refuse %j as a model", async (name) => {
+    const at = await room(models);
+    await expect(at.command(`/model ${name}`)).rejects.toThrow(failure("invalid_input"));
+    expect(await settingsOf(at)).toBeUndefined();
+  });
+
+  it("say that an agent has no models to choose from", async () => {
+    const { command, tell } = await room(echo);
+    await expect(command("/model m2")).rejects.toThrow(failure("not_allowed", /^echo answers here/));
+    expect(await tell("/model")).toContain("**echo** answers here");
+  });
+
+  it("list the personalities, choose one for this chat alone, and clear it", async () => {
+    const at = await room(echo, { settings: { personalities } });
+    const other = await at.at({ ...telegram, chatId: "43" });
+    const lines = (await at.tell("/personality")).split("\n");
+    expect(lines[0]).toBe("In this chat the agent is itself.");
+    expect(lines[1]).toMatch(/^- `\/personality pirate` Talk like a pirate\. .{39}…$/);
+    expect(await at.tell("/personality OLD FRIEND")).toContain("the agent is **Old friend** in this chat");
+    expect(await settingsOf(at)).toEqual({ personality: "Old friend" });
+    expect(await at.tell("/personality")).toContain("In this chat the agent is **Old friend**.");
+    expect(await other.tell("/personality")).toContain("is itself");
+    for (const none of ["none", "default", "Neutral"]) {
+      await at.tell("/personality pirate");
+      expect(await at.tell(`/personality ${none}`)).toBe("The agent is itself in this chat.");
+      expect(await settingsOf(at)).toEqual({});
+    }
+  });
+
+  it("tell which personalities there are when one is unknown, also one that every object has", async () => {
+    const at = await room(echo, { settings: { personalities } });
+    for (const name of ["ghost", "constructor", "__proto__"])
+      await expect(at.command(`/personality ${name}`)).rejects.toThrow(
+        failure("not_found", /There are pirate, Old friend, and none\./),
+      );
+    const none = await room();
+    expect(await none.tell("/personality")).toBe("No personalities are configured, so the agent is itself.");
+    await expect(none.command("/personality pirate")).rejects.toThrow(failure("not_found", /None are/));
+  });
+});
+
+describe("/insights", () => {
+  const counting = script({ answers: [{ say: "x", usage: { input_tokens: 1200, output_tokens: 34 } }] });
+
+  async function talked() {
+    const at = await room(counting, {
+      settings: { reset: { default: NO_RESET, byType: {}, byPlatform: {} } },
+    });
+    await at.ask("hello");
+    return at;
+  }
+
+  it("tells what was said in the last 30 days, or as many as asked for", async () => {
+    const at = await talked();
+    const told = await at.tell("/insights");
+    expect(told).toMatch(
+      /^What was said in the last 30 days:\n- 1 session, 2 messages, 1 of them by people\n/,
+    );
+    at.home.clock.pass(8 * DAY);
+    expect(await at.tell("/insights 7")).toBe("Nothing was said in the last 7 days.");
+    expect(await at.tell("/insights 9")).toContain("1 session");
+  });
+
+  it("counts what was used in the time alone, by purpose and by day, with how sure the cost is", async () => {
+    const at = await talked();
+    const { sessions, clock } = at.home;
+    const everyone = { everyone: true } as const;
+    const { id } = (await sessions.list(everyone)).items[0] ?? { id: "" };
+    clock.pass(DAY);
+    const cost = { costUsd: 0.5, costStatus: "estimated" };
+    await sessions.recordUsage(everyone, id, { inputTokens: 6, ...cost }, { purpose: "title" });
+    const lines = (await at.tell("/insights")).split("\n");
+    expect(lines.slice(3, 7)).toEqual([
+      "- 1,240 tokens, at least $0.5000 (partial)",
+      "- for answers 1,234 tokens; titles 6 tokens",
+      "- 2026-03-15: 1,234 tokens",
+      "- 2026-03-16: 6 tokens, $0.5000 (estimated)",
+    ]);
+    clock.pass(DAY / 2);
+    const later = await at.tell("/insights 1");
+    expect(later).toContain("- 6 tokens, $0.5000 (estimated)");
+    expect(later).not.toContain("1,240");
+  });
+
+  it.each([
+    "30 telegram",
+    "telegram 30",
+    "telegram",
+    "--days 30 --source telegram",
+    "--source=telegram",
+    "—days 30",
+  ])("takes %j", async (args) => {
+    const at = await talked();
+    expect(await at.tell(`/insights ${args}`)).toContain("1 session");
+  });
+
+  it("knows each platform apart", async () => {
+    const at = await talked();
+    expect(await at.tell("/insights signal")).toBe("Nothing was said in the last 30 days on signal.");
+  });
+
+  it.each(["0", "-3", "1.5", "99999", "3651", "--days", "--days many", "--source 7", "telegram signal"])(
+    "refuses %j with a sentence",
+    async (args) => {
+      const { command } = await room();
+      await expect(command(`/insights ${args}`)).rejects.toThrow(
+        failure("invalid_input", /Write it like \/insights 7/),
+      );
+    },
+  );
+
+  it("tells nobody of what others said", async () => {
+    const at = await talked();
+    const other = await at.at(bob, "member");
+    expect(await other.tell("/insights")).toBe("Nothing was said in the last 30 days.");
+  });
+});
+
+describe("/sethome and /platforms", () => {
+  it("make a chat the home of its platform, and show what is connected", async () => {
+    const at = await room(echo, { source: group });
+    const now = at.home.clock.now();
+    expect(await at.tell("/platforms")).toMatch(/^- No messenger is set up\.\n- conversations here: start/);
+    expect(await at.tell("/set-home")).toMatch(
+      /^This chat, Band\\_practice \(`-100`\), is the home channel of Telegram now:/,
+    );
+    expect(await at.home.store.homes()).toEqual([
+      { platform: "telegram", chatId: "-100", name: "Band_practice" },
+    ]);
+    const { store } = at.home;
+    const runner = (await store.leases({ now })).length === 0 ? await runnerOf(at.home) : "";
+    await store.lease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "connected", now });
+    await store.lease({ name: "expiry", runner, ttlMs: HOUR, now });
+    expect((await at.tell("/platforms")).split("\n")).toEqual([
+      "- Telegram (`9:9`): connected",
+      "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
+      "- conversations here: start afresh after 1440 minutes of silence, and daily at 04:00 (UTC)",
+    ]);
+  });
+
+  it("show every messenger of the configuration with its state; the reason of a failure to the owner alone", async () => {
+    const platforms = [
+      { platform: "telegram", state: "enabled" },
+      { platform: "signal", state: "unsupported" },
+    ] as const;
+    const at = await room(echo, { source: group, settings: { platforms } });
+    const states = async (from: Pick<typeof at, "tell"> = at): Promise<string[]> =>
+      (await from.tell("/platforms")).split("\n").slice(0, 2);
+    const signal = "- Signal: in the configuration, but this version cannot connect to it";
+    expect(await states()).toEqual(["- Telegram: enabled, and no gateway is connected to it", signal]);
+    const { store, clock } = at.home;
+    const runner = await runnerOf(at.home);
+    const member = await at.at(bob, "member");
+    for (const [about, shown] of [
+      ["connecting", "connecting"],
+      ["down: no network", "down"],
+      ["refused: The token is wrong.", "refused"],
+    ] as const) {
+      await store.lease({ name: "platform:telegram:9", runner, ttlMs: HOUR, about, now: clock.now() });
+      expect(await states()).toEqual([`- Telegram (\`9\`): ${about}`, signal]);
+      expect(await states(member)).toEqual([`- Telegram (\`9\`): ${shown}`, signal]);
+    }
+    const off = await room(echo, { settings: { platforms: [{ platform: "telegram", state: "disabled" }] } });
+    expect((await states(off))[0]).toBe("- Telegram: disabled in the configuration");
+  });
+
+  it("tell one home channel everywhere: the one of /sethome, else the configuration's", async () => {
+    const homes = [{ platform: "telegram", chatId: "1", name: "Home" }];
+    const at = await room(echo, { source: group, settings: { homes } });
+    const { store } = at.home;
+    await at.ask("hello");
+    const told = async (): Promise<readonly string[]> => {
+      const settings = { homes, personalities: {}, privacy: {}, scope: {} };
+      const prompt = await promptFor(group, {}, { store, settings, platforms: ["telegram"] });
+      const words = [await at.tell("/platforms"), await at.tell("/status"), prompt];
+      return words.map((text) => /^- (?:home channel of T|t)elegram: .*$/m.exec(text)?.[0] ?? "nothing");
+    };
+    const configured = [
+      "- home channel of Telegram: Home (`1`), from the configuration",
+      "- home channel of Telegram: Home (`1`), from the configuration",
+      "- telegram: Home (ID: 1)",
+    ];
+    expect(await told()).toEqual(configured);
+    await at.tell("/sethome");
+    expect(await told()).toEqual([
+      "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
+      "- home channel of Telegram: this chat, set with /sethome",
+      "- telegram: Band_practice (ID: -100)",
+    ]);
+    expect(await at.tell("/sethome clear")).toBe(
+      "The home channel of Telegram is Home (`1`), from the configuration.",
+    );
+    expect(await told()).toEqual(configured);
+    expect(await at.tell("/sethome clear")).toMatch(/^Nothing was set with \/sethome\./);
+    await expect(at.command("/sethome there")).rejects.toThrow(failure("invalid_input", /\/sethome clear/));
+  });
+
+  it("are the owner's: a member sets no home and sees none", async () => {
+    const at = await room(echo, { source: group });
+    await at.tell("/sethome");
+    const member = await at.at(bob, "member");
+    await expect(member.command("/sethome")).rejects.toThrow(failure("not_allowed", /Only the owner/));
+    expect(await member.tell("/platforms")).not.toContain("Band");
+  });
+
+  async function runnerOf({ store, clock }: Home): Promise<string> {
+    const { localRunner } = await import("../system/local-runner.ts");
+    const runner = localRunner();
+    await store.beat({ runner, now: clock.now() });
+    return runner.id;
+  }
+});
+
+describe("/background", () => {
+  it("has it answered in a session of its own, while the chat stays where it is", async () => {
+    const agent = heldAgent();
+    const { say, tell, place } = await room(agent);
+    const { session } = await say("long story");
+    await agent.asked();
+    const long = `write *${"a".repeat(80)}*`;
+    const reply = await tell(`/bg ${long}`);
+    expect(reply).toMatch(/^Begun in `\w+`: “write \\\*a{52}…”\. The answer comes here\.$/);
+    const other = await agent.asked();
+    expect(other.turn.session).not.toBe(session.id);
+    expect(other.turn.history).toHaveLength(1);
+    expect((await (await place()).talk.look())?.session.id).toBe(session.id);
+    expect(await tell("/bg again")).not.toContain(/`(\w+)`/.exec(reply)?.[1]);
+  });
+
+  it("needs words", async () => {
+    const { command } = await room();
+    await expect(command("/background")).rejects.toThrow(failure("invalid_input", /what is to be done/));
+  });
+});
+
+describe("/approve and /deny", () => {
+  const request = { title: "run `rm -rf build`", pattern: "rm -rf *" };
+
+  async function asking(
+    home: Home,
+    turn: Turn | undefined,
+    what: ApprovalRequest = request,
+  ): Promise<Approval> {
+    if (turn === undefined) throw new Error("no turn has begun");
+    const now = home.clock.now();
+    return unrefused(
+      await home.store.askApproval({
+        turn: turn.number,
+        fence: turn.fence,
+        request: what,
+        deadline: now + 5 * MINUTE,
+        now,
+      }),
+    );
+  }
+
+  const answerTo = async ({ store }: Home, { number }: Approval) =>
+    (await store.approval({ asker: { everyone: true }, approval: number }))?.answer;
+
+  const allowed = ({ store }: Home, { person, session }: Approval, pattern = "rm -rf *") =>
+    store.standing({ person, session, pattern }).then((word) => word === "allowed");
+
+  it("allow once by themselves: nothing is allowed beyond", async () => {
+    const { tell, said, home } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    expect(await tell("/approve")).toBe("Allowed this once: run \\`rm -rf build\\`");
+    expect(await answerTo(home, asked)).toBe("once");
+    expect(await allowed(home, asked)).toBe(false);
+    await expect(tell("/approve")).rejects.toThrow(failure("not_found", "Nothing waits to be approved."));
+    await expect(tell("/deny")).rejects.toThrow(failure("not_found", "Nothing waits to be approved."));
+  });
+
+  it.each([
+    ["session", "session", "Allowed in this session for `rm -rf *`"],
+    ["SES", "session", "Allowed in this session for `rm -rf *`"],
+    ["always", "always", "Allowed from now on for `rm -rf *`"],
+    ["permanently", "always", "Allowed from now on for `rm -rf *`"],
+    ["once", "once", "Allowed this once"],
+  ])("/approve %s", async (how, answer, words) => {
+    const { tell, said, home } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    expect(await tell(`/approve ${how}`)).toBe(`${words}: run \\\`rm -rf build\\\``);
+    expect(await answerTo(home, asked)).toBe(answer);
+    expect(await allowed(home, asked)).toBe(answer !== "once");
+    expect(await allowed(home, { ...asked, session: "another" })).toBe(answer === "always");
+    const later = await home.restart();
+    expect(await allowed(later, asked)).toBe(answer !== "once");
+  });
+
+  it("say that nothing can be kept where nothing like it can be recognised", async () => {
+    const { tell, said, home } = await busyRoom();
+    await asking(home, said.turn, { title: "go" });
+    expect(await tell("/approve always")).toBe("Allowed this once, as nothing like it can be recognised: go");
+  });
+
+  it("deny", async () => {
+    const { tell, said, home } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    expect(await tell("/deny")).toBe("Not done: run \\`rm -rf build\\`");
+    expect(await answerTo(home, asked)).toBe("deny");
+  });
+
+  it("take the oldest first, and the one that a number names", async () => {
+    const { tell, said, home } = await busyRoom();
+    const all = [];
+    for (const title of ["one", "two", "three"]) all.push(await asking(home, said.turn, { title }));
+    expect(await tell(`/approve ${all[1]?.number}`)).toBe("Allowed this once: two");
+    expect(await tell("/approve")).toBe("Allowed this once: one");
+    expect(await tell(`/deny #${all[2]?.number}`)).toBe("Not done: three");
+    await expect(tell(`/approve ${all[2]?.number}`)).rejects.toThrow(failure("not_allowed", /already/));
+    await expect(tell("/approve 99999")).rejects.toThrow(failure("not_found"));
+  });
+
+  it("take what was asked here before what was asked elsewhere", async () => {
+    const { home, tell, said, at } = await busyRoom();
+    const other = await at({ ...telegram, chatId: "43" });
+    await asking(home, said.turn, { title: "first, here" });
+    const there = await other.say("there");
+    await asking(home, there.turn, { title: "there" });
+    expect(await other.tell("/approve")).toBe("Allowed this once: there");
+    expect(await other.tell("/approve")).toBe("Allowed this once: first, here");
+    await expect(tell("/approve")).rejects.toThrow(failure("not_found"));
+  });
+
+  it("do not tell a group what was asked in private", async () => {
+    const { home, said, at } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    const inGroup = await at(group);
+    await inGroup.say("hello all");
+    expect(await inGroup.tell("/approve always")).toBe(
+      "Allowed from now on: what you were asked in another chat",
+    );
+    expect(await answerTo(home, asked)).toBe("always");
+  });
+
+  it("leave to others what they were asked", async () => {
+    const { home, said, at } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    const other = await at(bob, "member");
+    await other.say("hello");
+    await expect(other.tell("/approve")).rejects.toThrow(failure("not_found"));
+    for (const line of [`/approve ${asked.number}`, `/deny ${asked.number}`])
+      await expect(other.tell(line)).rejects.toThrow(failure("not_allowed", /who was asked/));
+    expect(await answerTo(home, asked)).toBeUndefined();
+  });
+
+  it("come too late after five minutes, and do not stand in the way of what is asked then", async () => {
+    const { tell, said, home } = await busyRoom();
+    const old = await asking(home, said.turn, { title: "old" });
+    home.clock.pass(5 * MINUTE + 1);
+    await asking(home, said.turn, { title: "new" });
+    expect(await tell("/approve")).toBe("Allowed this once: new");
+    await expect(tell("/approve")).rejects.toThrow(
+      failure("expired", "That was asked 5m ago and is too old to be answered; it is not done: old"),
+    );
+    expect(await answerTo(home, old)).toBe("expired");
+    await expect(tell("/approve")).rejects.toThrow(failure("not_found"));
+  });
+
+  it("are not given by a yes, nor by a wrong word", async () => {
+    const { tell, said, home, say } = await busyRoom();
+    const asked = await asking(home, said.turn);
+    for (const word of ["yes", "approve", "ok"]) await say(word);
+    for (const line of ["/approve yes", "/approve forever", "/deny always"])
+      await expect(tell(line), line).rejects.toThrow(failure("invalid_input"));
+    expect(await answerTo(home, asked)).toBeUndefined();
+  });
+});
+
+describe("/why", () => {
+  it("tells what led to this session, the policy, and who may see it", async () => {
+    const { ask, tell, home, command } = await room();
+    const { session } = await ask("hello");
+    home.clock.pass(DAY + 1);
+    const { session: second } = await ask("again");
+    await command("/new");
+    const lines = (await tell("/why")).split("\n");
+    expect(lines[0]).toMatch(/^This is `\w+`\. What led here, newest first:$/);
+    expect(lines[2]).toMatch(
+      new RegExp(`^- 2026-03-16 10:00 a new session was asked for: from ${second.id} to \\S+$`),
+    );
+    expect(lines.slice(3)).toEqual([
+      `- 2026-03-16 10:00 started afresh after a silence: from ${session.id} to ${second.id}`,
+      `- 2026-03-15 10:00 began: to ${session.id}`,
+      "",
+      "And besides:",
+      "",
+      "- a direct chat: only you speak here",
+      "- it starts afresh after 1440 minutes of silence, and daily at 04:00 (UTC)",
+      "- you alone may see it, in the terminal and in direct chats",
+    ]);
+  });
+
+  it.each([
+    [true, "each has a conversation of their own", "the others read along here, and cannot go on in it"],
+    [false, "share one conversation", "whoever speaks in this chat may see it, here and nowhere else"],
+  ])("in a group, per person: %s", async (groupsPerUser, sharing, audience) => {
+    const { ask, tell } = await room(echo, { source: group, settings: { scope: { groupsPerUser } } });
+    await ask("hello");
+    const told = await tell("/why");
+    expect(told).toContain(sharing);
+    expect(told).toContain(audience);
+  });
+});
+
+describe("/status and /usage in a messenger", () => {
+  it("tell the busy mode, what was chosen, what waits, and what could not be delivered", async () => {
+    const { say, tell, home, said } = await busyRoom({ settings: { personalities: { pirate: "Arr." } } });
+    await say("second");
+    expect(await tell("/status")).toContain(
+      "- while it answers: interrupt (a new message stops the answer and is answered next)\n- waiting: “second”",
+    );
+    await tell("/busy queue");
+    await tell("/personality pirate");
+    const { deliveries } = await home.store.enqueue({
+      deliveries: [{ target: telegram, parts: [{ type: "text", text: "x" }] }],
+      session: said.session.id,
+      runner: "r",
+      now: home.clock.now(),
+    });
+    await home.store.settle({
+      delivery: deliveries[0]?.number ?? 0,
+      outcome: { state: "dead", error: "Forbidden: bot was blocked" },
+      now: home.clock.now(),
+    });
+    const told = await tell("/status");
+    expect(told).toContain("- personality pirate, chosen for this chat");
+    expect(told).toContain("- while it answers: queue, chosen for this chat");
+    expect(told).toContain("- 1 message could not be delivered: Forbidden: bot was blocked");
+  });
+
+  it("tell how much of what the model can read is taken", async () => {
+    const counting = script({
+      answers: [{ say: "x", usage: { input_tokens: 500, output_tokens: 1, last_prompt_tokens: 500 } }],
+    });
+    const models: Agent = { ...counting, window: 100_000, windowOf: () => 1000 };
+    const { ask, tell } = await room(models);
+    await ask("hello");
+    expect(await tell("/usage")).toContain("| context | 0.5% of 100,000 |");
+    await tell("/model small");
+    expect(await tell("/usage")).toContain("| context | 50% of 1,000 |");
+  });
+});
+
+describe("/pair and /start", () => {
+  it("greet, and list what may be given here", async () => {
+    const { tell } = await room(echo, { source: bob, role: "member" });
+    const told = await tell("/start");
+    expect(told).toMatch(/^Hello, Bob\. Say something, and echo answers\.\n\n- `\/new/);
+    expect(told.split("\n").filter((line) => line.startsWith("- "))).toHaveLength(
+      commandsFor({ role: "member", kind: "messenger" }).length,
+    );
+    expect(told).not.toContain("/sethome");
+  });
+
+  it.each(["/pair", "/start"])("%s CODE makes a member's account the owner's", async (name) => {
+    const { home, tell, ask } = await room(echo, { source: bob, role: "member" });
+    const { session } = await ask("before");
+    const { code } = await linkCode({ ...home, platform: "telegram", person: OWNER });
+    expect(await tell(`${name} ${code}`)).toContain("This account is the owner's now");
+    expect(await home.store.account({ platform: "telegram", userId: "7" })).toMatchObject({ role: "owner" });
+    expect((await home.sessions.get(me, session.id))?.id).toBe(session.id);
+  });
+
+  it("tell the owner that there is nothing to link, and a member what to write", async () => {
+    const owner = await room();
+    expect(await owner.tell("/pair ABCD-EFGH")).toContain("You are the owner already.");
+    await expect(owner.tell("/pair")).rejects.toThrow(failure("invalid_input", /\/pair approve CODE/));
+    const member = await owner.at(bob, "member");
+    await expect(member.tell("/pair")).rejects.toThrow(failure("invalid_input", /postrider pair link/));
+    await expect(member.tell("/pair ABCD-EFGH")).rejects.toThrow(failure("not_found", /no such code/));
+  });
+
+  it("let the owner see who asks, and let them in", async () => {
+    const { home, tell } = await room();
+    expect(await tell("/pair list")).toBe("Nobody asks to be let in.");
+    const asked = await askToBeLetIn({ ...home, source: bob });
+    if (asked.state !== "asked") throw new Error(asked.state);
+    home.clock.pass(5 * MINUTE);
+    expect(await tell("/pair list")).toContain(
+      "- **Bob** (`7` on Telegram), asked 5m ago, good for 55m more",
+    );
+    expect(await tell("/pair list")).not.toContain(asked.code);
+    expect(await tell(`/pair approve ${asked.code.toLowerCase()}`)).toBe(
+      "**Bob** (`7` on Telegram) is let in, and told so.",
+    );
+    expect(await home.store.account({ platform: "telegram", userId: "7" })).toMatchObject({ role: "member" });
+  });
+
+  it("are the owner's to approve and list, and nobody lists where others read along", async () => {
+    const { at } = await room();
+    const member = await at(bob, "member");
+    for (const line of ["/pair list", "/pair approve ABCD-EFGH"])
+      await expect(member.tell(line)).rejects.toThrow(failure("not_allowed", /Only the owner/));
+    const inGroup = await at(group);
+    await expect(inGroup.tell("/pair list")).rejects.toThrow(failure("not_allowed", /direct chat/));
+  });
+});

@@ -1,0 +1,56 @@
+import { PostriderError } from "../core/errors.ts";
+import { uuidFrom } from "../core/ids.ts";
+import { plural } from "../core/plural.ts";
+import { isRefused, unrefused } from "../core/refusal.ts";
+import type { Session } from "../core/session.ts";
+import { cleanTitle } from "../core/titles.ts";
+import { type ChatCommand, here, isEditor, nameOf, type Place, type Reply } from "./command.ts";
+import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
+
+export const newSession: ChatCommand = {
+  name: "new",
+  aliases: ["reset", "clear"],
+  takes: "[TITLE]",
+  summary: "start a new session; the old one stays",
+  async run(place, args) {
+    // Before anything is stopped or left.
+    const title = cleanTitle(args);
+    const { conversation, session: old } = await here(place);
+    if (isEditor(place)) return afresh(place, old, title);
+    const left = await leaveSession(place, conversation.number);
+    const back = await wayBack(place, old);
+    const { session } = await place.sessions.reset(place.who, conversation.number);
+    const titled = title === undefined ? session : await entitled(place, session, title);
+    return { text: `New session ${nameOf(titled)}.${back}${left}`, moved: true };
+  },
+};
+
+/** Where a thread is one session, it stays here and shows nothing any more; what it showed becomes a session of its own. */
+async function afresh(place: Place, session: Session, title: string | undefined): Promise<Reply> {
+  const { sessions, who } = place;
+  refuseWhileAnswering(place, session.id);
+  if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
+    throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
+  const kept = await sessions.fork(who, session.id, { id: uuidFrom(place.random(16)) });
+  await sessions.rewrite(who, session.id, []);
+  if (title !== undefined) await entitled(place, session, title);
+  return {
+    text: `From here on, nothing that was said above is read any more. It is kept as ${nameOf(kept)}, which is in the list of your threads.`,
+    moved: true,
+  };
+}
+
+/** A title that is taken gets its lineage's next number: the person is in the new session already. */
+async function entitled({ store, who }: Place, session: Session, title: string): Promise<Session> {
+  const ask = { asker: who, session: session.id, title };
+  const set = await store.setTitle(ask);
+  const isTaken = isRefused(set) && set.refused === "title_taken";
+  return unrefused(isTaken ? await store.setTitle({ ...ask, numbered: true }) : set);
+}
+
+async function wayBack({ sessions, who }: Place, old: Session): Promise<string> {
+  const shown = (await sessions.shownLength(who, old.id)) ?? 0;
+  if (shown === 0 && old.messageCount === 0) return "";
+  const kept = `The one before, ${nameOf(old)}, is kept with its ${plural(shown, "message")}.`;
+  return ` ${kept} To go back: \`/resume ${old.handle}\``;
+}

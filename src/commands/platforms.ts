@@ -1,0 +1,60 @@
+import { policyWords } from "../core/decision-words.ts";
+import type { ConfiguredPlatform } from "../core/gateway-settings.ts";
+import { originWords } from "../core/home-channel.ts";
+import { platformTraits } from "../core/platforms.ts";
+import type { HeldLease } from "../core/runner.ts";
+import { type ChatCommand, escaped, homesFor, type Place } from "./command.ts";
+
+export const platforms: ChatCommand = {
+  name: "platforms",
+  aliases: ["gateway"],
+  summary: "messengers and their state, home channels, and the reset policy",
+  looks: true,
+  async run(place) {
+    const { store, policy, zone } = place;
+    const connections = connectionsIn(await store.leases({ now: place.now() }));
+    const configured = place.configured?.platforms ?? [];
+    const others = configured.filter(({ platform }) => !connections.some((one) => one.platform === platform));
+    const lines = [
+      ...connections.map((connection) => connectionLine(connection, place)),
+      ...others.map(unconnectedLine),
+    ];
+    return {
+      text: [
+        ...(lines.length === 0 ? ["- No messenger is set up."] : lines),
+        ...(await homesFor(place)).map(
+          ({ platform, name, chatId, from }) =>
+            `- home channel of ${platformTraits(platform).label}: ${escaped(name)} (\`${chatId}\`), ${originWords({ from })}`,
+        ),
+        `- conversations here: ${policy.mode === "none" ? "" : "start afresh "}${policyWords(policy, zone)}`,
+      ].join("\n"),
+    };
+  },
+};
+
+interface Connection {
+  readonly platform: string;
+  readonly account: string;
+  /** In its holder's words: `connecting`, `connected`, or what is wrong. */
+  readonly state: string;
+}
+
+function connectionsIn(leases: readonly HeldLease[]): readonly Connection[] {
+  return leases.flatMap(({ name, about: state = "connecting" }) => {
+    const [, platform, account] = /^platform:([^:]+):(.*)$/s.exec(name) ?? [];
+    return platform === undefined || account === undefined ? [] : [{ platform, account, state }];
+  });
+}
+
+/** Why something does not work is for the owner, who can mend it. */
+function connectionLine({ platform, account, state }: Connection, { role }: Place): string {
+  const [word = state] = state.split(":");
+  return `- ${platformTraits(platform).label} (\`${account}\`): ${escaped(role === "owner" ? state : word)}`;
+}
+
+function unconnectedLine({ platform, state }: ConfiguredPlatform): string {
+  const { label } = platformTraits(platform);
+  if (state === "disabled") return `- ${label}: disabled in the configuration`;
+  if (state === "enabled") return `- ${label}: enabled, and no gateway is connected to it`;
+  return `- ${label}: in the configuration, but this version cannot connect to it`;
+}

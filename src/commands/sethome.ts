@@ -1,0 +1,39 @@
+import { PostriderError } from "../core/errors.ts";
+import { platformTraits } from "../core/platforms.ts";
+import { displayText } from "../core/source.ts";
+import { type ChatCommand, escaped, homesFor, type Place, type Reply } from "./command.ts";
+
+export const sethome: ChatCommand = {
+  name: "sethome",
+  aliases: ["set-home"],
+  takes: "[clear]",
+  summary: "make this chat the home channel of its platform, or clear it",
+  only: "messenger",
+  ownerOnly: true,
+  async run(place, args) {
+    if (args === "clear") return clear(place);
+    if (args !== "")
+      throw new PostriderError(
+        "invalid_input",
+        "Write /sethome for this chat, or /sethome clear to forget what was set with it.",
+      );
+    const { platform, chatId, chatName, userName } = place.source;
+    const name = displayText(chatName ?? userName ?? "") ?? chatId;
+    await place.store.setHome({ home: { platform, chatId, name }, now: place.now() });
+    return {
+      text: `This chat, ${escaped(name)} (\`${chatId}\`), is the home channel of ${platformTraits(platform).label} now: messages without another target are sent here. It counts before the configuration; /sethome clear takes it back.`,
+    };
+  },
+};
+
+async function clear(place: Place): Promise<Reply> {
+  const { platform } = place.source;
+  const { label } = platformTraits(platform);
+  const wasSet = await place.store.forgetHome({ platform });
+  const [home] = (await homesFor(place)).filter((one) => one.platform === platform);
+  const now =
+    home === undefined
+      ? `${label} has no home channel now.`
+      : `The home channel of ${label} is ${escaped(home.name)} (\`${home.chatId}\`), from the configuration.`;
+  return { text: wasSet ? now : `Nothing was set with /sethome. ${now}` };
+}

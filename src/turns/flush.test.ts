@@ -1,0 +1,562 @@
+import { describe, expect, it } from "vitest";
+import { gatewayRoom } from "../../test/support/gateway-room.ts";
+import { messengerRoom, telegram } from "../../test/support/messenger-room.ts";
+import { DAY, type Home, openHome } from "../../test/support/test-home.ts";
+import { callTool } from "../agents/call-tool.ts";
+import { echo } from "../agents/echo.ts";
+import type { MemoryChange } from "../core/memory.ts";
+import { text, textOf } from "../core/message.ts";
+import { unrefused } from "../core/refusal.ts";
+import type { SessionKind } from "../core/session.ts";
+import { usageByPurpose } from "../core/usage.ts";
+import { tellMemory } from "../gateway/tell-left.ts";
+import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
+import type { Store } from "../ports/store.ts";
+import { localRunner } from "../system/local-runner.ts";
+import { type Flushing, flusher, flushMemory } from "./flush.ts";
+
+const all = { everyone: true } as const;
+const never = new AbortController().signal;
+const FOUR = ["I am Ada", "Hello Ada", "I live in Oslo", "Noted"];
+
+/** An agent that calls the tool for each of these, and what it was told. */
+function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[]) {
+  const told: AgentTurn[] = [];
+  const heard: AgentEvent[] = [];
+  const agent: Agent = {
+    name: "saving",
+    titles: true,
+    async *run(turn, signal) {
+      told.push(turn);
+      for (const [n, change] of changes.entries()) {
+        const call = { id: `call ${n}`, name: "memory", arguments: change };
+        for await (const event of callTool(call, turn.tools ?? [], signal)) {
+          heard.push(event);
+          yield event;
+        }
+      }
+      yield { type: "text", text: "Done." };
+    },
+  };
+  return { agent, told, heard };
+}
+
+const add = (words: string): MemoryChange => ({ action: "add", text: words });
+
+interface Scene {
+  readonly home: Home;
+  readonly flow: Flushing;
+  readonly logged: string[];
+}
+
+async function scene(more: Partial<Flushing> = {}): Promise<Scene> {
+  const home = await openHome();
+  const logged: string[] = [];
+  const note = (fields: Readonly<Record<string, unknown>>, words: string): void => {
+    logged.push(`${words} ${String(fields.error ?? "")}`);
+  };
+  const runner = localRunner();
+  await home.store.beat({ runner, now: home.clock.now() });
+  const flow: Flushing = {
+    store: home.store,
+    clock: home.clock,
+    runner: runner.id,
+    log: { debug: note, info: note, warn: note, error: note },
+    settings: () => ({ memory: { enabled: true, flush: true } }),
+    ...more,
+  };
+  return { home, flow, logged };
+}
+
+/** A session in which these lines were said by turns, left, and to be looked through if that is due. */
+async function left(
+  { home }: Pick<Scene, "home">,
+  lines: readonly string[] = FOUR,
+  { owner = "p_ada", kind = "chat" }: { owner?: string; kind?: SessionKind } = {},
+): Promise<string> {
+  const { sessions, store, clock } = home;
+  const { id } = await sessions.create({ person: owner }, { kind });
+  const messages = lines.map((line, n) => ({
+    role: n % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    parts: [text(line)],
+  }));
+  unrefused(await store.append({ asker: all, session: id, messages, now: clock.now() }));
+  await store.askFlush({ session: id, now: clock.now() });
+  return id;
+}
+
+async function remembered(store: Store, owner = "p_ada"): Promise<readonly string[]> {
+  return (await store.memory({ owner })).entries;
+}
+
+const lastWords = (turn: AgentTurn | undefined): string => textOf(turn?.history.at(-1) ?? { parts: [] });
+
+describe("a session that was left", () => {
+  it("is looked through once, with the memory tool alone, and what is saved is remembered", async () => {
+    const { home, flow } = await scene();
+    const session = await left({ home });
+    const { agent, told } = saving(add("is called Ada"), add("lives in Oslo"));
+    await flushMemory(flow, agent, never);
+    await flushMemory(flow, agent, never);
+    expect(told).toHaveLength(1);
+    expect(told[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
+    expect(told[0]?.session).toBe(session);
+    expect(told[0]?.history.slice(0, -1).map((message) => [message.role, textOf(message)])).toEqual([
+      ["user", "I am Ada"],
+      ["assistant", "Hello Ada"],
+      ["user", "I live in Oslo"],
+      ["assistant", "Noted"],
+    ]);
+    expect(told[0]?.history.at(-1)?.role).toBe("user");
+    expect(lastWords(told[0])).toMatch(
+      /^The conversation above .* Save with the memory tool .* If nothing is worth it, save nothing\. Nobody reads a reply, so write none\.$/,
+    );
+    expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
+  });
+
+  it("counts what looking through it has used, whatever comes of it", async () => {
+    const { home, flow } = await scene();
+    const used = (n: number): AgentEvent => ({
+      type: "usage",
+      usage: { inputTokens: n, lastPromptTokens: 999 },
+    });
+    const session = await left({ home });
+    const countedIn = async (): Promise<unknown> => {
+      const entries = (await home.sessions.usageEntries(all, session)) ?? [];
+      const { lastPromptTokens } = (await home.sessions.get(all, session))?.usage ?? {};
+      return [
+        lastPromptTokens,
+        ...usageByPurpose(entries).map((one) => [one.purpose, one.usage.inputTokens]),
+      ];
+    };
+    const stop = new AbortController();
+    const stopped: Agent = {
+      name: "stopped",
+      titles: true,
+      async *run() {
+        yield used(1);
+        stop.abort();
+        yield used(20);
+      },
+    };
+    await flushMemory(flow, stopped, stop.signal);
+    expect(await countedIn()).toEqual([0, ["flush", 21]]);
+    await home.store.retire({ runner: flow.runner });
+    const failing: Agent = {
+      name: "failing",
+      titles: true,
+      async *run() {
+        yield used(300);
+        yield { type: "failed", reason: "No credit." };
+      },
+    };
+    await flushMemory(flow, failing, never);
+    expect(await countedIn()).toEqual([0, ["flush", 321]]);
+  });
+
+  it("is not even read when it is a job's or a webhook's, or when fewer than four messages were said", async () => {
+    const { home, flow } = await scene();
+    await left({ home }, FOUR, { kind: "job" });
+    await left({ home }, FOUR, { kind: "webhook" });
+    await left({ home }, FOUR.slice(0, 3));
+    let reads = 0;
+    const store = new Proxy(home.store, {
+      get(target, name) {
+        if (name === "history" || name === "messages") reads += 1;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    const { agent, told } = saving(add("never"));
+    await flushMemory({ ...flow, store }, agent, never);
+    expect([told.length, reads]).toEqual([0, 0]);
+  });
+
+  it("comes with what is remembered, and the warning not to overwrite what is newer", async () => {
+    const { home, flow } = await scene();
+    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
+    await left({ home });
+    const { agent, told } = saving();
+    await flushMemory(flow, agent, never);
+    expect(lastWords(told[0])).toContain("- likes tea");
+    expect(lastWords(told[0])).toMatch(/never overwrite or contradict an entry that is newer/);
+  });
+
+  it("comes without either while nothing is remembered", async () => {
+    const { home, flow } = await scene();
+    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
+    unrefused(
+      await home.store.changeMemory({ owner: "p_ada", change: { action: "remove", old: "tea" }, now: 1 }),
+    );
+    await left({ home });
+    const { agent, told } = saving();
+    await flushMemory(flow, agent, never);
+    expect(lastWords(told[0])).not.toMatch(/## Memory|newer|likes tea/);
+  });
+
+  it("is told by its newest words where it is long, up to where it was left, without what was taken back", async () => {
+    const { home, flow } = await scene();
+    const long = Array.from({ length: 60 }, (_, n) => `${n}: ${"x".repeat(1000)}`);
+    const session = await left({ home }, long);
+    await home.sessions.undo(all, session);
+    const messages = [{ role: "user" as const, parts: [text("said later")] }];
+    unrefused(await home.store.append({ asker: all, session, messages, now: home.clock.now() }));
+    const { agent, told } = saving();
+    await flushMemory(flow, agent, never);
+    const said = (told[0]?.history ?? []).slice(0, -1).map(textOf);
+    expect(said.at(-1)).toMatch(/^57: /);
+    const length = said.join("").length;
+    expect(length).toBeLessThanOrEqual(40_000);
+    expect(length).toBeGreaterThan(38_000);
+  });
+
+  it("is not overwritten by: what was remembered meanwhile stays, and what still fits is added", async () => {
+    const { home, flow } = await scene();
+    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }));
+    await left({ home });
+    const { agent } = saving({ action: "replace", old: "Rome", text: "lives in Oslo" }, add("is called Ada"));
+    const meanwhile: Agent = {
+      ...agent,
+      async *run(turn, signal) {
+        const change = { action: "replace", old: "Rome", text: "lives in Paris" } as const;
+        unrefused(await home.store.changeMemory({ owner: "p_ada", change, now: 2 }));
+        yield* agent.run(turn, signal);
+      },
+    };
+    await flushMemory(flow, meanwhile, never);
+    expect(await remembered(home.store)).toEqual(["lives in Paris", "is called Ada"]);
+  });
+
+  it("leaves the session as it was, though its person talks on", async () => {
+    const { home, flow } = await scene();
+    const room = await messengerRoom(home, echo);
+    for (const words of ["one", "two", "three"]) await room.ask(words);
+    const { session } = await room.ask("four");
+    await home.store.askFlush({ session: session.id, now: home.clock.now() });
+    const { agent } = saving(add("counts"));
+    const chatting: Agent = {
+      ...agent,
+      async *run(turn, signal) {
+        await room.ask("five");
+        yield* agent.run(turn, signal);
+      },
+    };
+    await flushMemory(flow, chatting, never);
+    const shown = (await home.sessions.history(all, session.id))?.map(textOf);
+    expect(shown?.filter((_, n) => n % 2 === 0)).toEqual(["one", "two", "three", "four", "five"]);
+    expect(shown).toHaveLength(10);
+    expect(await remembered(home.store, session.owner)).toEqual(["counts"]);
+  });
+});
+
+describe("looking through sessions", () => {
+  it("goes on with others while one is slow", async () => {
+    const { home, flow } = await scene();
+    const slow = await left({ home });
+    for (const owner of ["p_1", "p_2", "p_3"]) await left({ home }, FOUR, { owner });
+    const others = Promise.withResolvers<void>();
+    let done = 0;
+    const agent: Agent = {
+      name: "slow",
+      titles: true,
+      async *run(turn) {
+        if (turn.session === slow) await others.promise;
+        else done += 1;
+        if (done === 3) others.resolve();
+        yield { type: "text", text: "Done." };
+      },
+    };
+    await flushMemory(flow, agent, never);
+    expect(done).toBe(3);
+  });
+
+  it("never has more than two at once", async () => {
+    const { home, flow } = await scene();
+    for (const owner of ["p_1", "p_2", "p_3", "p_4", "p_5"]) await left({ home }, FOUR, { owner });
+    let [running, most] = [0, 0];
+    const agent: Agent = {
+      name: "counting",
+      titles: true,
+      async *run() {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        yield { type: "text", text: "Done." };
+      },
+    };
+    await flushMemory(flow, agent, never);
+    expect(most).toBe(2);
+  });
+
+  it("stops an agent that wants ever more, and keeps what it has saved", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    const { agent, heard } = saving(...Array.from({ length: 20 }, (_, n) => add(`entry ${n}`)));
+    await flushMemory(flow, agent, never);
+    expect(heard.filter(({ type }) => type === "tool_result")).toHaveLength(8);
+    expect(await remembered(home.store)).toHaveLength(8);
+  });
+
+  it("tells the agent what is wrong with what it saves", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    const { agent, heard } = saving(
+      { action: "remove", old: "nothing" },
+      { action: "forget" },
+      add("a"),
+      add("a"),
+      { action: "replace", old: "a", text: "b" },
+      add(" "),
+    );
+    await flushMemory(flow, agent, never);
+    const results = heard.flatMap((event) => (event.type === "tool_result" ? [event.failed ?? false] : []));
+    expect(results).toEqual([true, true, false, false, false, true]);
+    expect(await remembered(home.store)).toEqual(["b"]);
+  });
+
+  it("ends one that takes too long, with nothing remembered, and does not begin it again", async () => {
+    const { home, flow, logged } = await scene({ patienceMs: 20 });
+    await left({ home });
+    let runs = 0;
+    const hanging: Agent = {
+      name: "hanging",
+      titles: true,
+      async *run(turn, signal) {
+        runs += 1;
+        yield* saving(add("half of it")).agent.run(turn, signal);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    };
+    await flushMemory(flow, hanging, never);
+    await flushMemory(flow, hanging, never);
+    expect([runs, await remembered(home.store)]).toEqual([1, []]);
+    expect(logged.join("\n")).toContain("took too long");
+  });
+
+  it("is over with nothing remembered when the agent fails, and says so in the log", async () => {
+    const { home, flow, logged } = await scene();
+    const failing: readonly Agent["run"][] = [
+      async function* (turn, signal) {
+        yield* saving(add("half of it")).agent.run(turn, signal);
+        yield { type: "failed", reason: "The model is away." };
+      },
+      // biome-ignore lint/correctness/useYield: it fails before its first word
+      async function* () {
+        throw new Error("The model is away.");
+      },
+    ];
+    for (const run of failing) {
+      await left({ home });
+      await flushMemory(flow, { name: "failing", titles: true, run }, never);
+    }
+    expect(await remembered(home.store)).toEqual([]);
+    expect(logged.filter((line) => line.includes("The model is away."))).toHaveLength(2);
+    expect(await home.store.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
+  });
+
+  it("takes an empty answer for what it is: there is nothing to remember", async () => {
+    const { home, flow, logged } = await scene();
+    await left({ home });
+    const run: Agent["run"] = async function* () {
+      yield { type: "failed", reason: "It gave an empty answer.", empty: true };
+    };
+    await flushMemory(flow, { name: "silent", titles: true, run }, never);
+    expect(await remembered(home.store)).toEqual([]);
+    expect(logged.join("\n")).not.toContain("empty answer");
+  });
+
+  it("does not ask an agent that only repeats", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    const { agent, told } = saving(add("never"));
+    await flushMemory(flow, { ...agent, titles: false }, never);
+    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+    await flushMemory(flow, agent, never);
+    expect(told).toHaveLength(0);
+  });
+
+  it("asks nobody where it is switched off, and does not catch up later", async () => {
+    const { home, flow } = await scene();
+    const { agent, told } = saving(add("never"));
+    for (const memory of [
+      { enabled: false, flush: true },
+      { enabled: true, flush: false },
+    ]) {
+      await left({ home });
+      await flushMemory({ ...flow, settings: () => ({ memory }) }, agent, never);
+    }
+    await flushMemory(flow, agent, never);
+    expect(told).toHaveLength(0);
+  });
+
+  it("looks only through those of whom it is told", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    await left({ home }, FOUR, { owner: "owner" });
+    const { agent, told } = saving(add("likes tea"));
+    await flushMemory({ ...flow, owner: "owner" }, agent, never);
+    expect([told.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
+      1,
+      ["likes tea"],
+      [],
+    ]);
+  });
+});
+
+describe("when the process falls", () => {
+  it("is begun once more by another, never a third time, and counts once", async () => {
+    const { home, flow } = await scene();
+    const session = await left({ home });
+    const dead = { ...localRunner(), pid: 4_194_999 };
+    for (const attempt of [1, 2]) {
+      await home.store.beat({ runner: dead, now: home.clock.now() });
+      const claimed = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+      expect(claimed).toMatchObject({ session, attempt });
+    }
+    const { agent, told } = saving(add("never"));
+    await flushMemory(flow, agent, never);
+    home.clock.pass(DAY);
+    await flushMemory(flow, agent, never);
+    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+  });
+
+  it("is finished by whoever takes it up, and not again by one that was thought to be gone", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    const dead = { ...localRunner(), pid: 4_194_999 };
+    await home.store.beat({ runner: dead, now: home.clock.now() });
+    const first = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+    await flushMemory(flow, saving(add("once")).agent, never);
+    const late = await home.store.finishFlush({
+      flush: first?.number ?? 0,
+      runner: dead.id,
+      changes: [add("twice")],
+      now: home.clock.now(),
+    });
+    expect(late).toMatchObject({ refused: "stale_fence" });
+    expect(await remembered(home.store)).toEqual(["once"]);
+  });
+
+  it("is left for the next when the program ends, and nothing is half remembered", async () => {
+    const { home, flow } = await scene();
+    await left({ home });
+    const begun = Promise.withResolvers<void>();
+    const hanging: Agent = {
+      name: "hanging",
+      titles: true,
+      async *run(turn, signal) {
+        yield* saving(add("half of it")).agent.run(turn, signal);
+        begun.resolve();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    };
+    const looking = flusher(flow, () => hanging);
+    looking.look();
+    await begun.promise;
+    await looking.close();
+    expect(await remembered(home.store)).toEqual([]);
+    await home.store.retire({ runner: flow.runner });
+    const { id: runner } = await again(home);
+    const { agent, told } = saving(add("all of it"));
+    await flushMemory({ ...flow, runner }, agent, never);
+    expect([told.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
+  });
+});
+
+describe("whoever looks for it", () => {
+  it("looks again when something is left meanwhile", async () => {
+    const { home, flow } = await scene();
+    const { agent } = saving(add("likes tea"));
+    let isFirst = true;
+    const both = Promise.withResolvers<void>();
+    const looking = flusher(flow, () => ({
+      ...agent,
+      async *run(turn, signal) {
+        if (isFirst) {
+          isFirst = false;
+          await left({ home }, FOUR, { owner: "p_bob" });
+          looking.look();
+        } else both.resolve();
+        yield* agent.run(turn, signal);
+      },
+    }));
+    await left({ home });
+    looking.look();
+    await both.promise;
+    await expect.poll(() => remembered(home.store, "p_bob")).toEqual(["likes tea"]);
+    await looking.close();
+  });
+
+  it("is told as soon as a session is left, once for what was said", async () => {
+    const { home } = await scene();
+    const { sessions, store, clock } = home;
+    const { id: session } = await sessions.create({ person: "p_ada" }, {});
+    const messages = FOUR.map((line) => ({ role: "user" as const, parts: [text(line)] }));
+    unrefused(await store.append({ asker: all, session, messages, now: clock.now() }));
+    const told: string[] = [];
+    const telling = {
+      store,
+      clock,
+      hooks: { emit: async (event: string) => void told.push(event) },
+      flush: () => void told.push("look"),
+    };
+    await tellMemory(telling, { session, platform: "telegram" });
+    await tellMemory(telling, { session, platform: "telegram" });
+    expect(told).toEqual(["look", "session:flush"]);
+  });
+});
+
+describe("a running gateway", () => {
+  /** Answers people by repeating them, and saves which session it was shown without anybody to answer. */
+  const remembers: Agent = {
+    name: "remembers",
+    titles: true,
+    async *run(turn, signal) {
+      const { session, tools = [], history } = turn;
+      const isFlush = lastWords(turn).includes("about to be put away");
+      for (const tool of isFlush ? tools : []) await tool.run(add(session), { id: "1", signal });
+      yield { type: "text", text: isFlush ? "" : `You said: ${textOf(history.at(-1) ?? { parts: [] })}` };
+    },
+  };
+
+  it("remembers what was said before /new, before /resume, and before a day of silence", async () => {
+    const { home, chat, pass, untilTold } = await gatewayRoom({ agent: remembers });
+    const here = chat(telegram);
+    let count = 0;
+    const say = async (...lines: readonly string[]): Promise<void> => {
+      for (const line of lines) {
+        await here.say(line);
+        count += 1;
+        await here.texts(count);
+      }
+    };
+    await say("one", "two", "/title First", "/new", "three", "four", "/resume First");
+    await untilTold("session:end", 2);
+    const owner = (await home.store.account({ platform: "telegram", userId: "42" }))?.person ?? "";
+    const entries = async () => (await home.store.memory({ owner })).entries;
+    await expect.poll(async () => (await entries()).length).toBe(2);
+    await say("five");
+    await pass(2 * DAY);
+    await say("six");
+    const [first, second] = (await untilTold("session:start", 3)).map(({ session }) => session);
+    expect(await entries()).toEqual([first, second]);
+    const flushed = (await untilTold("session:flush", 3)).map(({ session }) => session);
+    expect(flushed).toEqual([first, second, first]);
+  });
+
+  it("takes up at its start what a fallen one has left", async () => {
+    const { home } = await scene();
+    const session = await left({ home });
+    const dead = { ...localRunner(), pid: 4_194_999 };
+    await home.store.beat({ runner: dead, now: home.clock.now() });
+    await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+    await gatewayRoom({ agent: remembers, home });
+    await expect.poll(() => remembered(home.store)).toEqual([session]);
+  });
+});
+
+async function again({ store, clock }: Home) {
+  const runner = localRunner();
+  await store.beat({ runner, now: clock.now() });
+  return runner;
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { heldAgent, me } from "../../test/support/talking.ts";
+import { openHome } from "../../test/support/test-home.ts";
+import { usageByPurpose } from "../core/usage.ts";
+import { proposeTitle } from "./propose-title.ts";
+
+/** A session with one exchange, and an agent that is asked for its title. */
+async function asked() {
+  const { sessions } = await openHome();
+  const { id } = await sessions.create(me);
+  await sessions.append(me, id, [
+    { role: "user", text: "Where is the sea?" },
+    { role: "assistant", text: "In the west." },
+  ]);
+  await sessions.recordUsage(me, id, { inputTokens: 40, lastPromptTokens: 40 });
+  const agent = Object.assign(heldAgent(), { titles: true });
+  const stop = new AbortController();
+  const ended = proposeTitle({ agent, sessions, who: me }, id, stop.signal);
+  const held = await agent.asked();
+  const outcome = async () => {
+    await ended;
+    const session = await sessions.get(me, id);
+    const entries = (await sessions.usageEntries(me, id)) ?? [];
+    const purposes = usageByPurpose(entries).map(({ purpose, usage }) => [purpose, usage.inputTokens]);
+    return { title: session?.title, purposes, lastPromptTokens: session?.usage.lastPromptTokens };
+  };
+  return { held, stop, outcome, sessions, id };
+}
+
+const usage = { type: "usage", usage: { inputTokens: 7, outputTokens: 1, lastPromptTokens: 7 } } as const;
+const counted = {
+  purposes: [
+    ["answer", 40],
+    ["title", 7],
+  ],
+  lastPromptTokens: 40,
+};
+
+describe("asking for a title", () => {
+  it("names the session and counts what it used, apart from the answers", async () => {
+    const { held, outcome } = await asked();
+    held.send({ type: "text", text: "The sea" }, usage);
+    held.end();
+    expect(await outcome()).toEqual({ title: "The sea", ...counted });
+  });
+
+  it("counts what it used also when it failed, without a title", async () => {
+    const { held, outcome } = await asked();
+    held.send({ type: "text", text: "The s" }, { type: "failed", reason: "No credit." }, usage);
+    held.end();
+    expect(await outcome()).toEqual({ title: undefined, ...counted });
+  });
+
+  it("counts what it used also when it was stopped", async () => {
+    const { held, stop, outcome } = await asked();
+    held.send(usage);
+    await held.say("The s");
+    stop.abort();
+    expect(await outcome()).toEqual({ title: undefined, ...counted });
+  });
+
+  it("counts what it used also when a person has given a title meanwhile", async () => {
+    const { held, outcome, sessions, id } = await asked();
+    await sessions.title(me, id, "my own");
+    held.send({ type: "text", text: "The sea" }, usage);
+    held.end();
+    expect(await outcome()).toEqual({ title: "my own", ...counted });
+  });
+
+  it("that reports nothing counts nothing", async () => {
+    const { held, outcome } = await asked();
+    held.send({ type: "failed", reason: "No." });
+    held.end();
+    expect(await outcome()).toEqual({ title: undefined, purposes: [["answer", 40]], lastPromptTokens: 40 });
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { listeners } from "../../test/support/listeners.ts";
+import { runIn } from "../../test/support/running.ts";
+import { heldAgent, talkIn } from "../../test/support/talking.ts";
+import { MINUTE, openHome } from "../../test/support/test-home.ts";
+import { echo } from "../agents/echo.ts";
+import { textOf } from "../core/message.ts";
+import { localSource, type Source } from "../core/source.ts";
+import type { Agent } from "../ports/agent.ts";
+import { lookHere, watchHere } from "./watch-local.ts";
+
+const terminal = localSource();
+const elsewhere: Source = { platform: "telegram", chatId: "1", chatType: "dm", userId: "1" };
+
+/** A terminal that is told of its programs. */
+async function desk(agent: Agent = echo) {
+  const home = await openHome();
+  const talking = await talkIn(home, agent);
+  const told: string[] = [];
+  const changes = listeners();
+  const over = new AbortController();
+  const options = {
+    store: home.store,
+    clock: home.clock,
+    isMine: ({ target }: { readonly target: Source }) => target.platform === "local",
+    tell: (words: string) => {
+      told.push(words);
+      changes.tell();
+    },
+    wake: talking.talk.wake,
+    signal: over.signal,
+  };
+  return { home, ...talking, told, changes, over, options, look: () => lookHere(options) };
+}
+
+describe("a terminal", () => {
+  it("is told of its own programs and of no others, each thing once, whoever looks", async () => {
+    const { home, told, look } = await desk();
+    const mine = await runIn(home, terminal, { everyMs: MINUTE });
+    const theirs = await runIn(home, elsewhere, { everyMs: MINUTE });
+    for (const one of [mine, theirs]) await one.print("hello\n");
+    home.clock.pass(MINUTE);
+    await Promise.all([look(), look()]);
+    for (const one of [mine, theirs]) await one.end({ code: 1 });
+    await Promise.all([look(), look()]);
+    await look();
+    expect(told.map((words) => words.split("\n")[0])).toEqual([
+      `\`npm test\` (${mine.id}) runs for 1 min.`,
+      `\`npm test\` (${mine.id}) ended with code 1 after 1 min.`,
+    ]);
+    expect((await theirs.now()).told.end).toBe(false);
+  });
+
+  it("is told of what ended while it was away, and of what ends while it is there, until it leaves", async () => {
+    const { home, told, changes, over, options } = await desk();
+    const before = await runIn(home, terminal, { mode: "result", command: "first" });
+    await before.end();
+    const watching = watchHere(options);
+    await changes.until(() => told[0]);
+    const after = await runIn(home, terminal, { mode: "result", command: "second" });
+    await after.end();
+    await changes.until(() => told[1]);
+    over.abort();
+    await watching;
+    const late = await runIn(home, terminal, { mode: "result" });
+    await late.end();
+    expect((await late.now()).told.end).toBe(false);
+    expect(told.map((words) => words.slice(0, 8))).toEqual(["`first` ", "`second`"]);
+  });
+
+  it("has the agent answer to an end that it was to be woken by, as if somebody had said it", async () => {
+    const agent = heldAgent();
+    const { home, told, look, events } = await desk(agent);
+    const running = await runIn(home, terminal, { wakes: true });
+    await running.end();
+    await look();
+    const answer = await agent.asked();
+    expect(answer.turn.history.map(textOf)).toEqual([expect.stringContaining(running.id)]);
+    await answer.say("Done.");
+    answer.end();
+    await look();
+    expect(told).toEqual([]);
+    expect(events[0]).toMatchObject({ type: "begun", session: running.opened.session.id });
+  });
+
+  it("is told where it ran when it has gone to another session", async () => {
+    const agent = heldAgent();
+    const { home, told, look, command, events } = await desk(agent);
+    const running = await runIn(home, terminal, { wakes: true, mode: "error" });
+    await command("/new");
+    await running.end();
+    await look();
+    const { handle } = running.opened.session;
+    expect(told).toEqual([expect.stringMatching(new RegExp(`ended with code 0.*/resume ${handle}$`, "s"))]);
+    expect(events).toEqual([]);
+  });
+
+  it("lets an answer that is being written come to its end before the agent is woken", async () => {
+    const agent = heldAgent();
+    const { home, look, talk } = await desk(agent);
+    const running = await runIn(home, terminal, { wakes: true });
+    const said = await talk.say("a story");
+    const first = await agent.asked();
+    await running.end();
+    await look();
+    await first.say("Once upon a time");
+    expect(first.signal.aborted).toBe(false);
+    first.end();
+    await said.answer;
+    const next = await agent.asked();
+    expect(next.turn.history.map(textOf)[2]).toContain(running.id);
+    next.end();
+  });
+});
