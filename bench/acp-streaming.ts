@@ -7,7 +7,7 @@ import {
 } from "@agentclientprotocol/sdk/unstable";
 import { serveEditor } from "../src/apps/acp/serve-editor.ts";
 import { openConfig } from "../src/apps/config/open-config.ts";
-import { homeOf, makeHome } from "../src/apps/home.ts";
+import { makeHome, resolveHome } from "../src/apps/home.ts";
 import type { OpenLog } from "../src/apps/log/open-log.ts";
 import type { Agent } from "../src/ports/agent.ts";
 
@@ -45,7 +45,7 @@ async function bare(): Promise<void> {
 
 async function postrider(): Promise<void> {
   const { env: environment } = process;
-  const home = homeOf(environment);
+  const home = resolveHome(environment);
   makeHome(home);
   const config = openConfig({ home, cwd: home.folder, environment, notice() {} });
   const quiet = (): void => {};
@@ -54,7 +54,7 @@ async function postrider(): Promise<void> {
     info: quiet,
     warn: (_, words) => process.stderr.write(`${words}\n`),
     error: (_, words) => process.stderr.write(`${words}\n`),
-    learn: quiet,
+    addSecrets: quiet,
     level: quiet,
     close: quiet,
   };

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { openReader } from "../src/stores/sqlite/connection.ts";
 import { sqliteStore } from "../src/stores/sqlite/store.ts";
-import { checkDatabase, type Depth } from "../src/stores/sqlite/upkeep/checkup.ts";
+import { type CheckDepth, checkDatabase } from "../src/stores/sqlite/upkeep/check-database.ts";
 import { fillDatabase } from "./fill-database.ts";
 import type { Report } from "./goals.ts";
 import { median, rounds } from "./measure.ts";
@@ -23,7 +23,7 @@ export async function doctor(
   const [file, fresh] = [newFile(), newFile()];
   fillDatabase({ file, messages });
   fillDatabase({ file: fresh, messages, indexed: false });
-  const look = (depth: Depth) => () => took(() => checkDatabase(file, { depth, now: Date.now() }));
+  const look = (depth: CheckDepth) => () => took(() => checkDatabase(file, { depth, now: Date.now() }));
   const scanned = () =>
     took(() => {
       const db = openReader(file);
@@ -31,7 +31,7 @@ export async function doctor(
       db.close();
     });
   const store = await sqliteStore({ file: fresh, mode: "in-process" });
-  const searched = () => took(() => store.search({ asker: { everyone: true }, text: "w7" }));
+  const searched = () => took(() => store.searchMessages({ asker: { everyone: true }, text: "w7" }));
   const results = await rounds(size.rounds, {
     scan: scanned,
     quick: look("quick"),

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { indexedText } from "../src/core/search-terms.ts";
+import { buildIndexText } from "../src/core/search-terms.ts";
 import { openWriter } from "../src/stores/sqlite/connection.ts";
 
 export interface Filling {
@@ -66,7 +66,7 @@ export function fillDatabase({ file, messages, each = 100, indexed = true }: Fil
       const meta = role === 1 ? metaAt(said, seq) : null;
       const text = textAt(said);
       message.run(n * SEQS + seq, began + said, role, text, meta);
-      if (indexed) words.run(n * SEQS + seq, indexedText(text));
+      if (indexed) words.run(n * SEQS + seq, buildIndexText(text));
     }
     const counts = [began + said - count + 1, began + said, count + 1, Math.ceil(count / 2), calls];
     session.run(n, `s${n}`, `h${n}`, `session ${n}`, ...counts, indexed ? count : 0);

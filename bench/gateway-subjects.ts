@@ -4,14 +4,14 @@ import type { GatewaySettings } from "../src/core/gateway-settings.ts";
 import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
 import { startGateway } from "../src/gateway/gateway.ts";
 import {
+  buildRouting,
   DEFAULT_RESET,
   localRunner,
   type NewMessage,
-  routingOf,
   sqliteStore,
   systemClock,
   systemZone,
-  unrefused,
+  throwIfRefused,
 } from "../src/index.ts";
 import type { Agent } from "../src/ports/agent.ts";
 import { type Messenger, messenger, NAME, sourceOf } from "./messenger.ts";
@@ -25,7 +25,7 @@ const settings: GatewaySettings = {
   privacy: {},
   access: { everywhere: { allowAll: true }, platforms: {} },
   busy: "interrupt",
-  mostWaiting: 100,
+  maxPending: 100,
   turnMinutes: 30,
   streaming: true,
   personalities: {},
@@ -41,7 +41,7 @@ export async function chatsIn(count: number): Promise<string> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (let at = 0; at < count; at += 500) {
     const some = Array.from({ length: Math.min(500, count - at) }, (_, n) =>
-      store.open(routingOf(sourceOf(at + n), { ...settings, clock: systemClock })),
+      store.open(buildRouting(sourceOf(at + n), { ...settings, clock: systemClock })),
     );
     await Promise.all(some);
   }
@@ -103,35 +103,35 @@ export async function storeLoopOn(file: string): Promise<{
 }> {
   const store = await sqliteStore({ file, mode: "workers" });
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   return {
     async turn(chat, index) {
       const source = sourceOf(chat);
       const messageId = randomUUID();
       const accepted = await store.accept({
-        ...routingOf(source, { ...settings, clock: systemClock }),
+        ...buildRouting(source, { ...settings, clock: systemClock }),
         messageId,
         message: { ...said(text(index)), origin: originOf(chat, messageId) },
-        mostWaiting: settings.mostWaiting,
+        maxPending: settings.maxPending,
         claim: { runner: runner.id, take: "one" },
       });
       if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
         throw new Error("the turn did not begin");
       const { number, fence, target } = accepted.turn;
       const answer = said(answerTo(index), "assistant");
-      const { deliveries } = unrefused(
+      const { deliveries } = throwIfRefused(
         await store.finish({
           turn: number,
           fence,
           outcome: "done",
           messages: [answer],
-          deliveries: [{ target, parts: answer.parts, begun: true }],
+          deliveries: [{ target, parts: answer.parts, sendNow: true }],
           next: { runner: runner.id, take: "all" },
           now: Date.now(),
         }),
       );
       for (const { number: delivery } of deliveries)
-        unrefused(
+        throwIfRefused(
           await store.settle({
             delivery,
             outcome: { state: "sent", platformMessageId: messageId },

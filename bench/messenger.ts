@@ -1,4 +1,4 @@
-import { text as textPart } from "../src/core/message.ts";
+import { textPart } from "../src/core/message.ts";
 import { platformTraits } from "../src/core/platforms.ts";
 import type { Source } from "../src/index.ts";
 import type { Agent } from "../src/ports/agent.ts";
@@ -63,7 +63,7 @@ export function messenger(): Messenger {
     account: "bench",
     traits: platformTraits(NAME),
     run(receiver, signal) {
-      receiver.connected();
+      receiver.markConnected();
       connect(receiver);
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     },
@@ -75,8 +75,8 @@ export function messenger(): Messenger {
     async edit(_, messageId) {
       return { state: "sent", messageId };
     },
-    async typing() {},
-    draftEveryMs: () => 1000,
+    async sendTyping() {},
+    getDraftIntervalMs: () => 1000,
   };
   return {
     platform,
@@ -90,7 +90,7 @@ export function messenger(): Messenger {
         const instants = { said: now, acknowledged: now, begun: now, ended: now, sent: now, settled: now };
         awaited.set(source.chatId, { instants, done });
         receiver
-          .message({ source, messageId, message: { role: "user", parts: [textPart(words)] } })
+          .receiveMessage({ source, messageId, message: { role: "user", parts: [textPart(words)] } })
           .then(() => {
             instants.acknowledged = performance.now();
           }, failed);

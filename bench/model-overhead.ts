@@ -1,11 +1,11 @@
 import { model } from "../src/agents/model/model.ts";
-import { languageModel, type ModelChoice } from "../src/agents/model/provider.ts";
+import { loadLanguageModel, type ModelChoice } from "../src/agents/model/provider.ts";
 import {
+  buildRouting,
   DEFAULT_RESET,
   localRunner,
   localSource,
   type Routing,
-  routingOf,
   sqliteStore,
   systemClock,
   systemZone,
@@ -41,7 +41,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
     const choice: ModelChoice = { provider: "compatible", model: "bench", baseUrl: server.url };
     const agent = model(choice);
     const runner = localRunner();
-    await store.beat({ runner, now: Date.now() });
+    await store.recordHeartbeat({ runner, now: Date.now() });
     let chats = 0;
     const newChat = async (): Promise<Routing> => {
       chats += 1;
@@ -53,7 +53,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
         scope: {},
         clock: systemClock,
       };
-      const { session } = await store.open(routingOf(source, settings));
+      const { session } = await store.open(buildRouting(source, settings));
       await store.append({
         asker: { everyone: true },
         session: session.id,
@@ -63,7 +63,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
         })),
         now: Date.now(),
       });
-      return routingOf(source, settings);
+      return buildRouting(source, settings);
     };
 
     const turn = async (routing: Routing): Promise<void> => {
@@ -88,7 +88,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
     const { streamText } = await import("ai");
     const call = async (): Promise<void> => {
       const { stream } = streamText({
-        model: await languageModel(choice),
+        model: await loadLanguageModel(choice),
         instructions: "You are a helpful assistant.",
         messages: [
           ...Array.from({ length: EARLIER }, (_, n) => ({

@@ -5,10 +5,10 @@ import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { setTimeout as after } from "node:timers/promises";
 import { type Process, processIdFrom } from "../src/core/process.ts";
 import {
+  buildRouting,
   DEFAULT_RESET,
   localRunner,
   localSource,
-  routingOf,
   type Store,
   sqliteStore,
   systemClock,
@@ -17,9 +17,9 @@ import {
 import { connectProcesses } from "../src/processes/client.ts";
 import { runKeeper } from "../src/processes/keeper.ts";
 import { localBackend } from "../src/processes/local-backend.ts";
-import type { Processes, StartProcess } from "../src/processes/processes.ts";
-import type { Hands } from "../src/tools/hands.ts";
+import type { Processes, StartProcessInput } from "../src/processes/processes.ts";
 import { terminalTool } from "../src/tools/terminal.ts";
+import type { ToolContext } from "../src/tools/tool-context.ts";
 import type { Report } from "./goals.ts";
 import { median, quantile } from "./measure.ts";
 import { newFile } from "./subjects.ts";
@@ -31,7 +31,7 @@ const everyone = { everyone: true } as const;
 interface Scene {
   readonly store: Store;
   readonly processes: Processes;
-  readonly hands: Hands;
+  readonly hands: ToolContext;
   start(command: string): Promise<Process>;
   ended(id: string): Promise<Process>;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ async function much(report: Report, { start, ended, store }: Scene, megabytes: n
   const ms = performance.now() - began;
   delay.disable();
   clearInterval(watch);
-  const output = await store.processOutput({ asker: everyone, id });
+  const output = await store.readProcessOutput({ asker: everyone, id });
   const all = megabytes * MEGABYTE + Math.floor((megabytes * MEGABYTE) / 120);
   const isRight = done.total === all && output?.text.length === 200_000;
   report.table(
@@ -182,10 +182,10 @@ async function openScene(): Promise<Scene> {
     scope: {},
     clock: systemClock,
   };
-  const { session, conversation } = await store.open(routingOf(source, settings));
+  const { session, conversation } = await store.open(buildRouting(source, settings));
   const environment = { PATH: process.env.PATH ?? "" };
   const place = { session: session.id, conversation: conversation.number, target: source };
-  const hands: Hands = {
+  const hands: ToolContext = {
     ...place,
     store,
     clock: systemClock,
@@ -195,8 +195,8 @@ async function openScene(): Promise<Scene> {
     owner: "owner",
     profile: "main",
     cwd: folder,
-    folders: [folder],
-    forbidden: [],
+    allowedFolders: [folder],
+    deniedFolders: [],
     environment,
     secrets: ["a-secret-that-is-nowhere"],
     timeoutMs: 60_000,
@@ -208,7 +208,7 @@ async function openScene(): Promise<Scene> {
     processes: client,
     hands,
     start(command) {
-      const input: StartProcess = {
+      const input: StartProcessInput = {
         ...place,
         id: processIdFrom(systemClock.random(6)),
         command,
@@ -234,7 +234,7 @@ async function openScene(): Promise<Scene> {
 
 async function until(store: Store, id: string): Promise<Process> {
   for (;;) {
-    const found = await store.process({ asker: everyone, id });
+    const found = await store.getProcess({ asker: everyone, id });
     if (found?.status.state === "ended") return found;
     await after(5);
   }

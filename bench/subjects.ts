@@ -3,18 +3,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { indexedText } from "../src/core/search-terms.ts";
+import { buildIndexText } from "../src/core/search-terms.ts";
 import {
+  buildRouting,
   DEFAULT_RESET,
   localRunner,
   type Message,
   OWNER,
-  routingOf,
   type Store,
   sqliteStore,
   systemClock,
   systemZone,
-  unrefused,
+  throwIfRefused,
 } from "../src/index.ts";
 
 export const folder: string = mkdtempSync(join(tmpdir(), "postrider-bench-"));
@@ -55,13 +55,13 @@ export interface Subject {
 export async function subject(file: string, mode: "workers" | "in-process"): Promise<Subject> {
   const store = await sqliteStore({ file, mode });
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   const claim = { runner: runner.id, take: "one" } as const;
   return {
     store,
     async turn(conversation, index) {
       const accepted = await store.accept({
-        ...routingOf(chat(conversation), settings),
+        ...buildRouting(chat(conversation), settings),
         messageId: randomUUID(),
         message: { role: "user", parts: [{ type: "text", text: text(index) }] },
         claim,
@@ -70,7 +70,7 @@ export async function subject(file: string, mode: "workers" | "in-process"): Pro
         throw new Error("the turn did not begin");
       const { number, fence } = accepted.turn;
       const messages = [{ role: "assistant", parts: [{ type: "text", text: text(index + 1) }] }] as const;
-      unrefused(await store.finish({ turn: number, fence, outcome: "done", messages, now: Date.now() }));
+      throwIfRefused(await store.finish({ turn: number, fence, outcome: "done", messages, now: Date.now() }));
     },
   };
 }
@@ -85,7 +85,9 @@ export async function seeded(conversations: number): Promise<string> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (let at = 0; at < conversations; at += 500) {
     const count = Math.min(500, conversations - at);
-    await Promise.all(Array.from({ length: count }, (_, i) => store.open(routingOf(chat(at + i), settings))));
+    await Promise.all(
+      Array.from({ length: count }, (_, i) => store.open(buildRouting(chat(at + i), settings))),
+    );
   }
   await store.close();
   return file;
@@ -93,14 +95,14 @@ export async function seeded(conversations: number): Promise<string> {
 
 /** A session of this many messages in its own file. */
 export async function filled(store: Store, messages: number): Promise<string> {
-  const { session } = await store.open(routingOf(chat(900_000 + messages), settings));
+  const { session } = await store.open(buildRouting(chat(900_000 + messages), settings));
   for (let at = 0; at < messages; at += 500) {
     const count = Math.min(500, messages - at);
     const more = Array.from({ length: count }, (_, i) => ({
       role: i % 2 === 0 ? ("user" as const) : ("assistant" as const),
       parts: [{ type: "text" as const, text: text(at + i) }],
     }));
-    unrefused(
+    throwIfRefused(
       await store.append({ asker: { person: OWNER }, session: session.id, messages: more, now: Date.now() }),
     );
   }
@@ -198,7 +200,7 @@ export function bare(
     for (let at = 0; at < waiting.length; at += 64) {
       begin.run();
       for (const [id, session] of waiting.slice(at, at + 64)) {
-        words.run(id, indexedText(textOf.get(id) as string));
+        words.run(id, buildIndexText(textOf.get(id) as string));
         indexed.run(session);
       }
       commit.run();

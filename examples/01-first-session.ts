@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   createSessions,
+  getText,
   localSource,
   NO_RESET,
   OWNER,
   providerHistory,
   sqliteStore,
-  textOf,
 } from "postrider";
 
 const folder = await mkdtemp(join(tmpdir(), "postrider-example-"));
@@ -40,7 +40,7 @@ async function run(text: string): Promise<string[]> {
 
   const shown = (await sessions.history(who, session.id)) ?? [];
   await store.close();
-  return shown.map(textOf);
+  return shown.map(getText);
 }
 
 try {

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type Asker,
-  chatOf,
   createSessions,
   describeSource,
+  getChatAudience,
   type Source,
   source,
   sqliteStore,
@@ -36,7 +36,7 @@ try {
     source({ platform: "discord", chatId: "guild", chatType: "group", userId });
   const shared = await together.open(guild("ann"));
   assert.equal((await together.open(guild("bob"))).session.id, shared.session.id);
-  assert.equal(shared.session.owner, chatOf(guild("ann")));
+  assert.equal(shared.session.owner, getChatAudience(guild("ann")));
 
   // A person is behind an account, and owns what is said with it. Every question says who asks.
   const annHerself: Asker = { person: ann.session.owner };
@@ -49,7 +49,7 @@ try {
   // Where others read along, only what was said there may be shown: what Ann said alone is not.
   const alone = await apart.open({ platform: "telegram", chatId: "ann", userId: "ann" });
   assert.equal(alone.session.owner, ann.session.owner); // the same person
-  const annInTheGroup: Asker = { person: ann.session.owner, chat: chatOf(inGroup("ann")) ?? "" };
+  const annInTheGroup: Asker = { person: ann.session.owner, chat: getChatAudience(inGroup("ann")) ?? "" };
   assert.equal((await apart.list(annHerself)).items.length, 2);
   assert.equal((await apart.list(annInTheGroup)).items.length, 1);
   await assert.rejects(apart.switchTo(annInTheGroup, ann.conversation.number, alone.session.id), {

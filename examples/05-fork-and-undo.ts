@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSessions, OWNER, sqliteStore, textOf } from "postrider";
+import { createSessions, getText, OWNER, sqliteStore } from "postrider";
 
 const folder = await mkdtemp(join(tmpdir(), "postrider-example-"));
 const store = await sqliteStore({ file: join(folder, "postrider.db"), mode: "in-process" });
 const sessions = createSessions({ store });
 const who = { person: OWNER };
 const shown = async (id: string): Promise<string> =>
-  ((await sessions.history(who, id)) ?? []).map(textOf).join(" | ");
+  ((await sessions.history(who, id)) ?? []).map(getText).join(" | ");
 
 try {
   const { id } = await sessions.create(who, { title: "Story" });
@@ -25,7 +25,7 @@ try {
 
   // Undo takes the last question and its answer out of view; redo brings them back, until something is said.
   const { firstCut } = await sessions.undo(who, id);
-  console.log(`undone: ${firstCut && textOf(firstCut)}`);
+  console.log(`undone: ${firstCut && getText(firstCut)}`);
   assert.equal(await shown(id), "Once upon a time | … | there was a fox | …");
   await sessions.redo(who, id);
   await sessions.undo(who, id);

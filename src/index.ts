@@ -1,41 +1,59 @@
-export type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "./core/approval.ts";
+export type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalRule } from "./core/approval.ts";
 export { contextPrompt } from "./core/context-prompt.ts";
-export type { Conversation, Fresh, Open, Opened, PolicyDecision, Routing } from "./core/conversation.ts";
+export type {
+  Conversation,
+  FreshStart,
+  Open,
+  Opened,
+  PolicyDecision,
+  Routing,
+} from "./core/conversation.ts";
 export type { Delivery, DeliveryState, NewDelivery, Settle } from "./core/delivery.ts";
 export { type ErrorCode, PostriderError } from "./core/errors.ts";
-export { firstMessageNote, resetNote, resetNotice } from "./core/fresh-words.ts";
-export { type Identity, identityOf, type ScopeRules, type ScopeSettings, scopeFor } from "./core/identity.ts";
+export {
+  buildIdentity,
+  type Identity,
+  type ScopeRules,
+  type ScopeSettings,
+  scopeFor,
+} from "./core/identity.ts";
 export { messageToJson, sessionContextToJson, sessionToJson } from "./core/json.ts";
 export { parseKey, sessionKey } from "./core/key.ts";
 export type {
   ConversationQuery,
   CurrentConversation,
   Hit,
-  Listed,
+  ListedSession,
   ListQuery,
   Page,
   SearchRequest,
   Stats,
-  Versions,
+  ViewVersion,
 } from "./core/listing.ts";
 export {
-  changedMemory,
+  applyMemoryChange,
   type Flush,
+  getMemoryOwner,
   type Memory,
   type MemoryChange,
   type MemoryOwner,
-  memoryOwnerOf,
 } from "./core/memory.ts";
 export {
+  getText,
   MAX_PART_BYTES,
   type Message,
   type NewMessage,
   type Part,
   type Role,
   type ToolCall,
-  textOf,
 } from "./core/message.ts";
-export { type Asker, chatOf, maySee, OWNER, type PersonId } from "./core/owner.ts";
+export {
+  type Asker,
+  canSee,
+  getChatAudience,
+  OWNER,
+  type PersonId,
+} from "./core/owner.ts";
 export { type PlatformTraits, platformTraits } from "./core/platforms.ts";
 export {
   type Exit,
@@ -43,13 +61,14 @@ export {
   type NewProcess,
   type Process,
   type ProcessOutput,
+  type ProcessReport,
   type ProcessState,
-  type TellProcess,
   type Watch,
 } from "./core/process.ts";
 export { providerHistory } from "./core/projection.ts";
-export { isRefused, type Refused, unrefused } from "./core/refusal.ts";
+export { isRefused, type Refused, throwIfRefused } from "./core/refusal.ts";
 export { nextReset } from "./core/reset-instants.ts";
+export { firstMessageNote, resetNote, resetNotice } from "./core/reset-notice.ts";
 export {
   DEFAULT_RESET_POLICY,
   NO_RESET,
@@ -58,7 +77,6 @@ export {
   resetReason,
   resetSettingsFromJson,
 } from "./core/reset-policy.ts";
-export type { Reshaped } from "./core/reshape.ts";
 export type { Runner } from "./core/runner.ts";
 export type { EndReason, NewSession, Session, SessionChange, SessionKind } from "./core/session.ts";
 export {
@@ -85,9 +103,16 @@ export {
   type UsageEntry,
   type UsagePurpose,
 } from "./core/usage.ts";
+export type { ViewChangeResult } from "./core/view-change.ts";
 export type { Clock } from "./ports/clock.ts";
-export type { BeginProcess, KeepOutput, ProcessesAsked, Wake, Woken } from "./ports/processes.ts";
-export type { Shape, Store } from "./ports/store.ts";
+export type {
+  BeginProcess,
+  ProcessOutputChunk,
+  ProcessQuery,
+  WakeRequest,
+  WakeResult,
+} from "./ports/processes.ts";
+export type { Store, ViewRanges } from "./ports/store.ts";
 export {
   type EditorCreate,
   type EditorListed,
@@ -99,7 +124,12 @@ export {
 export type { SessionExport } from "./sessions/export.ts";
 export type { FollowOptions } from "./sessions/follow.ts";
 export type { DataPart, MessageInput } from "./sessions/message-input.ts";
-export { DEFAULT_RESET, type RoutingOptions, type RoutingSettings, routingOf } from "./sessions/routing.ts";
+export {
+  buildRouting,
+  DEFAULT_RESET,
+  type RoutingOptions,
+  type RoutingSettings,
+} from "./sessions/routing.ts";
 export {
   type CreateOptions,
   createSessions,

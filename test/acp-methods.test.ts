@@ -9,7 +9,7 @@ import type {
 } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { OWNER, textOf } from "../src/index.ts";
+import { getText, OWNER } from "../src/index.ts";
 import type { Agent } from "../src/ports/agent.ts";
 import { errorIn } from "./acp/editor.ts";
 import {
@@ -136,11 +136,11 @@ describe("without a model", () => {
     await editor.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(editor.words(sessionId)).toBe("You said: hello");
     const { store } = await room.look();
-    const before = await store.messages({ asker: me, session: sessionId });
+    const before = await store.listMessages({ asker: me, session: sessionId });
     const asked = { sessionId, prompt: [{ type: "text", text: "and now?" }] };
     expect(errorIn(await editor.call("session/prompt", asked))).toMatchObject({ code: -32000 });
-    expect(await store.messages({ asker: me, session: sessionId })).toEqual(before);
-    expect(await store.waiting({ asker: me, session: sessionId })).toEqual([]);
+    expect(await store.listMessages({ asker: me, session: sessionId })).toEqual(before);
+    expect(await store.listPending({ asker: me, session: sessionId })).toEqual([]);
   });
 });
 
@@ -177,7 +177,7 @@ describe("session/new", () => {
       cwd: room.cwd,
       messageCount: 0,
     });
-    expect(await store.conversations({ asker: me, session: made.sessionId })).toHaveLength(1);
+    expect(await store.findConversations({ asker: me, session: made.sessionId })).toHaveLength(1);
   });
 
   it("is answered before anything is told of the session; then come the commands, and again with the first prompt", async () => {
@@ -553,7 +553,7 @@ describe("session/fork", () => {
 
     const { sessions } = await room.look();
     const said = async (id: string): Promise<string[]> =>
-      ((await sessions.history(me, id)) ?? []).map(textOf);
+      ((await sessions.history(me, id)) ?? []).map(getText);
     expect(await said(sessionId)).toEqual(["one", "You said: one", "here", "You said: here"]);
     expect(await said(forked.sessionId)).toEqual(["one", "You said: one", "there", "You said: there"]);
     expect(await sessions.get(me, forked.sessionId)).toMatchObject({

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
 import type { Approval } from "../src/core/approval.ts";
-import { textOf } from "../src/index.ts";
+import { getText } from "../src/index.ts";
 import type { PermissionAsked } from "./acp/editor.ts";
 import { editorRoom, me, type ServedEditor } from "./acp/editor-room.ts";
 import { look } from "./support/database.ts";
@@ -217,7 +217,7 @@ describe("a question whether something may be done", () => {
     const prompted = editor.prompt(sessionId, "go");
     const asked = await editor.asked();
     const { store } = await room.look();
-    const [waiting]: readonly Approval[] = await store.approvals({ person: me.person });
+    const [waiting]: readonly Approval[] = await store.listApprovals({ person: me.person });
     expect(waiting).toMatchObject({ session: sessionId, request: { title: "Run ls" } });
     await store.answerApproval({ ...me, approval: waiting?.number ?? 0, answer: "session", now: Date.now() });
     expect(await prompted).toEqual({ stopReason: "end_turn" });
@@ -274,20 +274,19 @@ describe("a question whether something may be done", () => {
     await editor.ended;
     expect(answersIn(room.database)).toEqual(["expired"]);
     const { store } = await room.look();
-    expect(await store.messages({ asker: me, session: sessionId })).toMatchObject([
+    expect(await store.listMessages({ asker: me, session: sessionId })).toMatchObject([
       { role: "user" },
       { role: "assistant", parts: [{ text: "Let me see." }], origin: { interrupted: true } },
     ]);
-    expect(await store.work({ now: Date.now() })).toEqual([]);
+    expect(await store.listClaimable({ now: Date.now() })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
     // Whoever comes next finds it at its end.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toContain("Let me see.");
-    expect(await store.messages({ asker: me, session: sessionId }).then((all) => all?.map(textOf))).toEqual([
-      "go",
-      "Let me see.",
-    ]);
+    expect(
+      await store.listMessages({ asker: me, session: sessionId }).then((all) => all?.map(getText)),
+    ).toEqual(["go", "Let me see."]);
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { type Message, textOf } from "../src/index.ts";
+import { getText, type Message } from "../src/index.ts";
 import type { Agent } from "../src/ports/agent.ts";
 import { errorIn } from "./acp/editor.ts";
 import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
@@ -25,7 +25,7 @@ async function scene(agent: Agent = repeating()): Promise<Scene> {
   const editor = await room.editor();
   const { sessionId } = await editor.open();
   const { store } = await room.look();
-  const said = async (id = sessionId) => (await store.messages({ asker: me, session: id })) ?? [];
+  const said = async (id = sessionId) => (await store.listMessages({ asker: me, session: id })) ?? [];
   return { room, editor, sessionId, said };
 }
 
@@ -127,7 +127,7 @@ describe("a prompt", () => {
 
   it("gives the session a title, where the agent can think of one", async () => {
     const agent = heldAgent();
-    const { editor, sessionId } = await scene({ ...agent, titles: true });
+    const { editor, sessionId } = await scene({ ...agent, canTitle: true });
     const prompted = editor.prompt(sessionId, "when is high tide?");
     const answer = await agent.asked();
     answer.send({ type: "text", text: "At nine." });
@@ -213,7 +213,7 @@ describe("a command", () => {
   it("is said with two slashes", async () => {
     const { editor, sessionId, said } = await scene();
     await editor.prompt(sessionId, "//undo");
-    expect((await said()).map(textOf)).toEqual(["/undo", "You said: /undo"]);
+    expect((await said()).map(getText)).toEqual(["/undo", "You said: /undo"]);
   });
 
   it("is one only at the beginning of a prompt", async () => {
@@ -234,7 +234,7 @@ describe("a command", () => {
       expect([line, words()]).toEqual([line, expect.stringMatching(/^[A-Z/].{10,}\.$/)]);
     }
     expect(await said()).toEqual(before);
-    expect(await store.conversations({ asker: me, session: sessionId })).toHaveLength(1);
+    expect(await store.findConversations({ asker: me, session: sessionId })).toHaveLength(1);
   });
 
   it("names messages that were found by what works in an editor", async () => {
@@ -263,7 +263,7 @@ describe("a command", () => {
       await editor.prompt(sessionId, line).catch(() => {});
       const nonce = `after ${line}`.replace("/", "");
       await editor.prompt(sessionId, nonce);
-      expect([line, textOf((await said()).at(-1) ?? { parts: [] })]).toEqual([line, `You said: ${nonce}`]);
+      expect([line, getText((await said()).at(-1) ?? { parts: [] })]).toEqual([line, `You said: ${nonce}`]);
       const { sessions } = await editor.agent.request("session/list", {});
       expect([line, sessions.map((one) => one.sessionId)]).toEqual([
         line,
@@ -279,7 +279,7 @@ describe("a command", () => {
     await editor.prompt(sessionId, "two");
     const { sessions } = await room.look();
     const shown = async (id: string): Promise<string[]> =>
-      ((await sessions.history(me, id)) ?? []).map(textOf);
+      ((await sessions.history(me, id)) ?? []).map(getText);
     expect(await shown(sessionId)).toEqual(["two", "You said: two"]);
     const [kept] = (await editor.agent.request("session/list", {})).sessions.filter(
       (one) => one.sessionId !== sessionId,
@@ -346,7 +346,7 @@ describe("session/cancel", () => {
     await editor.until(() => editor.words(sessionId) || undefined);
     const second = editor.prompt(sessionId, "two");
     const { store } = await room.look();
-    await until(async () => (await store.waiting({ asker: me, session: sessionId })).length === 1, store);
+    await until(async () => (await store.listPending({ asker: me, session: sessionId })).length === 1, store);
     await editor.agent.notify("session/cancel", { sessionId });
     expect(await Promise.all([first, second])).toEqual([
       { stopReason: "cancelled" },
@@ -405,7 +405,7 @@ describe("session/cancel", () => {
       for (;;) {
         const answer = await agent.asked();
         answer.end();
-        if (textOf(answer.turn.history.at(-1) ?? { parts: [] }) === `after ${round}`) break;
+        if (getText(answer.turn.history.at(-1) ?? { parts: [] }) === `after ${round}`) break;
       }
       expect(await end(`after ${round}`)).toMatchObject({ result: { stopReason: "end_turn" } });
     }
@@ -424,7 +424,7 @@ describe("session/cancel", () => {
       { cancellationSignal: abort.signal },
     );
     const { store } = await room.look();
-    await until(async () => (await store.waiting({ asker: me, session: sessionId })).length === 1, store);
+    await until(async () => (await store.listPending({ asker: me, session: sessionId })).length === 1, store);
     abort.abort();
     expect(await second).toEqual({ stopReason: "cancelled" });
     expect(answer.signal.aborted).toBe(false);
@@ -461,7 +461,7 @@ describe("session/close and session/delete", () => {
     expect(await editor.call(method, { sessionId })).toMatchObject({ result: {} });
     expect(answer.signal.aborted).toBe(true);
     expect(await prompted).toEqual({ stopReason: "cancelled" });
-    expect((await said()).map(textOf)).toEqual(method === "session/close" ? ["one", "Half"] : []);
+    expect((await said()).map(getText)).toEqual(method === "session/close" ? ["one", "Half"] : []);
   });
 });
 
@@ -477,14 +477,14 @@ describe("several prompts at once", () => {
     });
     for (const number of [1, 2, 3]) {
       const answer = await agent.asked();
-      expect(textOf(answer.turn.history.at(-1) ?? { parts: [] })).toBe(`question ${number}`);
+      expect(getText(answer.turn.history.at(-1) ?? { parts: [] })).toBe(`question ${number}`);
       answer.send({ type: "text", text: `answer ${number}.` });
       answer.end();
     }
     expect(await Promise.all(prompts)).toEqual(Array(3).fill({ stopReason: "end_turn" }));
     expect(ends).toEqual([1, 2, 3]);
     expect(editor.words(sessionId)).toBe("answer 1.answer 2.answer 3.");
-    expect((await said()).map(textOf)).toEqual([1, 2, 3].flatMap((n) => [`question ${n}`, `answer ${n}.`]));
+    expect((await said()).map(getText)).toEqual([1, 2, 3].flatMap((n) => [`question ${n}`, `answer ${n}.`]));
   });
 
   it("in twenty sessions are never mixed up", async () => {
@@ -508,8 +508,8 @@ describe("several prompts at once", () => {
     const { store } = await room.look();
     for (const [at, { sessionId }] of sessions.entries()) {
       expect(editor.words(sessionId)).toBe(rounds.map((round) => `You said: ${nonce(at, round)}.`).join(""));
-      const said = (await store.messages({ asker: me, session: sessionId })) ?? [];
-      expect(said.filter(({ role }) => role === "user").map(textOf)).toEqual(
+      const said = (await store.listMessages({ asker: me, session: sessionId })) ?? [];
+      expect(said.filter(({ role }) => role === "user").map(getText)).toEqual(
         rounds.map((round) => nonce(at, round)),
       );
     }

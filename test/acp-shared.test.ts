@@ -1,7 +1,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { describe, expect, it } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { OWNER, source, textOf } from "../src/index.ts";
+import { getText, OWNER, source } from "../src/index.ts";
 import { errorIn } from "./acp/editor.ts";
 import { type EditorRoom, editorRoom, me, repeating, type ServedEditor } from "./acp/editor-room.ts";
 import { gatewayRoom } from "./support/gateway-room.ts";
@@ -100,7 +100,7 @@ describe("a session that is open in two editors", () => {
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
     const answer = await agent.asked();
-    expect(textOf(answer.turn.history.at(-1) ?? { parts: [] })).toBe("from a");
+    expect(getText(answer.turn.history.at(-1) ?? { parts: [] })).toBe("from a");
     await answer.say("To a.");
     const second = b.prompt(sessionId, "from b");
     const third = a.prompt(sessionId, "again from a");
@@ -249,7 +249,7 @@ describe("a session that is open in two editors", () => {
 
 async function nextOf(agent: HeldAgent): Promise<string> {
   const answer = await agent.asked();
-  const said = textOf(answer.turn.history.at(-1) ?? { parts: [] });
+  const said = getText(answer.turn.history.at(-1) ?? { parts: [] });
   answer.send({ type: "text", text: `To ${said}.` });
   answer.end();
   return said;
@@ -287,7 +287,7 @@ describe("a session in which somebody speaks elsewhere", () => {
     answer.end();
     expect(await there).toBe("For the terminal.");
     const own = await agent.asked();
-    expect(own.turn.history.map(textOf)).toEqual([
+    expect(own.turn.history.map(getText)).toEqual([
       "from the terminal",
       "For the terminal.",
       "from the editor",
@@ -323,7 +323,7 @@ describe("a session that began in Telegram", () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: telling, clock });
     const home = await homeIn(room, clock);
-    await home.store.link({
+    await home.store.linkAccount({
       account: { platform: "telegram", userId: "7" },
       person: OWNER,
       now: clock.now(),

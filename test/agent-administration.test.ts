@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../src/index.ts";
-import { AGENT_MARK, isBelowKeeper, LIST_PROCESSES } from "../src/processes/agent-mark.ts";
-import { childEnvironment } from "../src/processes/child-environment.ts";
-import type { Hands } from "../src/tools/hands.ts";
+import { AGENT_MARK, isKeeperDescendant, PS_ARGUMENTS } from "../src/processes/agent-mark.ts";
+import { buildChildEnvironment } from "../src/processes/child-environment.ts";
 import { terminalTool } from "../src/tools/terminal.ts";
+import type { ToolContext } from "../src/tools/tool-context.ts";
 import { cli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { called } from "./support/hands.ts";
@@ -27,7 +27,7 @@ interface Room {
 }
 
 /** A home with its real keeper and the tool `terminal`, with nobody in between who asks. */
-async function room(environment = childEnvironment(process.env)): Promise<Room> {
+async function room(environment = buildChildEnvironment(process.env)): Promise<Room> {
   const keeper = await keeperRoom();
   const { store, processes, home } = keeper;
   const folder = temporaryFolder();
@@ -35,7 +35,7 @@ async function room(environment = childEnvironment(process.env)): Promise<Room> 
   const work = join(folder.path, "work");
   mkdirSync(work);
   const { session, conversation, target } = keeper.input("");
-  const hands: Hands = {
+  const hands: ToolContext = {
     store,
     clock: systemClock,
     processes,
@@ -47,8 +47,8 @@ async function room(environment = childEnvironment(process.env)): Promise<Room> 
     owner: "owner",
     profile: "main",
     cwd: work,
-    folders: [work],
-    forbidden: [home.folder],
+    allowedFolders: [work],
+    deniedFolders: [home.folder],
     environment,
     secrets: [],
     timeoutMs: 30_000,
@@ -136,11 +136,11 @@ touch over`;
 
   it("is known by ps where the system tells nothing else", async () => {
     const { terminal } = await room();
-    const { text } = await terminal(`echo $$; ps ${LIST_PROCESSES.join(" ")}`);
+    const { text } = await terminal(`echo $$; ps ${PS_ARGUMENTS.join(" ")}`);
     const [shell, ...listing] = text.split("\n");
-    expect(isBelowKeeper(listing.join("\n"), Number(shell))).toBe(true);
-    expect(isBelowKeeper(listing.join("\n"), process.pid)).toBe(false);
-    expect(isBelowKeeper("", process.pid)).toBe(false);
+    expect(isKeeperDescendant(listing.join("\n"), Number(shell))).toBe(true);
+    expect(isKeeperDescendant(listing.join("\n"), process.pid)).toBe(false);
+    expect(isKeeperDescendant("", process.pid)).toBe(false);
   });
 
   it("may still ask what concerns nobody: the version, help, a key, whether the gateway runs", async () => {

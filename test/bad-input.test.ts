@@ -255,7 +255,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     append: [who, "talk", message],
     history: [who, "talk", {}],
     shownLength: [who, "talk"],
-    shape: [who, "talk"],
+    ranges: [who, "talk"],
     messages: [who, "talk", {}],
     follow: [who, "talk", { after: 0 }],
     rewrite: [who, "talk", [message]],
@@ -579,7 +579,7 @@ describe.each(MODES)("what a program gives (%s)", (mode) => {
     const id = "20260101_000000_00000000";
     expect(await sessions.history(who, id)).toBeUndefined();
     expect(await sessions.messages(who, id)).toBeUndefined();
-    expect(await sessions.shape(who, id)).toBeUndefined();
+    expect(await sessions.ranges(who, id)).toBeUndefined();
     expect(await sessions.find(who, id)).toBeUndefined();
     expect(await sessions.export(who, id)).toBeUndefined();
     expect(await sessions.versions(who, id)).toEqual([]);
@@ -628,7 +628,7 @@ describe.each(MODES)("a store (%s)", (mode) => {
       () => sessions.open({ platform: "telegram", chatId: "1" }),
       () => sessions.remove(who, "kept"),
       () => sessions.stats(who),
-      () => store.work({ now: 0 }),
+      () => store.listClaimable({ now: 0 }),
       () => store.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
       () => sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
     ]) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { composeGateway } from "../src/apps/compose-gateway.ts";
 import { openConfig } from "../src/apps/config/open-config.ts";
-import { homeOf, makeHome } from "../src/apps/home.ts";
+import { makeHome, resolveHome } from "../src/apps/home.ts";
 import { openLog } from "../src/apps/log/open-log.ts";
 import { HEARTBEAT_MS } from "../src/core/runner.ts";
 import { sqliteStore } from "../src/stores/sqlite/store.ts";
@@ -25,7 +25,7 @@ async function start() {
     TELEGRAM_API_ROOT: fake.url,
     TELEGRAM_BOT_TOKEN: TOKEN,
   };
-  const home = homeOf(environment);
+  const home = resolveHome(environment);
   makeHome(home);
   const configure = (model: string): void =>
     writeFileSync(join(home.folder, "config.yaml"), `model:\n  base_url: http://127.0.0.1:9/v1\n${model}`, {
@@ -64,11 +64,11 @@ describe("a running gateway", () => {
     const store = await sqliteStore({ file: home.database, mode: "in-process" });
     onTestFinished(() => store.close());
     const now = Date.now();
-    const own = (await store.leases({ now })).find(({ name }) => name === "gateway");
+    const own = (await store.listLeases({ now })).find(({ name }) => name === "gateway");
     const other = localRunner();
-    await store.beat({ runner: other, now });
-    await store.unlease({ name: "gateway", runner: own?.runner.id ?? "" });
-    await store.lease({ name: "gateway", runner: other.id, ttlMs: 60_000, now });
+    await store.recordHeartbeat({ runner: other, now });
+    await store.releaseLease({ name: "gateway", runner: own?.runner.id ?? "" });
+    await store.acquireLease({ name: "gateway", runner: other.id, ttlMs: 60_000, now });
     vi.advanceTimersByTime(HEARTBEAT_MS);
     expect(await ended).toMatchObject({ code: "in_use" });
   });

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { SETTINGS } from "../src/apps/config/keys.ts";
+import { SETTINGS } from "../src/apps/config/settings.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));

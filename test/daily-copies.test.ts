@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { startDailyCopies } from "../src/apps/daily-copies.ts";
-import { type Home, homeOf } from "../src/apps/home.ts";
+import { type Home, resolveHome } from "../src/apps/home.ts";
 import { createSessions, localRunner, OWNER, type Store, sqliteStore } from "../src/index.ts";
 import { fakeCopyClock } from "./daily-copies/fake-clock.ts";
 import { startChild } from "./support/child.ts";
@@ -20,13 +20,13 @@ let runner: string;
 beforeEach(async () => {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
-  home = homeOf({ POSTRIDER_HOME: join(temporary.path, "home") });
+  home = resolveHome({ POSTRIDER_HOME: join(temporary.path, "home") });
   mkdirSync(home.folder, { mode: 0o700 });
   store = await sqliteStore({ file: home.database });
   onTestFinished(() => store.close());
   const me = localRunner();
   runner = me.id;
-  await store.beat({ runner: me, now: Date.now() });
+  await store.recordHeartbeat({ runner: me, now: Date.now() });
 });
 
 function start(notices: string[] = []) {
@@ -107,13 +107,13 @@ describe("daily copies", () => {
 
   it("are left to the process that makes one now, and are made when it has ended without one", async () => {
     const other = { ...localRunner(), id: "another" };
-    await store.beat({ runner: other, now: Date.now() });
+    await store.recordHeartbeat({ runner: other, now: Date.now() });
     const lease = { name: "backup", runner: other.id, ttlMs: 100 * HOUR, now: START };
-    expect(await store.lease(lease)).toBeDefined();
+    expect(await store.acquireLease(lease)).toBeDefined();
     const { clock } = start();
     await clock.pass(2 * HOUR);
     expect(existsSync(home.backups)).toBe(false);
-    await store.unlease({ name: "backup", runner: other.id });
+    await store.releaseLease({ name: "backup", runner: other.id });
     await clock.pass(2 * HOUR);
     expect(readdirSync(home.backups)).toHaveLength(1);
   });
@@ -173,7 +173,7 @@ describe("daily copies", () => {
     await Promise.race([passing, Promise.resolve()]);
     expect(readdirSync(home.backups).filter((name) => name.includes(".new-"))).toEqual([]);
     expect(
-      await store.lease({ name: "backup", runner: "another", ttlMs: 1000, now: Date.now() }),
+      await store.acquireLease({ name: "backup", runner: "another", ttlMs: 1000, now: Date.now() }),
     ).toBeDefined();
   });
 });

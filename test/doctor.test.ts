@@ -3,8 +3,15 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createSessions, localRunner, OWNER, routingOf, sqliteStore, unrefused } from "../src/index.ts";
-import { checkDatabase } from "../src/stores/sqlite/upkeep/checkup.ts";
+import {
+  buildRouting,
+  createSessions,
+  localRunner,
+  OWNER,
+  sqliteStore,
+  throwIfRefused,
+} from "../src/index.ts";
+import { checkDatabase } from "../src/stores/sqlite/upkeep/check-database.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli } from "./support/cli.ts";
@@ -35,16 +42,16 @@ async function furnish(): Promise<void> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   const sessions = createSessions({ store });
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   for (let n = 1; n <= 5; n += 1) {
     const { turn } = (await store.accept({
-      ...routingOf({ platform: "telegram", chatId: n, userId: n }, settings),
+      ...buildRouting({ platform: "telegram", chatId: n, userId: n }, settings),
       messageId: `m${n}`,
       message: { role: "user", parts: [{ type: "text", text: `question number ${n} 夜景` }] },
       claim: { runner: runner.id, take: "one" },
     })) as { turn?: { number: number; fence: number } };
     if (turn === undefined) throw new Error("no turn");
-    unrefused(
+    throwIfRefused(
       await store.finish({
         turn: turn.number,
         fence: turn.fence,
@@ -329,14 +336,14 @@ describe("postrider doctor", () => {
     await furnish();
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await store.beat({ runner: dead, now: Date.now() });
+    await store.recordHeartbeat({ runner: dead, now: Date.now() });
     damage((db) =>
       db
         .prepare("insert into leases (name, runner, fence, until) values ('expiry', ?, 1, ?)")
         .run(dead.id, Date.now() + 1e9),
     );
     await store.accept({
-      ...routingOf({ platform: "telegram", chatId: 1, userId: 1 }, settings),
+      ...buildRouting({ platform: "telegram", chatId: 1, userId: 1 }, settings),
       messageId: "late",
       message: { role: "user", parts: [{ type: "text", text: "anybody?" }] },
     });

@@ -4,18 +4,18 @@ import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { main } from "../src/apps/cli/main.ts";
-import { memoryOwnerOf } from "../src/core/memory.ts";
+import { getMemoryOwner } from "../src/core/memory.ts";
 import {
+  buildRouting,
   createSessions,
   localRunner,
-  routingOf,
   type SourceInput,
   type Store,
   sqliteStore,
-  unrefused,
+  throwIfRefused,
 } from "../src/index.ts";
-import type { Erased } from "../src/ports/store.ts";
-import { readyMessages } from "../src/sessions/message-input.ts";
+import type { ErasureProgress } from "../src/ports/store.ts";
+import { prepareMessages } from "../src/sessions/message-input.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
 import { cli, startCli } from "./support/cli.ts";
@@ -101,7 +101,7 @@ async function turn(
     name: `${words.slice(0, 10)}.txt`,
     data: Buffer.from(`${words} ${"in a file ".repeat(500)}`),
   };
-  const { messages, blobs } = readyMessages({
+  const { messages, blobs } = prepareMessages({
     role: "user",
     parts: [{ type: "text", text: words }, file],
     origin: {
@@ -114,7 +114,7 @@ async function turn(
   const [message] = messages;
   if (message === undefined) throw new Error("no message");
   const accepted = await store.accept({
-    ...routingOf(from, together),
+    ...buildRouting(from, together),
     messageId: id,
     message,
     blobs,
@@ -125,7 +125,7 @@ async function turn(
   const { number, fence, target } = accepted.turn;
   const parts = [{ type: "text" as const, text: answer }];
   if (id.endsWith("0")) await approve(store, number, fence, words);
-  unrefused(
+  throwIfRefused(
     await store.finish({
       turn: number,
       fence,
@@ -150,30 +150,33 @@ async function turn(
 async function approve(store: Store, turn: number, fence: number, words: string): Promise<void> {
   const now = Date.now();
   const request = { title: words, detail: words, pattern: words };
-  const asked = await store.askApproval({ turn, fence, request, deadline: now + 1000, now });
-  const { person, number: approval } = unrefused(asked);
-  unrefused(await store.answerApproval({ person, approval, answer: "always", now }));
+  const asked = await store.createApproval({ turn, fence, request, deadline: now + 1000, now });
+  const { person, number: approval } = throwIfRefused(asked);
+  throwIfRefused(await store.answerApproval({ person, approval, answer: "always", now }));
 }
 
 /** A code she has asked for, a wrong guess, a role, and her chat as the platform's home. */
 async function admit(store: Store, person: string): Promise<void> {
   const now = Date.now();
-  const asker = routingOf(ANNA, settings).source;
-  const code = { platform: "signal", salt: "s", hash: "h", everyMs: 1, mostPending: 1 };
-  await store.askPairing({ ...code, asker, expiresAt: now + 1000, now });
-  await store.countGuess({ name: "signal:anna-4711", most: 3, lockMs: 1, now });
-  await store.grant({ person, role: "member", now });
-  await store.setHome({ home: { platform: "signal", chatId: "anna-4711", name: "Anna Beispiel" }, now });
-  for (const owner of [person, memoryOwnerOf({ owner: person, audience: "chat:signal:riders" })]) {
+  const asker = buildRouting(ANNA, settings).source;
+  const code = { platform: "signal", salt: "s", hash: "h", everyMs: 1, maxPending: 1 };
+  await store.requestPairing({ ...code, asker, expiresAt: now + 1000, now });
+  await store.countGuess({ name: "signal:anna-4711", maxGuesses: 3, lockMs: 1, now });
+  await store.setRole({ person, role: "member", now });
+  await store.setHomeChannel({
+    home: { platform: "signal", chatId: "anna-4711", name: "Anna Beispiel" },
+    now,
+  });
+  for (const owner of [person, getMemoryOwner({ owner: person, audience: "chat:signal:riders" })]) {
     // Also in versions that are not the newest.
     for (const change of [
       { action: "add", text: SAYS },
       { action: "replace", old: SAYS, text: `knows ${SAYS}` },
     ] as const)
-      unrefused(await store.changeMemory({ owner, change, now }));
+      throwIfRefused(await store.changeMemory({ owner, change, now }));
   }
   const change = { action: "add", text: "bobwords" } as const;
-  unrefused(await store.changeMemory({ owner: "chat:signal:riders", change, now }));
+  throwIfRefused(await store.changeMemory({ owner: "chat:signal:riders", change, now }));
 }
 
 /** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
@@ -181,7 +184,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   const store = await sqliteStore({ file: database });
   const sessions = createSessions({ store });
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   let own = "";
   let shared = "";
   for (let n = 0; n < rounds; n += 1) {
@@ -209,7 +212,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   await sessions.fork(who, "annas", { id: "bobs-fork" });
   await sessions.append(who, "bobs-fork", { role: "user", text: "bobwords in a fork" });
   await store.accept({
-    ...routingOf(group(ANNA), together),
+    ...buildRouting(group(ANNA), together),
     messageId: "waits",
     message: { role: "user", parts: [{ type: "text", text: SAYS }] },
   });
@@ -238,7 +241,7 @@ async function bobs(shared: string): Promise<unknown> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   try {
     const sessions = createSessions({ store });
-    const found = await store.personData({ platform: "signal", account: "bob-1" });
+    const found = await store.readPersonData({ platform: "signal", account: "bob-1" });
     const { items } = await sessions.list({ person: found?.person ?? "" });
     const own = [];
     for (const { id } of items) {
@@ -381,9 +384,9 @@ describe("postrider erase", () => {
   it("finishes what was cut short before the file was cleaned, though the person is gone from it", async () => {
     const { anna } = await village(3);
     const store = await sqliteStore({ file: database, mode: "in-process" });
-    const data = await store.personData({ person: anna });
-    for (let step: Erased = { done: false }; !step.done; )
-      step = unrefused(await store.erasePerson({ person: anna, limit: 100, now: Date.now(), ...step }));
+    const data = await store.readPersonData({ person: anna });
+    for (let step: ErasureProgress = { done: false }; !step.done; )
+      step = throwIfRefused(await store.erasePerson({ person: anna, limit: 100, now: Date.now(), ...step }));
     await store.close();
     mkdirSync(join(home, "reports"), { mode: 0o700 });
     const receipt = {

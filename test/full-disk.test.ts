@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSessions, isRefused, localRunner, OWNER, routingOf, sqliteStore } from "../src/index.ts";
+import { buildRouting, createSessions, isRefused, localRunner, OWNER, sqliteStore } from "../src/index.ts";
 import type { SaidByWriter } from "./full-disk/child.ts";
 import { type Child, startChild } from "./support/child.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
@@ -42,10 +42,10 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });
     const runner = localRunner();
-    await store.beat({ runner, now: Date.now() });
+    await store.recordHeartbeat({ runner, now: Date.now() });
     const accept = (messageId: string) =>
       store.accept({
-        ...routingOf({ platform: "telegram", chatId: "7", userId: "7" }, settings),
+        ...buildRouting({ platform: "telegram", chatId: "7", userId: "7" }, settings),
         messageId,
         message: { role: "user", parts: [{ type: "text", text: messageId }] },
         claim: { runner: runner.id, take: "one" },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { type ComposedGateway, composeGateway } from "../src/apps/compose-gateway.ts";
 import { openConfig } from "../src/apps/config/open-config.ts";
-import { type Home, homeOf } from "../src/apps/home.ts";
+import { type Home, resolveHome } from "../src/apps/home.ts";
 import { openLog } from "../src/apps/log/open-log.ts";
 import { startFakeTelegram } from "../src/testing/fake-telegram/index.ts";
 import { textsIn } from "./support/database.ts";
@@ -40,7 +40,7 @@ async function start(): Promise<Running> {
     TELEGRAM_API_ROOT: fake.url,
     TELEGRAM_BOT_TOKEN: fake.token,
   };
-  const home = homeOf(environment);
+  const home = resolveHome(environment);
   mkdirSync(home.folder, { mode: 0o700 });
   const warnings: string[] = [];
   const config = openConfig({
@@ -73,7 +73,7 @@ async function isCopying({ store }: ComposedGateway): Promise<boolean> {
   // Writes are answered in order: after one, all that were begun before it have been done and told.
   const settled = (): Promise<void> => store.retire({ runner: "nobody" });
   await settled();
-  const leases = await store.leases({ now: Date.now() });
+  const leases = await store.listLeases({ now: Date.now() });
   await settled();
   return leases.some(({ name }) => name === "backup");
 }

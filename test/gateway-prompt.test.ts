@@ -287,7 +287,7 @@ describe.concurrent("what is said while an answer is written", () => {
 
 describe("a thousand messages at once", () => {
   it("are bounded, and others are served meanwhile", async (test) => {
-    const stage = await stageFor(test, { agent: "telling", busy: "queue", settings: { mostWaiting: 20 } });
+    const stage = await stageFor(test, { agent: "telling", busy: "queue", settings: { maxPending: 20 } });
     const { judge } = stage;
     await judge.say(ann, "ann", "zax1 pause 20000");
     await judge.until("the agent is asked", () => asked(stage).length === 1);

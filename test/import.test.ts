@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { Summary } from "../src/apps/import/hermes/report.ts";
+import type { ImportSummary } from "../src/apps/import/hermes/report.ts";
 import {
   createSessions,
   localRunner,
@@ -74,10 +74,10 @@ function run(...args: string[]): Promise<Ended> {
   return start(home, [...args, "--zone", "UTC"]).ended;
 }
 
-async function runJson(...args: string[]): Promise<Summary> {
+async function runJson(...args: string[]): Promise<ImportSummary> {
   const { code, out, err } = await run(...args, "--json");
   expect({ code, err }).toEqual({ code: 0, err: "" });
-  return JSON.parse(out) as Summary;
+  return JSON.parse(out) as ImportSummary;
 }
 
 async function opened(): Promise<Store> {
@@ -297,7 +297,7 @@ describe("what is not as it should be", () => {
     write("sessions/sessions.json", [index]);
     const { code, out } = await run(old, "--json");
     expect(code).toBe(1);
-    const summary = JSON.parse(out) as Summary;
+    const summary = JSON.parse(out) as ImportSummary;
     expect(summary).toMatchObject({ complete: false, sessions: { imported: 1 } });
     expect(summary.problems).toMatchObject([{ kind: "file", file: "sessions/sessions.json" }]);
     expect((await run(old, "--strict")).err).toContain("sessions/sessions.json: the index cannot be read");
@@ -342,7 +342,7 @@ describe("what is not as it should be", () => {
     const before = bytesIn(old);
     const { code, out } = await run(old, "--json");
     expect(code).toBe(1);
-    const summary = JSON.parse(out) as Summary;
+    const summary = JSON.parse(out) as ImportSummary;
     const written = [...truth.sessions.values()].filter(({ where }) => where !== "database");
     expect(summary.sessions.imported).toBeGreaterThanOrEqual(written.length);
     expect(summary).toMatchObject({ complete: false, sessions: { failed: 0 } });

@@ -2,7 +2,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { model } from "../src/agents/model/model.ts";
 import type { ProviderName } from "../src/agents/model/provider.ts";
-import { text } from "../src/core/message.ts";
+import { textPart } from "../src/core/message.ts";
 import type { AgentEvent } from "../src/ports/agent.ts";
 import type { Tool } from "../src/ports/tool.ts";
 
@@ -39,7 +39,7 @@ async function ask(
   tools: readonly Tool[] = [],
 ): Promise<AgentEvent[]> {
   const choice = { provider, model: "model-x", apiKey: "key-for-tests", baseUrl: `${mock.url}${path}` };
-  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [text("hello")] }];
+  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [textPart("hello")] }];
   const turn = { session: "s", history, tools, blob: async () => undefined };
   const found: AgentEvent[] = [];
   for await (const event of model(choice, { retries: 0 }).run(turn, new AbortController().signal))
@@ -61,7 +61,7 @@ const weather: Tool = {
   effect: "none",
   input: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
   async run(given) {
-    return { parts: [text(`It rains in ${(given as { readonly city: string }).city}.`)] };
+    return { parts: [textPart(`It rains in ${(given as { readonly city: string }).city}.`)] };
   },
 };
 
@@ -91,7 +91,7 @@ describe.each(PLAYED)("$name, played by an independent mock", (played) => {
     mock.on({ hasToolResult: true }, { content: "Rain in both." });
     const events = await ask(mock, played, [weather]);
     const results = events.flatMap((event) => (event.type === "tool_result" ? [event.parts] : []));
-    expect(results).toEqual([[text("It rains in Rome.")], [text("It rains in Oslo.")]]);
+    expect(results).toEqual([[textPart("It rains in Rome.")], [textPart("It rains in Oslo.")]]);
     expect(textIn(events)).toBe("Rain in both.");
     const last = JSON.stringify(mock.getLastRequest()?.body);
     expect(last).toContain("It rains in Rome.");

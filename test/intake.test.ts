@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { echo } from "../src/agents/echo.ts";
-import { linkCode } from "../src/commands/pairing.ts";
+import { createLinkCode } from "../src/commands/pairing.ts";
 import { OWNER } from "../src/core/owner.ts";
 import { type IntakeRoom, intakeRoom, memoryMessenger } from "./intake/room.ts";
 import { telegramScene } from "./support/telegram.ts";
@@ -64,9 +64,9 @@ describe("one chat that sends two thousand messages at once", () => {
       const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
       const receiver = await messenger.receiver;
       const flood = Array.from({ length: FLOOD }, (_, at) => messenger.message("eve", `flood ${at}`));
-      const before = flood.slice(0, FLOOD / 2).map((one) => receiver.message(one));
-      const honest = receiver.message(messenger.message("ann", "is anybody there?"));
-      const after = flood.slice(FLOOD / 2).map((one) => receiver.message(one));
+      const before = flood.slice(0, FLOOD / 2).map((one) => receiver.receiveMessage(one));
+      const honest = receiver.receiveMessage(messenger.message("ann", "is anybody there?"));
+      const after = flood.slice(FLOOD / 2).map((one) => receiver.receiveMessage(one));
       await honest;
       const [taken] = room.accepted().filter(({ chat }) => chat === "ann");
       expect(taken?.step).toBeLessThan(10);
@@ -82,11 +82,11 @@ describe("one chat that sends two thousand messages at once", () => {
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
     const flood = Array.from({ length: FLOOD }, (_, at) => messenger.message("eve", `flood ${at}`));
-    await Promise.all(flood.map((one) => receiver.message(one)));
+    await Promise.all(flood.map((one) => receiver.receiveMessage(one)));
     expect(takenFrom(room, "eve")).toEqual(flood.slice(0, 1000).map(({ messageId }) => Number(messageId)));
     const texts = await messenger.sent("eve", 1);
     expect(texts.filter((words) => words.includes("so this one was not taken"))).toHaveLength(1);
-    await receiver.message(messenger.message("eve", "later"));
+    await receiver.receiveMessage(messenger.message("eve", "later"));
     expect(takenFrom(room, "eve")).toHaveLength(1001);
   });
 });
@@ -97,7 +97,7 @@ describe("a stranger", () => {
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
     const say = async (chat: string, words: string): Promise<void> =>
-      receiver.message(messenger.message(chat, words));
+      receiver.receiveMessage(messenger.message(chat, words));
     const writes = (): string[] => room.steps.map(({ name }) => name);
     return { messenger, room, receiver, say, writes };
   }
@@ -113,7 +113,7 @@ describe("a stranger", () => {
       .slice(before)
       .filter((name) => name !== "settle");
     expect(more).toEqual(["moveCursor"]);
-    expect(await room.home.store.cursor({ name: "memory" })).toBe("51");
+    expect(await room.home.store.getCursor({ name: "memory" })).toBe("51");
   });
 
   it("who was told a code before a restart costs no row after it", async () => {
@@ -127,7 +127,7 @@ describe("a stranger", () => {
       settings: allowed("ann"),
       home: room.home,
     });
-    await (await later.receiver).message(later.message("eve", "hello?"));
+    await (await later.receiver).receiveMessage(later.message("eve", "hello?"));
     expect(takenFrom(again, "eve")).toEqual([]);
   });
 
@@ -145,9 +145,9 @@ describe("a stranger", () => {
   it("is let in by the owner's code in the middle of a flood of their own, and what they say next is answered", async () => {
     const { messenger, room, receiver } = await opened();
     const { store, clock } = room.home;
-    const { code } = await linkCode({ store, clock, platform: "telegram", person: OWNER });
+    const { code } = await createLinkCode({ store, clock, platform: "telegram", person: OWNER });
     const words = [...Array.from({ length: 100 }, (_, at) => `flood ${at}`), `/pair ${code}`, "am I in?"];
-    await Promise.all(words.map((each) => receiver.message(messenger.message("eve", each))));
+    await Promise.all(words.map((each) => receiver.receiveMessage(messenger.message("eve", each))));
     const sent = await messenger.sent("eve", 3);
     expect(sent.some((text) => text.includes("this chat is yours now"))).toBe(true);
     expect(sent).toContain("You said: am I in?");

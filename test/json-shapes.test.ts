@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
 import { openLog } from "../src/apps/log/open-log.ts";
-import { askToBeLetIn } from "../src/commands/pairing.ts";
+import { requestPairingCode } from "../src/commands/pairing.ts";
 import { systemClock } from "../src/index.ts";
 import { makeHome } from "./import/make-home.ts";
 import { asideDelivery } from "./support/aside-delivery.ts";
@@ -216,7 +216,7 @@ function strangersCode(home: Furnished): Promise<string> {
   return home.fill(async ({ store }) => {
     const clock = { ...systemClock, now: () => NOW };
     const source = { platform: "telegram", chatType: "dm", chatId: "77", userId: "77", userName: "Eve" };
-    const asked = await askToBeLetIn({ store, clock, source });
+    const asked = await requestPairingCode({ store, clock, source });
     if (asked.state !== "asked") throw new Error(`there is no code: ${asked.state}`);
     return asked.code;
   });

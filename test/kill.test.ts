@@ -120,7 +120,7 @@ describe("a turn whose process was killed", () => {
       const store = await sqliteStore({ file });
       onTestFinished(() => store.close());
       const runner = localRunner();
-      await store.beat({ runner, now: Date.now() });
+      await store.recordHeartbeat({ runner, now: Date.now() });
       const claim = () => store.claim({ session, runner: runner.id, take: "one", now: Date.now() });
       expect(await claim()).toBeUndefined();
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { toHtml } from "../src/platforms/telegram/format.ts";
-import { readable } from "../src/tools/output.ts";
+import { toReadableOutput } from "../src/tools/readable-output.ts";
 import { BOUNDED, LINEAR } from "./linear-text/functions.ts";
 import { growthOf, readsOn } from "./linear-text/measure.ts";
 import { STRINGS } from "./linear-text/strings.ts";
@@ -35,7 +35,7 @@ describe("a long text, whatever it holds", () => {
 
   it("is read at a million characters as at a hundred thousand", () => {
     for (const unit of ["\r", "\x1b]", "[", "`", "*a ", " "]) {
-      expect(readable(unit.repeat(MILLION / unit.length)).length).toBeLessThanOrEqual(MILLION);
+      expect(toReadableOutput(unit.repeat(MILLION / unit.length)).length).toBeLessThanOrEqual(MILLION);
       expect(toHtml(unit.repeat(MILLION / unit.length)).text.length).toBeLessThanOrEqual(MILLION);
     }
   }, 60_000);

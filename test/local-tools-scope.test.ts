@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createSessions, sqliteStore, textOf } from "../src/index.ts";
+import { createSessions, getText, sqliteStore } from "../src/index.ts";
 import { startCli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
@@ -31,9 +31,9 @@ it("gives the agent in a terminal the configured tools, which find the owner's w
   const { process: child, ended } = startCli(home, ["-q", "go", "--agent", `script:${file}`]);
   child.stdin.end();
   expect(await ended).toMatchObject({ code: 0, out: "Done.\n" });
-  const [newest] = (await store.list({ asker: everyone, limit: 1 })).items;
-  const said = (await store.history({ asker: everyone, session: newest?.id ?? "" })) ?? [];
-  const [found = "", written] = said.filter(({ role }) => role === "tool").map(textOf);
+  const [newest] = (await store.querySessions({ asker: everyone, limit: 1 })).items;
+  const said = (await store.readHistory({ asker: everyone, session: newest?.id ?? "" })) ?? [];
+  const [found = "", written] = said.filter(({ role }) => role === "tool").map(getText);
   expect(JSON.parse(found)).toMatchObject({ success: true, count: 0 });
   expect(written).toBe("There is no tool write_file. There are: session_search.");
 });

@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { equipmentOf } from "../src/apps/equipment.ts";
-import { homeOf, makeHome } from "../src/apps/home.ts";
-import { processesOf } from "../src/apps/processes-of-home.ts";
+import { buildToolHost } from "../src/apps/build-tool-host.ts";
+import { connectHomeProcesses } from "../src/apps/connect-home-processes.ts";
+import { makeHome, resolveHome } from "../src/apps/home.ts";
 import type { GatewaySettings } from "../src/core/gateway-settings.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES } from "../src/core/tool-settings.ts";
-import { type Source, textOf } from "../src/index.ts";
+import { getText, type Source } from "../src/index.ts";
 import type { AgentTurn } from "../src/ports/agent.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { gatewayRoom } from "./support/gateway-room.ts";
@@ -24,12 +24,12 @@ async function start(settings: Partial<GatewaySettings> = {}) {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
   const environment = { ...process.env, POSTRIDER_HOME: folder.path, BOT_TOKEN: SECRET };
-  const own = homeOf(environment);
+  const own = resolveHome(environment);
   makeHome(own);
   const home = await openHome();
-  const processes = processesOf(own, home.store, home.clock);
+  const processes = connectHomeProcesses(own, home.store, home.clock);
   onTestFinished(() => processes.close());
-  const equipment = equipmentOf({ home: own, environment, processes, config: () => undefined });
+  const equipment = buildToolHost({ home: own, environment, processes, config: () => undefined });
   const agent = heldAgent();
   const room = await gatewayRoom({ agent, home, equipment, settings: { tools, ...settings } });
   return {
@@ -48,7 +48,7 @@ async function start(settings: Partial<GatewaySettings> = {}) {
 async function use({ tools: given = [] }: AgentTurn, name: string, input: object): Promise<string> {
   const tool = given.find((one) => one.name === name);
   if (tool === undefined) return `no ${name}`;
-  return textOf(await tool.run(input, { id: "1", signal: new AbortController().signal }));
+  return getText(await tool.run(input, { id: "1", signal: new AbortController().signal }));
 }
 
 describe("the tools of an agent in a messenger", () => {
@@ -82,7 +82,7 @@ describe("the tools of an agent in a messenger", () => {
     const found = JSON.parse(await use(await ask(ada, "hello"), "session_search", { query: "lighthouse" }));
     expect(found).toMatchObject({ success: true, count: 0 });
     expect(
-      (await home.store.search({ asker: { everyone: true }, text: "lighthouse", limit: 5 })).length,
+      (await home.store.searchMessages({ asker: { everyone: true }, text: "lighthouse", limit: 5 })).length,
     ).toBe(1);
   });
 

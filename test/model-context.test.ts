@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { agentNamed } from "../src/apps/agent-named.ts";
-import { thisMachine } from "../src/apps/machine.ts";
+import { chooseAgent } from "../src/apps/choose-agent.ts";
+import { readMachine } from "../src/apps/machine.ts";
 import { DEFAULT_TOOLS } from "../src/core/tool-settings.ts";
-import { createSessions, OWNER, routingOf, sqliteStore, systemClock } from "../src/index.ts";
+import { buildRouting, createSessions, OWNER, sqliteStore, systemClock } from "../src/index.ts";
 import { editorRoom } from "./acp/editor-room.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { type GatewayScene, gatewayScene } from "./support/gateway-program.ts";
@@ -62,7 +62,7 @@ function expectOrder(told: string, ...parts: readonly string[]): void {
   expect(places).toEqual(places.toSorted((one, other) => one - other));
 }
 
-const { system, shell } = thisMachine();
+const { system, shell } = readMachine();
 const commandsIn = (folder: string): string =>
   `Commands run on ${system} with ${shell} in the folder ${folder}.`;
 
@@ -190,9 +190,13 @@ describe("the system text that a model endpoint receives", () => {
     await run(["-q", "hello"]);
     const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
     const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
-    await store.link({ account: { platform: "telegram", userId: "7" }, person: OWNER, now: Date.now() });
+    await store.linkAccount({
+      account: { platform: "telegram", userId: "7" },
+      person: OWNER,
+      now: Date.now(),
+    });
     const accepted = await store.accept({
-      ...routingOf(phone, settings),
+      ...buildRouting(phone, settings),
       messageId: "1",
       message: { role: "user", parts: [{ type: "text", text: "from afar" }] },
     });
@@ -215,7 +219,7 @@ describe("the system text that a model endpoint receives", () => {
 describe("the system text that a model endpoint receives from an editor", () => {
   const NOW = Date.parse("2026-11-17T23:30:00Z");
   const room = async (gateway: Parameters<typeof editorRoom>[0]["gateway"]) => {
-    const { agent } = await agentNamed("model", { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
+    const { agent } = await chooseAgent("model", { POSTRIDER_BASE_URL: server.url, POSTRIDER_MODEL: "tiny" });
     return editorRoom({ agent, clock: { ...systemClock, now: () => NOW }, gateway: { ...gateway } });
   };
 

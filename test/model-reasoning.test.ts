@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { model } from "../src/agents/model/model.ts";
 import type { ProviderName } from "../src/agents/model/provider.ts";
-import { type Message, type NewMessage, text } from "../src/core/message.ts";
+import { type Message, type NewMessage, textPart } from "../src/core/message.ts";
 import { providerHistory } from "../src/core/projection.ts";
 import type { Agent, AgentTurn } from "../src/ports/agent.ts";
 import type { Tool } from "../src/ports/tool.ts";
-import { takeDown } from "../src/turns/answer.ts";
+import { answerRecorder } from "../src/turns/answer-recorder.ts";
 import { modelServer } from "./support/model-server.ts";
 import {
   anthropicAnswer,
@@ -24,7 +24,7 @@ const look: Tool = {
   description: "Looks.",
   input: { type: "object", properties: { at: { type: "string" } } },
   effect: "none",
-  run: async () => ({ parts: [text("seen")] }),
+  run: async () => ({ parts: [textPart("seen")] }),
 };
 
 interface Asking {
@@ -47,8 +47,8 @@ async function answerWith(agent: Agent, history: readonly NewMessage[]) {
     tools: [look],
     blob: async () => undefined,
   };
-  const answer = takeDown();
-  for await (const event of agent.run(turn, never)) answer.take(event);
+  const answer = answerRecorder();
+  for await (const event of agent.run(turn, never)) answer.record(event);
   const end = answer.end(false);
   return { end, after: [...history, ...end.messages] };
 }
@@ -60,7 +60,7 @@ function stored(messages: readonly NewMessage[]): Message[] {
   );
 }
 
-const said = (words: string): NewMessage => ({ role: "user", parts: [text(words)] });
+const said = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
 
 /** Without the marks of the cache, which move from request to request. */
 function messagesIn(body: Readonly<Record<string, unknown>> | undefined): readonly unknown[] {
@@ -225,7 +225,7 @@ describe("the thought signature of a call from a compatible server", () => {
 
 describe("what a message keeps for its provider", () => {
   it("is ignored where an import or an editor made it up", async () => {
-    const odd = { role: "assistant", parts: [text("I said it.")], reasoning: "hm" } as const;
+    const odd = { role: "assistant", parts: [textPart("I said it.")], reasoning: "hm" } as const;
     const parts = [
       { type: "reasoning", length: 2, data: { cacheControl: "x", signature: 7 } },
       { type: "text", length: -1 },

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { OWNER, unrefused } from "../src/index.ts";
+import { OWNER, throwIfRefused } from "../src/index.ts";
 import { expectInOrder, expectNowhere } from "./model-requests/expect-in-order.ts";
 import {
   API_KEY,
@@ -27,7 +27,7 @@ const PIXEL =
 async function remember(at: FullHome): Promise<void> {
   const store = await at.openStore();
   const change = { action: "add", text: REMEMBERED } as const;
-  unrefused(await store.changeMemory({ owner: OWNER, change, now: Date.now() }));
+  throwIfRefused(await store.changeMemory({ owner: OWNER, change, now: Date.now() }));
 }
 
 /** Makes a project whose instructions each request must carry. */
@@ -204,9 +204,9 @@ describe.each([
     ])
       await editor.call("session/set_config_option", { sessionId, configId, value });
     const store = await at.openStore();
-    const [conversation] = await store.conversations({ asker: who, session: sessionId });
+    const [conversation] = await store.findConversations({ asker: who, session: sessionId });
     const choice = { asker: who, conversation: conversation?.number ?? 0, now: Date.now() };
-    unrefused(await store.choose({ ...choice, change: { personality: "judge" } }));
+    throwIfRefused(await store.changeConversationSettings({ ...choice, change: { personality: "judge" } }));
     await editor.prompt(sessionId, [
       { type: "text", text: "What is this?" },
       { type: "image", mimeType: "image/png", data: PIXEL },

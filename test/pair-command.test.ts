@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askToBeLetIn, useLinkCode } from "../src/commands/pairing.ts";
+import { redeemLinkCode, requestPairingCode } from "../src/commands/pairing.ts";
 import { OWNER, type Source, systemClock } from "../src/index.ts";
 import { NOW, type TestHome, testHome } from "./support/command.ts";
 
@@ -15,14 +15,14 @@ const clock = { ...systemClock, now: () => NOW };
 
 function strangersCode(home: TestHome, source: Source = eve): Promise<string> {
   return home.fill(async ({ store }) => {
-    const asked = await askToBeLetIn({ store, clock, source });
+    const asked = await requestPairingCode({ store, clock, source });
     if (asked.state !== "asked") throw new Error(`there is no code: ${asked.state}`);
     return asked.code;
   });
 }
 
 const accountOf = (home: TestHome, userId: string, platform = "telegram") =>
-  home.fill(({ store }) => store.account({ platform, userId }));
+  home.fill(({ store }) => store.getAccount({ platform, userId }));
 
 describe("postrider pair", () => {
   it("lists who asks, without their codes, and who was let in", async () => {
@@ -51,7 +51,7 @@ describe("postrider pair", () => {
       out: expect.stringMatching(/^Eve␛\[31m \(77 on telegram\) is let in, as p_\w+\.\n$/),
     });
     expect(await accountOf(home, "77")).toMatchObject({ role: "member" });
-    const waiting = await home.fill(({ store }) => store.deliveries({ dueAt: NOW, limit: 10 }));
+    const waiting = await home.fill(({ store }) => store.listPendingDeliveries({ dueAt: NOW, limit: 10 }));
     expect(waiting.map(({ target }) => target.chatId)).toEqual(["77"]);
     expect((await home.run(["pair", "approve", code])).code).toBe(3);
   });
@@ -94,7 +94,7 @@ describe("postrider pair", () => {
   it("cannot take the owner's, but an account of theirs, which is a stranger's then", async () => {
     const home = testHome();
     const { code } = await home.json<{ code: string }>(["pair", "link", "telegram"]);
-    await home.fill(({ store }) => useLinkCode({ store, clock, source: eve, code }));
+    await home.fill(({ store }) => redeemLinkCode({ store, clock, source: eve, code }));
     expect((await accountOf(home, "77"))?.role).toBe("owner");
     expect((await home.run(["pair", "revoke", "owner"])).code).toBe(5);
     expect((await home.run(["pair", "revoke", "telegram", "77"])).code).toBe(0);
@@ -107,7 +107,7 @@ describe("postrider pair", () => {
     const { out, err } = await home.run(["pair", "link", "telegram"]);
     expect(out).toMatch(/^[A-Z2-9]{4}-[A-Z2-9]{4}\n$/);
     expect(err).toContain(`/pair ${out.trim()}`);
-    await home.fill(({ store }) => useLinkCode({ store, clock, source: eve, code: out }));
+    await home.fill(({ store }) => redeemLinkCode({ store, clock, source: eve, code: out }));
     expect(await accountOf(home, "77")).toMatchObject({ person: OWNER, role: "owner" });
     const bob = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
     const { person } = await home.json<{ person: string }>([
@@ -117,7 +117,7 @@ describe("postrider pair", () => {
     ]);
     const second = await home.json<{ code: string }>(["pair", "link", "signal", "--person", "telegram:7"]);
     const onSignal = { platform: "signal", chatType: "dm", chatId: "+1", userId: "+1" };
-    await home.fill(({ store }) => useLinkCode({ store, clock, source: onSignal, code: second.code }));
+    await home.fill(({ store }) => redeemLinkCode({ store, clock, source: onSignal, code: second.code }));
     expect(await accountOf(home, "+1", "signal")).toMatchObject({ person, role: "member" });
   });
 

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
+  buildRouting,
   createSessions,
   localRunner,
   localSource,
   OWNER,
-  routingOf,
   type Session,
   type Store,
   sqliteStore,
-  unrefused,
+  throwIfRefused,
 } from "../src/index.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
@@ -331,9 +331,9 @@ describe("a line that waits for somebody else's answer", () => {
     const store = await sqliteStore({ file: database });
     onTestFinished(() => store.close());
     const runner = localRunner();
-    await store.beat({ runner, now: Date.now() });
+    await store.recordHeartbeat({ runner, now: Date.now() });
     const held = await store.accept({
-      ...routingOf(localSource(), settings),
+      ...buildRouting(localSource(), settings),
       messageId: "held",
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
       claim: { runner: runner.id, take: "one" },
@@ -355,7 +355,7 @@ describe("a line that waits for somebody else's answer", () => {
           });
         }),
       finish: async () =>
-        unrefused(
+        throwIfRefused(
           await store.finish({
             turn: turn.number,
             fence: turn.fence,

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Process, processIdFrom } from "../src/core/process.ts";
-import { systemClock, unrefused } from "../src/index.ts";
-import type { StartProcess } from "../src/processes/processes.ts";
-import { bornOf, isAlive } from "../src/system/process-identity.ts";
+import { systemClock, throwIfRefused } from "../src/index.ts";
+import type { StartProcessInput } from "../src/processes/processes.ts";
+import { isAlive, readStartTime } from "../src/system/process-identity.ts";
 import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 
@@ -170,23 +170,23 @@ describe("the keeper is killed", () => {
     const pid = stranger.pid ?? 0;
     const id = processIdFrom(systemClock.random(6));
     const { session, conversation, target, environment, secrets, ...row } = room.input("sleep 1000", { id });
-    unrefused(
+    throwIfRefused(
       await room.store.beginProcess({
         process: row,
         session,
         conversation,
         target,
-        most: 64,
+        maxRunning: 64,
         now: Date.now(),
       }),
     );
-    const born = `${bornOf(pid)}0`;
-    unrefused(
-      await room.store.processRuns({
+    const born = `${readStartTime(pid)}0`;
+    throwIfRefused(
+      await room.store.markProcessRunning({
         id,
         keeper: "one that is gone",
         pid,
-        born,
+        startTime: born,
         pty: false,
         now: Date.now(),
       }),
@@ -195,7 +195,7 @@ describe("the keeper is killed", () => {
     expect(killed.status).toMatchObject({ state: "ended", exit: { unknown: true } });
     await pause(100);
     expect(stranger.exitCode).toBe(null);
-    expect(isAlive({ pid, born: bornOf(pid) ?? "" })).toBe(true);
+    expect(isAlive({ pid, startTime: readStartTime(pid) ?? "" })).toBe(true);
   });
 
   it("while a program is on its way, and that program runs once or not at all", async () => {
@@ -223,11 +223,11 @@ describe("the keeper is told to end", () => {
     const { id } = await room.start("trap 'echo bye; exit 5' TERM; echo on; while :; do sleep 0.05; done");
     await room.until(id, (_, printed) => printed.includes("on"));
     const pid = (await room.keeperPid()) ?? 0;
-    const born = bornOf(pid) ?? "";
+    const born = readStartTime(pid) ?? "";
     process.kill(pid, "SIGTERM");
     expect((await room.ended(id)).status).toMatchObject({ exit: { code: 5 } });
     expect(await room.printed(id)).toMatch(/^on\n(Terminated\n)?bye\n$/);
-    while (isAlive({ pid, born })) await pause();
+    while (isAlive({ pid, startTime: born })) await pause();
     expect(await room.keeperPid()).toBe(undefined);
   });
 });
@@ -239,7 +239,7 @@ describe("two who start the keeper at the same moment", () => {
     await Promise.all(gateways.map((one) => one.heard<{ ready?: true }>((line) => line.ready === true)));
     const inputs = gateways.map((gateway, index) => {
       // The parent of the parent: between them is the shell that sees how it ends.
-      const input: StartProcess = room.input(`ps -o ppid= -p $PPID; exit ${index}`);
+      const input: StartProcessInput = room.input(`ps -o ppid= -p $PPID; exit ${index}`);
       gateway.tell(input);
       return input;
     });
@@ -263,7 +263,7 @@ function isDetached({ status }: Process): boolean {
   return status.state === "running" && status.detached;
 }
 
-function placeOf({ status }: Pick<Process, "status">): { readonly pid: number; readonly born: string } {
+function placeOf({ status }: Pick<Process, "status">): { readonly pid: number; readonly startTime: string } {
   if (status.state !== "running") throw new Error("it does not run");
-  return { pid: status.pid, born: status.born };
+  return { pid: status.pid, startTime: status.startTime };
 }

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { KEPT_OUTPUT } from "../src/core/process.ts";
-import { childEnvironment } from "../src/processes/child-environment.ts";
+import { buildChildEnvironment } from "../src/processes/child-environment.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
 
 describe("a program that the keeper runs", () => {
@@ -52,13 +52,13 @@ describe("a program that the keeper runs", () => {
     const room = await keeperRoom();
     const cwd = join(room.home.folder, "nowhere");
     await expect(room.start("true", { cwd })).rejects.toMatchObject({ code: "not_found" });
-    expect(await room.store.processes({ asker: { everyone: true }, foreground: true })).toEqual([]);
+    expect(await room.store.listProcesses({ asker: { everyone: true }, foreground: true })).toEqual([]);
   });
 
   it("sees of the environment what it is given, and nothing of the keeper's", async () => {
     const room = await keeperRoom();
     const secret = { MY_API_KEY: "k", HOME: "/h", LANG: "C.UTF-8", PATH: process.env.PATH };
-    const environment = childEnvironment(secret);
+    const environment = buildChildEnvironment(secret);
     const { id } = await room.start("env | cut -d= -f1", { environment });
     await room.ended(id);
     const names = (await room.printed(id)).trim().split("\n");

@@ -157,13 +157,13 @@ describe("postrider processes log -f", () => {
     child.stdin.end();
     await new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
     await opened(async (store) => {
-      const process = await store.process({ asker: { everyone: true }, id: ONE });
+      const process = await store.getProcess({ asker: { everyone: true }, id: ONE });
       if (process?.status.state !== "running") throw new Error("it does not run");
       const { keeper } = process.status;
       let from = process.total;
       for (let n = 0; n < 20; n += 1) {
         const text = `line ${n} 夜景\n`;
-        await store.keepOutput({ id: ONE, keeper, from, text });
+        await store.appendProcessOutput({ id: ONE, keeper, from, text });
         from += text.length;
       }
       await store.endProcess({ id: ONE, exit: { code: 3 }, output: { from, text: "last" }, now: NOW });

@@ -190,8 +190,8 @@ describe("postrider doctor --salvage", () => {
     expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    expect(await store.deliveries({ dueAt: 9, limit: 9, platform: "telegram" })).toHaveLength(1);
-    expect(await store.work({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
+    expect(await store.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" })).toHaveLength(1);
+    expect(await store.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
   });
 
   it("gets back rows of the second version beside later ones, and no words that are broken", async () => {
@@ -251,12 +251,12 @@ describe("postrider doctor --salvage", () => {
     expect(dropped).toEqual([{ table: "processes", saved: 3, dropped: 1 }]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    const found = await store.processes({ asker: everyone });
+    const found = await store.listProcesses({ asker: everyone });
     expect(found.map(({ id, matches }) => [id, matches.lines])).toEqual([
       ["proc_000000000002", []],
       ["proc_000000000001", ["hello"]],
     ]);
-    const output = await store.processOutput({ asker: everyone, id: "proc_000000000001" });
+    const output = await store.readProcessOutput({ asker: everyone, id: "proc_000000000001" });
     expect(output).toEqual({ text: "hello", from: 0, total: 5 });
     expect(look(report.file, (it) => it.prepare("select text from process_output").raw().all())).toEqual([
       ["hello"],
@@ -280,12 +280,12 @@ describe("postrider doctor --salvage", () => {
     const report = await salvaged();
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    expect((await store.memory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
-    expect((await store.memory({ owner: "profile:main" })).entries).toEqual(["closed"]);
-    expect((await store.personData({ person: "p_bob" }))?.memories).toEqual([
+    expect((await store.getMemory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
+    expect((await store.getMemory({ owner: "profile:main" })).entries).toEqual(["closed"]);
+    expect((await store.readPersonData({ person: "p_bob" }))?.memories).toEqual([
       { text: "rides", chat: "chat:telegram:-100" },
     ]);
-    expect(await store.personData({ person: "chat:telegram:-100" })).toBeUndefined();
+    expect(await store.readPersonData({ person: "chat:telegram:-100" })).toBeUndefined();
     expect(await store.claimFlush({ runner: "r1", now: 1 })).toBeUndefined();
     expect(look(report.file, (it) => it.pragma("foreign_key_check"))).toEqual([]);
   });

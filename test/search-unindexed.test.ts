@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { fillDatabase } from "../bench/fill-database.ts";
 import { OWNER, sqliteStore } from "../src/index.ts";
-import { MOST_UNINDEXED } from "../src/stores/sqlite/search.ts";
+import { MAX_UNINDEXED_READ } from "../src/stores/sqlite/search.ts";
 import { cli } from "./support/cli.ts";
 import { indexed, look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
-const MESSAGES = MOST_UNINDEXED + 5000;
+const MESSAGES = MAX_UNINDEXED_READ + 5000;
 const waiting = (file: string): number =>
   look(file, (db) =>
     Number(db.prepare("select coalesce(sum(next_seq - 1 - indexed_seq), 0) from sessions").pluck().get()),
@@ -28,10 +28,10 @@ it("finds the newest words before the index has caught up, says what it left out
   expect(JSON.parse(newest.out)).toMatchObject({
     hits: [{ seq: 100 }],
     complete: false,
-    unsearched: MESSAGES - MOST_UNINDEXED,
+    unsearched: MESSAGES - MAX_UNINDEXED_READ,
   });
   expect(newest.err).toContain(
-    `Older messages are still being indexed: ${MESSAGES - MOST_UNINDEXED} were not`,
+    `Older messages are still being indexed: ${MESSAGES - MAX_UNINDEXED_READ} were not`,
   );
   expect(waiting(database)).toBeLessThan(MESSAGES);
   let oldest = { complete: false, hits: [] as unknown[] };
@@ -47,8 +47,8 @@ it("is indexed in the background by a process that stays", async () => {
   onTestFinished(() => store.close());
   await indexed(database);
   const request = { asker: { person: OWNER }, text: '"message 1"' };
-  expect(await store.search(request)).toHaveLength(1);
-  expect(await store.unsearched(request)).toBe(0);
+  expect(await store.searchMessages(request)).toHaveLength(1);
+  expect(await store.countUnindexed(request)).toBe(0);
 }, 60_000);
 
 it("is indexed when an import is over", async () => {

@@ -5,7 +5,7 @@ import { visibleWidth } from "@earendil-works/pi-tui";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { COMMANDS } from "../src/apps/cli/commands.ts";
-import { dateOf } from "../src/apps/cli/relative-time.ts";
+import { formatDate } from "../src/apps/cli/format-time.ts";
 import { cli, startCli } from "./support/cli.ts";
 import { me, NOW, type TestHome, testHome } from "./support/command.ts";
 import { DAY, type Furnished, furnishedHome, HOUR } from "./support/furnished.ts";
@@ -75,8 +75,8 @@ describe("postrider sessions list", () => {
     expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
       ["HANDLE", "TITLE", "PLATFORM", "LAST", "MESSAGES"],
       [home.plans, "holiday plans", "2h ago", "5"],
-      [expect.any(String), "(nothing said yet)", "local", dateOf(NOW - 100 * DAY), "0"],
-      [home.old, "データベース設計について", "local", dateOf(NOW - 100 * DAY), "1"],
+      [expect.any(String), "(nothing said yet)", "local", formatDate(NOW - 100 * DAY), "0"],
+      [home.old, "データベース設計について", "local", formatDate(NOW - 100 * DAY), "1"],
       [""],
     ]);
   });
@@ -95,7 +95,7 @@ describe("postrider sessions list", () => {
     };
     expect(await handles("--titled")).toEqual([home.plans]);
     expect(await handles("--since", "1d")).toEqual([home.plans]);
-    expect(await handles("--since", dateOf(NOW - 100 * DAY))).toHaveLength(3);
+    expect(await handles("--since", formatDate(NOW - 100 * DAY))).toHaveLength(3);
     expect(await handles("--platform", "telegram")).toEqual([]);
     expect(await handles("--platform", "telegram", "--everyone")).toEqual([home.group]);
     expect(await handles("--kind", "job,editor")).toEqual([]);

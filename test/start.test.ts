@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { localRunner, localSource, OWNER, routingOf, sqliteStore, unrefused } from "../src/index.ts";
+import { buildRouting, localRunner, localSource, OWNER, sqliteStore, throwIfRefused } from "../src/index.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { settings } from "./support/routing.ts";
@@ -195,9 +195,9 @@ describe("postrider", () => {
     const store = await sqliteStore({ file: join(home, "postrider.db") });
     onTestFinished(() => store.close());
     const runner = localRunner();
-    await store.beat({ runner, now: Date.now() });
+    await store.recordHeartbeat({ runner, now: Date.now() });
     const held = await store.accept({
-      ...routingOf(localSource(), { ...settings, zone: "UTC" }),
+      ...buildRouting(localSource(), { ...settings, zone: "UTC" }),
       messageId: "held",
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
       claim: { runner: runner.id, take: "one" },
@@ -221,8 +221,8 @@ describe("postrider", () => {
         resolve();
       });
     });
-    expect((await store.history({ asker: { person: OWNER }, session: session.id }))?.length).toBe(3);
-    unrefused(
+    expect((await store.readHistory({ asker: { person: OWNER }, session: session.id }))?.length).toBe(3);
+    throwIfRefused(
       await store.finish({
         turn: turn.number,
         fence: turn.fence,

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { logFile, type OpenLog, openLog } from "../src/apps/log/open-log.ts";
+import { getLogFile, type OpenLog, openLog } from "../src/apps/log/open-log.ts";
 import { startCli } from "./support/cli.ts";
 import { testHome } from "./support/command.ts";
 import { furnishedHome } from "./support/furnished.ts";
@@ -45,7 +45,7 @@ describe("postrider tail", () => {
     const log = logIn(home.folder);
     log.info({}, "whole");
     log.close();
-    appendFileSync(logFile(home), '{"level":"info","ti\n');
+    appendFileSync(getLogFile(home), '{"level":"info","ti\n');
     expect((await home.run(["tail"])).out).toMatch(/whole\n\{"level":"info","ti\n$/);
     expect(messages((await home.run(["tail", "--level", "info", "--json"])).out)).toEqual(["whole"]);
   });

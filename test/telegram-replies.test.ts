@@ -13,7 +13,7 @@ async function opened(replyTo: ReplyMode) {
   const { fake, ann, dm, platform } = await telegramScene({ replyTo });
   const agent = script({ answers: [{ to: "", say: LONG }] });
   // Without the distance in time that messages of one answer keep.
-  await intakeRoom({ platform: { ...platform, draftEveryMs: () => 0 }, agent, settings: everyone });
+  await intakeRoom({ platform: { ...platform, getDraftIntervalMs: () => 0 }, agent, settings: everyone });
   const repliesIn = async (chat: number): Promise<readonly (number | undefined)[]> => {
     await fake.untilShown(chat, "line 899 of it");
     return (await shownIn(fake, chat)).map(({ replyTo: to }) => to);

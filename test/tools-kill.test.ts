@@ -361,7 +361,7 @@ function withoutResults(given: readonly Shape[]): readonly Shape[] {
 }
 
 function running(processes: readonly Process[]): Process[] {
-  const status = { state: "running", pid: 7, born: "7", keeper: "k", detached: false } as const;
+  const status = { state: "running", pid: 7, startTime: "7", keeper: "k", detached: false } as const;
   return processes.map((process, at) => (at === 0 ? { ...process, status } : process));
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { script } from "../src/agents/script.ts";
-import { type Store, sqliteStore, textOf } from "../src/index.ts";
+import { getText, type Store, sqliteStore } from "../src/index.ts";
 import { editorRoom } from "./acp/editor-room.ts";
 import { startCli } from "./support/cli.ts";
 import { endKeeper } from "./support/end-keeper.ts";
@@ -30,9 +30,9 @@ const atWork = (database: string) => ({
 async function results(file: string): Promise<readonly string[]> {
   const store: Store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());
-  const [session] = (await store.list({ asker: everyone, limit: 1 })).items;
-  const said = await store.history({ asker: everyone, session: session?.id ?? "" });
-  return (said ?? []).filter(({ role }) => role === "tool").map(textOf);
+  const [session] = (await store.querySessions({ asker: everyone, limit: 1 })).items;
+  const said = await store.readHistory({ asker: everyone, session: session?.id ?? "" });
+  return (said ?? []).filter(({ role }) => role === "tool").map(getText);
 }
 
 function expectWork([where = "", , forbidden = "", left = ""]: readonly string[], folder: string): void {

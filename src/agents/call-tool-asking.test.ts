@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalOutcome } from "../core/approval.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import type { Tool } from "../ports/tool.ts";
 import { callTool } from "./call-tool.ts";
 
@@ -26,10 +26,10 @@ describe("a tool that has to ask", () => {
       description: "Removes.",
       input: { type: "object" },
       effect: "external",
-      asks: () => ({ title: "Remove it?" }),
+      buildApprovalRequest: () => ({ title: "Remove it?" }),
       run: async () => {
         acted += 1;
-        return { parts: [text("done")] };
+        return { parts: [textPart("done")] };
       },
     };
     const wanted = { id: "1", name: "remove", arguments: {} };
@@ -38,7 +38,7 @@ describe("a tool that has to ask", () => {
     for (;;) {
       const { value, done } = await call.next();
       if (done) {
-        expect(value && textOf(value)).toBe(expected);
+        expect(value && getText(value)).toBe(expected);
         break;
       }
       if (value.type === "approval") value.answer(given);
@@ -59,8 +59,8 @@ describe("a tool whose effect depends on what it is given", () => {
       description: "Looks or changes.",
       input: { type: "object" },
       effect: "external",
-      effectOf: (given) => ((given as { action: string }).action === "change" ? "external" : "none"),
-      run: async () => ({ parts: [text("done")] }),
+      getEffect: (given) => ((given as { action: string }).action === "change" ? "external" : "none"),
+      run: async () => ({ parts: [textPart("done")] }),
     };
     const wanted = { id: "1", name: "thing", arguments: { action } };
     const call = callTool(wanted, [tool], new AbortController().signal);

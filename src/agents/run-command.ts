@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { childEnvironment } from "../processes/child-environment.ts";
+import { buildChildEnvironment } from "../processes/child-environment.ts";
 import { signalGroup } from "../processes/signal-group.ts";
 
 export interface CommandRun {
@@ -12,7 +12,7 @@ export interface CommandRun {
   readonly timeoutMs: number;
 }
 
-export interface CommandEnd {
+export interface CommandResult {
   /** What it wrote to its output; if it failed, also why. */
   readonly text: string;
   readonly failed: boolean;
@@ -28,38 +28,38 @@ const MOST_OUTPUT = 1024 * 1024;
  * Runs a program to its end. When the signal aborts or the time is up, it and all it has started are asked to end and
  * shortly after made to. Never throws: what goes wrong is the result.
  */
-export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<CommandEnd> {
+export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<CommandResult> {
   const [program, ...args] = run.command;
   if (signal.aborted) return { text: `${program} was not started: stopped before.`, failed: true };
   // A group of its own, so that what it starts ends with it.
   const child = spawn(program, args, {
     detached: true,
-    env: childEnvironment(process.env),
+    env: buildChildEnvironment(process.env),
     stdio: "pipe",
     ...(run.cwd !== undefined && { cwd: run.cwd }),
   });
-  const output = collected(child);
+  const output = collectOutput(child);
   child.stdin.on("error", () => {}); // it need not read what it is given
   child.stdin.end(run.input);
   const until = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs)]);
-  const ended = exitOf(child);
+  const ended = waitForExit(child);
   const ending = ended.then(() => undefined);
-  const end = await Promise.race([ended, aborted(until, ending)]);
+  const end = await Promise.race([ended, waitForAbort(until, ending)]);
   if (end === undefined) {
     await endGroup(child, ending);
     const why = signal.aborted ? "was stopped" : `did not end within ${run.timeoutMs / 1000} s`;
     return { text: `${output.text()}${program} ${why}.`, failed: true };
   }
-  await output.closed();
+  await output.waitForClose();
   if ("error" in end) return { text: `${program} could not be started (${end.error}).`, failed: true };
   if (end.code === 0) return { text: output.text(), failed: false };
   const how = end.code === null ? `was ended by ${end.by}` : `failed with ${end.code}`;
   return { text: `${output.text()}${output.errors()}${program} ${how}.`, failed: true };
 }
 
-type Exit = { readonly error: string } | { readonly code: number | null; readonly by: string | null };
+type ChildExit = { readonly error: string } | { readonly code: number | null; readonly by: string | null };
 
-function exitOf(child: ChildProcess): Promise<Exit> {
+function waitForExit(child: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
     child.on("error", (error: NodeJS.ErrnoException) => resolve({ error: error.code ?? error.message }));
     child.on("exit", (code, by) => resolve({ code, by }));
@@ -67,7 +67,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 }
 
 /** `undefined` when the signal aborts before the other has happened. */
-function aborted(signal: AbortSignal, instead: Promise<unknown>): Promise<undefined> {
+function waitForAbort(signal: AbortSignal, instead: Promise<unknown>): Promise<undefined> {
   return new Promise((resolve) => {
     const stop = (): void => resolve(undefined);
     signal.addEventListener("abort", stop, { once: true });
@@ -89,22 +89,22 @@ async function endGroup(child: ChildProcess, ended: Promise<void>): Promise<void
   child.stderr?.destroy();
 }
 
-interface Output {
+interface ChildOutput {
   text(): string;
   errors(): string;
   /** Resolves when nothing more will come, or nothing more is waited for. */
-  closed(): Promise<void>;
+  waitForClose(): Promise<void>;
 }
 
-function collected(child: ChildProcess): Output {
+function collectOutput(child: ChildProcess): ChildOutput {
   const [out, errors]: [Buffer[], Buffer[]] = [[], []];
-  take(child, "stdout", out);
-  take(child, "stderr", errors);
+  captureStream(child, "stdout", out);
+  captureStream(child, "stderr", errors);
   const closed = new Promise<void>((resolve) => child.on("close", () => resolve()));
   return {
-    text: () => joined(out),
-    errors: () => joined(errors),
-    async closed() {
+    text: () => joinChunks(out),
+    errors: () => joinChunks(errors),
+    async waitForClose() {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, LAST_OUTPUT_MS);
@@ -117,7 +117,7 @@ function collected(child: ChildProcess): Output {
   };
 }
 
-function take(child: ChildProcess, from: "stdout" | "stderr", into: Buffer[]): void {
+function captureStream(child: ChildProcess, from: "stdout" | "stderr", into: Buffer[]): void {
   let size = 0;
   child[from]?.on("data", (chunk: Buffer) => {
     if (size < MOST_OUTPUT) into.push(chunk.subarray(0, MOST_OUTPUT - size));
@@ -125,6 +125,6 @@ function take(child: ChildProcess, from: "stdout" | "stderr", into: Buffer[]): v
   });
 }
 
-function joined(chunks: readonly Buffer[]): string {
+function joinChunks(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).toString("utf8");
 }

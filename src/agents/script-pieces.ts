@@ -1,6 +1,6 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
-import { asArray, asObject, type Json } from "../core/json.ts";
+import { expectArray, expectObject, type JsonObject } from "../core/json.ts";
 import type { PlanEntry } from "../core/plan.ts";
 
 /** Timers count no further; it is more than three weeks. */
@@ -9,7 +9,7 @@ const MOST_REPEATS = 1_000_000;
 const TOOL_TIMEOUT_MS = 30_000;
 
 /** One thing that a script does. */
-export type Piece =
+export type ScriptPiece =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "echo" }
   | { readonly does: "think"; readonly text: string }
@@ -19,7 +19,7 @@ export type Piece =
   | { readonly does: "message" }
   | { readonly does: "plan"; readonly entries: readonly PlanEntry[] }
   | { readonly does: "approve"; readonly request: ApprovalRequest; readonly denied: string }
-  | { readonly does: "repeat"; readonly times: number; readonly say: readonly Piece[] }
+  | { readonly does: "repeat"; readonly times: number; readonly say: readonly ScriptPiece[] }
   | { readonly does: "tell"; readonly what: "model" | "cwd" | "reasoning" }
   | { readonly does: "together"; readonly calls: readonly CallPiece[] }
   | CallPiece;
@@ -30,7 +30,7 @@ export type CallPiece = ToolPiece | UsePiece;
 export interface ToolPiece {
   readonly does: "tool";
   readonly name: string;
-  readonly given: unknown;
+  readonly args: unknown;
   readonly effect: "external" | "none";
   /** The program that is really run, and its arguments. */
   readonly run?: readonly [string, ...string[]];
@@ -43,148 +43,163 @@ export interface ToolPiece {
 export interface UsePiece {
   readonly does: "use";
   readonly name: string;
-  readonly given: unknown;
+  readonly args: unknown;
 }
 
 /** The pieces of an answer: a text alone, or a list. */
-export function piecesFrom(json: unknown, field: string): readonly Piece[] {
+export function parsePieces(json: unknown, field: string): readonly ScriptPiece[] {
   if (typeof json === "string") return [{ does: "say", text: json }];
-  return asArray(json, field).map((piece, at) => pieceFrom(piece, `${field}[${at}]`));
+  return expectArray(json, field).map((piece, at) => parsePiece(piece, `${field}[${at}]`));
 }
 
 /** Each kind of piece, by the name that makes it one, and the names that may stand beside it. */
 const KINDS: Readonly<
-  Record<string, { readonly with?: readonly string[]; from(piece: Json, field: string): Piece }>
+  Record<string, { readonly with?: readonly string[]; from(piece: JsonObject, field: string): ScriptPiece }>
 > = {
-  wait_ms: { from: (piece, field) => ({ does: "wait", ms: ms(piece.wait_ms, `${field}.wait_ms`) }) },
-  fail: { from: (piece, field) => ({ does: "fail", reason: words(piece.fail, `${field}.fail`) }) },
-  think: { from: (piece, field) => ({ does: "think", text: words(piece.think, `${field}.think`) }) },
-  echo: { from: (piece, field) => ({ does: said(piece.echo, "echo", `${field}.echo`) }) },
-  message: { from: (piece, field) => ({ does: said(piece.message, "message", `${field}.message`) }) },
-  hang: { from: (piece, field) => ({ does: said(piece.hang, "hang", `${field}.hang`) }) },
-  model: { from: (piece, field) => ({ does: "tell", what: said(piece.model, "model", `${field}.model`) }) },
-  cwd: { from: (piece, field) => ({ does: "tell", what: said(piece.cwd, "cwd", `${field}.cwd`) }) },
+  wait_ms: { from: (piece, field) => ({ does: "wait", ms: parseMs(piece.wait_ms, `${field}.wait_ms`) }) },
+  fail: {
+    from: (piece, field) => ({ does: "fail", reason: parseNonEmptyText(piece.fail, `${field}.fail`) }),
+  },
+  think: {
+    from: (piece, field) => ({ does: "think", text: parseNonEmptyText(piece.think, `${field}.think`) }),
+  },
+  echo: { from: (piece, field) => ({ does: parseFlag(piece.echo, "echo", `${field}.echo`) }) },
+  message: { from: (piece, field) => ({ does: parseFlag(piece.message, "message", `${field}.message`) }) },
+  hang: { from: (piece, field) => ({ does: parseFlag(piece.hang, "hang", `${field}.hang`) }) },
+  model: {
+    from: (piece, field) => ({ does: "tell", what: parseFlag(piece.model, "model", `${field}.model`) }),
+  },
+  cwd: { from: (piece, field) => ({ does: "tell", what: parseFlag(piece.cwd, "cwd", `${field}.cwd`) }) },
   reasoning: {
     from: (piece, field) => ({
       does: "tell",
-      what: said(piece.reasoning, "reasoning", `${field}.reasoning`),
+      what: parseFlag(piece.reasoning, "reasoning", `${field}.reasoning`),
     }),
   },
   plan: {
     from: ({ plan }, field) => ({
       does: "plan",
-      entries: asArray(plan, `${field}.plan`).map((entry, at) => planEntry(entry, `${field}.plan[${at}]`)),
+      entries: expectArray(plan, `${field}.plan`).map((entry, at) =>
+        parsePlanEntry(entry, `${field}.plan[${at}]`),
+      ),
     }),
   },
-  approve: { with: ["denied"], from: approval },
-  repeat: { with: ["say"], from: repetition },
-  tool: { with: ["arguments", "effect", "run", "timeout_ms", "result"], from: tool },
+  approve: { with: ["denied"], from: parseApproval },
+  repeat: { with: ["say"], from: parseRepeat },
+  tool: { with: ["arguments", "effect", "run", "timeout_ms", "result"], from: parseTool },
   use: {
     with: ["arguments"],
     from: (piece, field) => ({
       does: "use",
-      name: words(piece.use, `${field}.use`),
-      given: piece.arguments ?? {},
+      name: parseNonEmptyText(piece.use, `${field}.use`),
+      args: piece.arguments ?? {},
     }),
   },
-  together: { from: atOnce },
+  together: { from: parseTogether },
 };
 
-function pieceFrom(json: unknown, field: string): Piece {
+function parsePiece(json: unknown, field: string): ScriptPiece {
   if (typeof json === "string") return { does: "say", text: json };
-  const piece = asObject(json, field);
+  const piece = expectObject(json, field);
   const name = Object.keys(KINDS).find((known) => piece[known] !== undefined);
   const kind = name === undefined ? undefined : KINDS[name];
   if (name === undefined || kind === undefined)
-    throw wrong(field, `must be a text or an object with one of ${Object.keys(KINDS).join(", ")}`);
+    throw createInputError(field, `must be a text or an object with one of ${Object.keys(KINDS).join(", ")}`);
   const stranger = Object.keys(piece).find((other) => other !== name && !kind.with?.includes(other));
-  if (stranger !== undefined) throw wrong(`${field}.${stranger}`, `does not belong to a piece with ${name}`);
+  if (stranger !== undefined)
+    throw createInputError(`${field}.${stranger}`, `does not belong to a piece with ${name}`);
   return kind.from(piece, field);
 }
 
-function planEntry(json: unknown, field: string): PlanEntry {
-  if (typeof json === "string") return { text: words(json, field), state: "pending" };
-  const { text, state = "pending" } = asObject(json, field);
+function parsePlanEntry(json: unknown, field: string): PlanEntry {
+  if (typeof json === "string") return { text: parseNonEmptyText(json, field), state: "pending" };
+  const { text, state = "pending" } = expectObject(json, field);
   const known = (["pending", "in_progress", "completed"] as const).find((one) => one === state);
-  if (known === undefined) throw wrong(`${field}.state`, "must be pending, in_progress or completed");
-  return { text: words(text, `${field}.text`), state: known };
+  if (known === undefined)
+    throw createInputError(`${field}.state`, "must be pending, in_progress or completed");
+  return { text: parseNonEmptyText(text, `${field}.text`), state: known };
 }
 
-function approval({ approve, denied }: Json, field: string): Piece {
+function parseApproval({ approve, denied }: JsonObject, field: string): ScriptPiece {
   const at = `${field}.approve`;
-  const { title, detail, pattern } = asObject(approve, at);
+  const { title, detail, pattern } = expectObject(approve, at);
   const request = {
-    title: words(title, `${at}.title`),
-    ...(detail !== undefined && { detail: words(detail, `${at}.detail`) }),
-    ...(pattern !== undefined && { pattern: words(pattern, `${at}.pattern`) }),
+    title: parseNonEmptyText(title, `${at}.title`),
+    ...(detail !== undefined && { detail: parseNonEmptyText(detail, `${at}.detail`) }),
+    ...(pattern !== undefined && { pattern: parseNonEmptyText(pattern, `${at}.pattern`) }),
   };
   return {
     does: "approve",
     request,
-    denied: denied === undefined ? `I was not allowed to: ${request.title}` : text(denied, `${field}.denied`),
+    denied:
+      denied === undefined ? `I was not allowed to: ${request.title}` : parseText(denied, `${field}.denied`),
   };
 }
 
-function repetition({ repeat, say }: Json, field: string): Piece {
+function parseRepeat({ repeat, say }: JsonObject, field: string): ScriptPiece {
   if (!Number.isSafeInteger(repeat) || Number(repeat) < 1 || Number(repeat) > MOST_REPEATS)
-    throw wrong(`${field}.repeat`, `must be a whole number from 1 to ${MOST_REPEATS}`);
-  return { does: "repeat", times: Number(repeat), say: piecesFrom(say, `${field}.say`) };
+    throw createInputError(`${field}.repeat`, `must be a whole number from 1 to ${MOST_REPEATS}`);
+  return { does: "repeat", times: Number(repeat), say: parsePieces(say, `${field}.say`) };
 }
 
-function atOnce({ together }: Json, field: string): Piece {
-  const calls = asArray(together, `${field}.together`).map((json, at) => {
+function parseTogether({ together }: JsonObject, field: string): ScriptPiece {
+  const calls = expectArray(together, `${field}.together`).map((json, at) => {
     const inside = `${field}.together[${at}]`;
-    const piece = pieceFrom(json, inside);
+    const piece = parsePiece(json, inside);
     if (piece.does === "tool" || piece.does === "use") return piece;
-    throw wrong(inside, "must be a piece with tool or use");
+    throw createInputError(inside, "must be a piece with tool or use");
   });
-  if (calls.length === 0) throw wrong(`${field}.together`, "must be a list of calls");
+  if (calls.length === 0) throw createInputError(`${field}.together`, "must be a list of calls");
   return { does: "together", calls };
 }
 
-function tool(piece: Json, field: string): Piece {
+function parseTool(piece: JsonObject, field: string): ScriptPiece {
   const { run, effect = run === undefined ? "none" : "external", timeout_ms: timeout, result } = piece;
-  if (effect !== "external" && effect !== "none") throw wrong(`${field}.effect`, "must be external or none");
+  if (effect !== "external" && effect !== "none")
+    throw createInputError(`${field}.effect`, "must be external or none");
   if (run !== undefined && result !== undefined)
-    throw wrong(`${field}.result`, "does not belong to a tool that is run: its output is the result");
+    throw createInputError(
+      `${field}.result`,
+      "does not belong to a tool that is run: its output is the result",
+    );
   return {
     does: "tool",
-    name: words(piece.tool, `${field}.tool`),
-    given: piece.arguments ?? {},
+    name: parseNonEmptyText(piece.tool, `${field}.tool`),
+    args: piece.arguments ?? {},
     effect,
-    ...(run !== undefined && { run: command(run, `${field}.run`) }),
-    timeoutMs: timeout === undefined ? TOOL_TIMEOUT_MS : ms(timeout, `${field}.timeout_ms`),
-    result: result === undefined ? "done" : text(result, `${field}.result`),
+    ...(run !== undefined && { run: parseArgv(run, `${field}.run`) }),
+    timeoutMs: timeout === undefined ? TOOL_TIMEOUT_MS : parseMs(timeout, `${field}.timeout_ms`),
+    result: result === undefined ? "done" : parseText(result, `${field}.result`),
   };
 }
 
-function command(json: unknown, field: string): readonly [string, ...string[]] {
-  const [program, ...args] = asArray(json, field);
+function parseArgv(json: unknown, field: string): readonly [string, ...string[]] {
+  const [program, ...args] = expectArray(json, field);
   if (typeof program !== "string" || program === "")
-    throw wrong(field, "must begin with the name of a program");
-  return [program, ...args.map((arg, at) => text(arg, `${field}[${at + 1}]`))];
+    throw createInputError(field, "must begin with the name of a program");
+  return [program, ...args.map((arg, at) => parseText(arg, `${field}[${at + 1}]`))];
 }
 
-function ms(value: unknown, field: string): number {
+function parseMs(value: unknown, field: string): number {
   if (typeof value === "number" && value >= 0 && value <= LONGEST_WAIT_MS) return value;
-  throw wrong(field, `must be a number of milliseconds from 0 to ${LONGEST_WAIT_MS}`);
+  throw createInputError(field, `must be a number of milliseconds from 0 to ${LONGEST_WAIT_MS}`);
 }
 
-function said<Name extends string>(value: unknown, name: Name, field: string): Name {
+function parseFlag<Name extends string>(value: unknown, name: Name, field: string): Name {
   if (value === true) return name;
-  throw wrong(field, "must be true");
+  throw createInputError(field, "must be true");
 }
 
-function words(value: unknown, field: string): string {
+function parseNonEmptyText(value: unknown, field: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw wrong(field, "must be a text that is not empty");
+  throw createInputError(field, "must be a text that is not empty");
 }
 
-function text(value: unknown, field: string): string {
+function parseText(value: unknown, field: string): string {
   if (typeof value === "string") return value;
-  throw wrong(field, "must be a text");
+  throw createInputError(field, "must be a text");
 }
 
-function wrong(field: string, what: string): PostriderError {
+function createInputError(field: string, what: string): PostriderError {
   return new PostriderError("invalid_input", `${field} ${what}.`, { details: { field } });
 }

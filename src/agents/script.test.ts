@@ -334,15 +334,15 @@ describe("a script that acts", () => {
   it("has models to choose from, when the script names some", async () => {
     const agent = script({ models: ["a", "b"], window: 8000, answers: [] });
     expect(await agent.models?.(new AbortController().signal)).toEqual(["a", "b"]);
-    expect(agent.windowOf?.("a")).toBe(8000);
-    expect(script({ models: [], answers: [] }).windowOf?.("a")).toBe(0);
+    expect(agent.getContextWindow?.("a")).toBe(8000);
+    expect(script({ models: [], answers: [] }).getContextWindow?.("a")).toBe(0);
     expect(script({ answers: [] }).models).toBeUndefined();
-    expect(script({ answers: [] }).windowOf).toBeUndefined();
+    expect(script({ answers: [] }).getContextWindow).toBeUndefined();
   });
 
   it("says how much it can read, when the script does", () => {
-    expect(script({ window: 8000, answers: [] }).window).toBe(8000);
-    expect(script({ answers: [] }).window).toBeUndefined();
+    expect(script({ window: 8000, answers: [] }).contextWindow).toBe(8000);
+    expect(script({ answers: [] }).contextWindow).toBeUndefined();
   });
 
   it.each([

@@ -8,21 +8,21 @@ import type { Store } from "../ports/store.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { systemClock } from "../system/system-clock.ts";
-import type { Equipment } from "../turns/equip.ts";
-import { agentNamed } from "./agent-named.ts";
+import type { ToolHost } from "../turns/build-tools.ts";
+import { buildToolHost } from "./build-tool-host.ts";
+import { chooseAgent } from "./choose-agent.ts";
 import type { LogLevel } from "./config/config.ts";
 import type { OpenConfig } from "./config/open-config.ts";
+import { connectHomeProcesses } from "./connect-home-processes.ts";
 import { startDailyCopies } from "./daily-copies.ts";
-import { endWhenLost } from "./end-lost.ts";
-import { equipmentOf } from "./equipment.ts";
-import { type HeldGateway, holdGateway, takenOver } from "./gateway-lease.ts";
+import { exitOnLostStore } from "./exit-on-lost-store.ts";
+import { acquireGatewayLease, createTakenOverError, type HeldGatewayLease } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
 import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
+import { loadPlatforms } from "./load-platforms.ts";
 import type { OpenLog } from "./log/open-log.ts";
-import { secretsOf } from "./log/secrets.ts";
-import { platformsFrom } from "./platforms-from-config.ts";
-import { processesOf } from "./processes-of-home.ts";
-import { makePrivateFolder, moveByHand, moveFormerWorkspaces, workspacesOf } from "./workspace.ts";
+import { collectSecrets } from "./log/secrets.ts";
+import { formatManualMove, makePrivateFolder, moveFormerWorkspaces, resolveWorkspaces } from "./workspace.ts";
 
 export interface ComposeOptions {
   readonly home: Home;
@@ -50,22 +50,22 @@ export interface ComposedGateway {
 /** A whole gateway for one home: store, platforms, agent, hooks and daily copies. */
 export async function composeGateway(options: ComposeOptions): Promise<ComposedGateway> {
   const { home, environment, config, log } = options;
-  const platforms = await platformsFrom(config.current(), environment, log);
-  if (platforms.length === 0) throw nothingToConnect();
-  const answering = await answeringAgent(options);
+  const platforms = await loadPlatforms(config.current(), environment, log);
+  if (platforms.length === 0) throw createNoPlatformError();
+  const answering = await createCurrentAgent(options);
   const hooks = await loadHooks(home, environment);
   for (const problem of hooks.problems) log.warn({}, problem);
-  const onLost = endWhenLost((text) => log.error({ code: "store_lost" }, text));
+  const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
   const store = await sqliteStore({ file: home.database, mode: "workers", onLost });
   const runner = localRunner();
-  const equipment = equipmentOf({
+  const equipment = buildToolHost({
     home,
     environment,
-    processes: processesOf(home, store, systemClock),
+    processes: connectHomeProcesses(home, store, systemClock),
     config: () => config.current(),
   });
   try {
-    const held = await holdGateway({
+    const held = await acquireGatewayLease({
       store,
       clock: systemClock,
       runner,
@@ -73,7 +73,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
     });
     prepareWorkspaces(options);
     const gateway = await startGateway({
-      equipment,
+      toolHost: equipment,
       store,
       runner,
       clock: systemClock,
@@ -89,7 +89,15 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       platforms,
       agent: answering.current().name,
       ...(hint !== undefined && { hint }),
-      ...running(options, { gateway, held, store, runner, hooks, answering, equipment }),
+      ...superviseGateway(options, {
+        gateway,
+        lease: held,
+        store,
+        runner,
+        hooks,
+        currentAgent: answering,
+        toolHost: equipment,
+      }),
     };
   } catch (error) {
     await store.retire({ runner: runner.id });
@@ -101,50 +109,50 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
 /** A gateway that starts can give agents a folder to work in. What earlier versions kept in the home is moved there. */
 function prepareWorkspaces({ home, config, log }: ComposeOptions): void {
   const { tools } = config.current().gateway;
-  const workspaces = workspacesOf(home, tools);
+  const workspaces = resolveWorkspaces(home, tools);
   const moved = moveFormerWorkspaces(home, workspaces);
   if (moved.state === "moved")
     log.warn({}, `agents work outside of the home now: ${moved.from} was moved to ${workspaces}`);
   if (moved.state === "left")
     log.warn(
       {},
-      `agents work in ${workspaces} now, and ${moved.from} was left where it is: ${moved.why}. ${moveByHand(moved.from, workspaces)}`,
+      `agents work in ${workspaces} now, and ${moved.from} was left where it is: ${moved.why}. ${formatManualMove(moved.from, workspaces)}`,
     );
   if (tools.folder === undefined) makePrivateFolder(workspaces);
 }
 
-interface Parts {
+interface GatewayParts {
   readonly gateway: Gateway;
-  readonly held: HeldGateway;
+  readonly lease: HeldGatewayLease;
   readonly store: Store;
   readonly runner: Runner;
   readonly hooks: LoadedHooks;
-  readonly answering: Answering;
-  readonly equipment: Equipment;
+  readonly currentAgent: CurrentAgent;
+  readonly toolHost: ToolHost;
 }
 
 /** Keeps the gateway's place and follows the configuration, until the end. */
-function running(
+function superviseGateway(
   { home, log, ...options }: ComposeOptions,
-  parts: Parts,
+  parts: GatewayParts,
 ): Pick<ComposedGateway, "stop" | "ended"> {
-  const { gateway, held, store, runner, hooks, answering, equipment } = parts;
+  const { gateway, lease, store, runner, hooks, currentAgent, toolHost } = parts;
   const copies = startDailyCopies({ home, store, runner: runner.id, notice: (text) => log.warn({}, text) });
   const lost = Promise.withResolvers<never>();
   const heart = setInterval(() => {
-    held.keep().then(
-      (isOurs) => isOurs || lost.reject(takenOver()),
+    lease.renew().then(
+      (isOurs) => isOurs || lost.reject(createTakenOverError()),
       (error: unknown) => log.error({ error }, "the gateway could not say that it lives"),
     );
   }, HEARTBEAT_MS);
   let before = options.config.current();
   const unlisten = options.config.onChange((next) => {
-    log.learn(secretsOf(options.environment, next));
+    log.addSecrets(collectSecrets(options.environment, next));
     log.level(options.level ?? next.log.level);
     log.info({}, "the configuration has changed");
     if (!isDeepStrictEqual(next.platforms, before.platforms))
       log.warn({}, "how platforms are connected has changed, which counts after a restart of the gateway");
-    if (!isDeepStrictEqual(next.model, before.model)) answering.choose();
+    if (!isDeepStrictEqual(next.model, before.model)) currentAgent.reload();
     before = next;
   });
 
@@ -157,7 +165,7 @@ function running(
       await gateway.stop();
       clearInterval(heart);
       await hooks.close();
-      await equipment.processes.close();
+      await toolHost.processes.close();
       await store.close();
     }
   }
@@ -173,22 +181,27 @@ function running(
   };
 }
 
-interface Answering {
+interface CurrentAgent {
   current(): Agent;
   readonly hint?: string;
   /** Chooses anew, as configured now. What cannot be used changes nothing. */
-  choose(): void;
+  reload(): void;
 }
 
 /** Who answers. A chat may choose another model of the same provider, which it tells with each turn. */
-async function answeringAgent({ agent: name, environment, config, log }: ComposeOptions): Promise<Answering> {
-  const chosen = () => agentNamed(name ?? environment.POSTRIDER_AGENT, environment, config.current().model);
+async function createCurrentAgent({
+  agent: name,
+  environment,
+  config,
+  log,
+}: ComposeOptions): Promise<CurrentAgent> {
+  const chosen = () => chooseAgent(name ?? environment.POSTRIDER_AGENT, environment, config.current().model);
   const first = await chosen();
   let { agent } = first;
   return {
     current: () => agent,
     ...(first.hint !== undefined && { hint: first.hint }),
-    choose() {
+    reload() {
       chosen().then(
         (next) => {
           agent = next.agent;
@@ -200,7 +213,7 @@ async function answeringAgent({ agent: name, environment, config, log }: Compose
   };
 }
 
-function nothingToConnect(): PostriderError {
+function createNoPlatformError(): PostriderError {
   return new PostriderError(
     "invalid_config",
     "No messenger is set up yet, so there is nothing to do. postrider connect telegram sets one up in a minute.",

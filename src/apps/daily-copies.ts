@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "../ports/store.ts";
 import { copyInThread } from "../stores/sqlite/upkeep/copy-thread.ts";
-import { stampOf } from "../stores/sqlite/upkeep/replacing.ts";
+import { formatFileTimestamp } from "../stores/sqlite/upkeep/replace-database.ts";
 import type { Home } from "./home.ts";
 
 /** Time as this loop needs it. */
@@ -18,10 +18,10 @@ export interface DailyCopies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-const KEPT = 7;
+const COPIES_KEPT = 7;
 /** A program that lives a moment, such as one line from a pipe, makes no copies. */
-const FIRST_LOOK_MS = 15_000;
-const LOOK_MS = 10 * 60_000;
+const FIRST_CHECK_MS = 15_000;
+const CHECK_MS = 10 * 60_000;
 /** One copies at a time. Longer than any copy takes; a holder that dies frees it at once. */
 const LEASE = { name: "backup", ttlMs: 3600 * 1000 } as const;
 
@@ -52,29 +52,29 @@ export function startDailyCopies(options: {
 
   /** False when another process does it, or this one is stopping. */
   async function copy(): Promise<boolean> {
-    if ((await store.lease({ ...LEASE, runner, now: clock.now() })) === undefined) return false;
+    if ((await store.acquireLease({ ...LEASE, runner, now: clock.now() })) === undefined) return false;
     try {
       // Looked at again: between the look and the lease another process may have made it.
       if (!isDue(home, clock.now())) return true;
       mkdirSync(home.backups, { recursive: true, mode: 0o700 });
-      const to = join(home.backups, `postrider-${stampOf(clock.now())}.db`);
+      const to = join(home.backups, `postrider-${formatFileTimestamp(clock.now())}.db`);
       const made = await copyInThread(home.database, to, stopping.signal);
-      if (made !== undefined) clearOld(home);
+      if (made !== undefined) removeOldCopies(home);
       return made !== undefined;
     } finally {
-      await store.unlease({ name: LEASE.name, runner });
+      await store.releaseLease({ name: LEASE.name, runner });
     }
   }
 
   function lookAfter(ms: number): () => void {
     return clock.after(ms, () => {
       looking = look().then(() => {
-        if (!stopping.signal.aborted) cancel = lookAfter(LOOK_MS);
+        if (!stopping.signal.aborted) cancel = lookAfter(CHECK_MS);
       });
     });
   }
 
-  let cancel = lookAfter(FIRST_LOOK_MS);
+  let cancel = lookAfter(FIRST_CHECK_MS);
   return {
     async stop() {
       stopping.abort();
@@ -85,8 +85,8 @@ export function startDailyCopies(options: {
 }
 
 /** The daily copies that are there, the oldest first. The instant is in the name: a file's own times change when it is moved. */
-export function dailyCopies(home: Home): { readonly file: string; readonly at: number }[] {
-  return namesIn(home)
+export function listDailyCopies(home: Home): { readonly file: string; readonly at: number }[] {
+  return listBackupFiles(home)
     .flatMap((name) => {
       const match = /^postrider-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/.exec(name);
       if (match === null) return [];
@@ -98,19 +98,19 @@ export function dailyCopies(home: Home): { readonly file: string; readonly at: n
 
 function isDue(home: Home, now: number): boolean {
   // One from the future was named by a wrong clock, and tells nothing.
-  const newest = dailyCopies(home).findLast(({ at }) => at <= now);
+  const newest = listDailyCopies(home).findLast(({ at }) => at <= now);
   return newest === undefined || now - newest.at >= DAY_MS;
 }
 
 /** Only whoever holds the lease does this, so what is unfinished was left by one that fell. */
-function clearOld(home: Home): void {
-  for (const { file } of dailyCopies(home).slice(0, -KEPT)) rmSync(file, { force: true });
-  for (const name of namesIn(home)) {
+function removeOldCopies(home: Home): void {
+  for (const { file } of listDailyCopies(home).slice(0, -COPIES_KEPT)) rmSync(file, { force: true });
+  for (const name of listBackupFiles(home)) {
     if (/^postrider-\d{8}T\d{6}Z\.db\.new-/.test(name)) rmSync(join(home.backups, name), { force: true });
   }
 }
 
-function namesIn(home: Home): string[] {
+function listBackupFiles(home: Home): string[] {
   try {
     return readdirSync(home.backups);
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Store } from "../ports/store.ts";
 const GATEWAY_LEASE = "gateway";
 
 /** A gateway that runs, as everybody who opens the home can see it. */
-export interface SeenGateway {
+export interface RunningGateway {
   readonly runner: Runner;
   readonly since?: number;
   readonly agent?: string;
@@ -21,41 +21,41 @@ export interface SeenGateway {
   }[];
 }
 
-export interface HeldGateway {
+export interface HeldGatewayLease {
   /** Renews it. False when another has it by now. */
-  keep(): Promise<boolean>;
+  renew(): Promise<boolean>;
 }
 
 /** Throws `in_use`, with who it is, while another lives. */
-export async function holdGateway(options: {
+export async function acquireGatewayLease(options: {
   readonly store: Store;
   readonly clock: Clock;
   readonly runner: Runner;
   /** Who answers now. */
   agent(): string;
-}): Promise<HeldGateway> {
+}): Promise<HeldGatewayLease> {
   const { store, clock, runner } = options;
   const since = clock.now();
   const keep = async (): Promise<boolean> => {
     const about = JSON.stringify({ since, agent: options.agent() });
     const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
-    return (await store.lease(lease)) !== undefined;
+    return (await store.acquireLease(lease)) !== undefined;
   };
-  await store.beat({ runner, now: clock.now() });
-  if (await keep()) return { keep };
-  const other = await seenGateway(store, clock.now());
+  await store.recordHeartbeat({ runner, now: clock.now() });
+  if (await keep()) return { renew: keep };
+  const other = await findRunningGateway(store, clock.now());
   await store.retire({ runner: runner.id });
-  throw runsAlready(other);
+  throw createAlreadyRunningError(other);
 }
 
 /** The gateway that runs now on this home's database, on this machine or another; also one that only cannot say so. */
-export async function seenGateway(store: Store, now: number): Promise<SeenGateway | undefined> {
-  const leases = await store.leases({ now, silent: true });
+export async function findRunningGateway(store: Store, now: number): Promise<RunningGateway | undefined> {
+  const leases = await store.listLeases({ now, silent: true });
   const own = leases.find(({ name }) => name === GATEWAY_LEASE);
   if (own === undefined) return undefined;
   return {
     runner: own.runner,
-    ...saidOf(own),
+    ...parseLeaseDetails(own),
     ...(own.silentSince !== undefined && { silentSince: own.silentSince }),
     connections: leases.flatMap(({ name, runner, about = "connecting" }) => {
       const [, platform, account] = /^platform:([^:]+):(.*)$/s.exec(name) ?? [];
@@ -65,7 +65,7 @@ export async function seenGateway(store: Store, now: number): Promise<SeenGatewa
   };
 }
 
-function saidOf({ about = "{}" }: HeldLease): Pick<SeenGateway, "since" | "agent"> {
+function parseLeaseDetails({ about = "{}" }: HeldLease): Pick<RunningGateway, "since" | "agent"> {
   try {
     const { since, agent } = JSON.parse(about) as Record<string, unknown>;
     return {
@@ -77,7 +77,7 @@ function saidOf({ about = "{}" }: HeldLease): Pick<SeenGateway, "since" | "agent
   }
 }
 
-function runsAlready(other: SeenGateway | undefined): PostriderError {
+function createAlreadyRunningError(other: RunningGateway | undefined): PostriderError {
   const leases = other?.connections.map(({ platform, account }) => `platform:${platform}:${account}`) ?? [];
   const who = other === undefined ? "" : `, process ${other.runner.pid} on ${other.runner.host}`;
   const what = leases.length === 0 ? "" : `, and holds ${leases.join(", ")}`;
@@ -93,6 +93,6 @@ function runsAlready(other: SeenGateway | undefined): PostriderError {
   );
 }
 
-export function takenOver(): PostriderError {
+export function createTakenOverError(): PostriderError {
   return new PostriderError("in_use", "Another gateway has taken over in this home, so this one ends.");
 }

@@ -15,7 +15,7 @@ export interface Home {
   readonly processes: string;
 }
 
-export function homeOf(environment: NodeJS.ProcessEnv): Home {
+export function resolveHome(environment: NodeJS.ProcessEnv): Home {
   const usual = join(homedir(), ".postrider");
   const folder = resolve(environment.POSTRIDER_HOME || usual);
   return {

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { runKeeper } from "../processes/keeper.ts";
 import { localBackend } from "../processes/local-backend.ts";
-import { socketPath } from "../processes/socket-path.ts";
+import { resolveSocketPath } from "../processes/socket-path.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { systemClock } from "../system/system-clock.ts";
-import { endWhenLost } from "./end-lost.ts";
-import { onEndSignals } from "./end-signals.ts";
-import { homeOf } from "./home.ts";
+import { exitOnLostStore } from "./exit-on-lost-store.ts";
+import { resolveHome } from "./home.ts";
 import { openLog } from "./log/open-log.ts";
+import { onShutdownSignals } from "./shutdown-signals.ts";
 
 /*
  * The keeper of one home, a program of its own: node keeper.js HOME. Told to end (SIGTERM, SIGINT), as when the machine goes
@@ -19,20 +19,20 @@ import { openLog } from "./log/open-log.ts";
 const STOP_LIMIT_MS = 20_000;
 process.title = "postrider keeper";
 const [, , folder = ""] = process.argv;
-const home = homeOf({ POSTRIDER_HOME: folder });
+const home = resolveHome({ POSTRIDER_HOME: folder });
 if (!existsSync(home.database)) {
   process.stderr.write(`There is no ${home.database}, so there is nothing to look after.\n`);
   process.exit(1);
 }
 const log = openLog({ home, name: "keeper", level: "info" });
 const stop = new AbortController();
-onEndSignals(() => stop.abort(), {
+onShutdownSignals(() => stop.abort(), {
   signals: ["SIGTERM", "SIGINT"],
   limitMs: STOP_LIMIT_MS,
   repeatForces: false, // the programs that it runs would run on unseen
 });
 process.on("SIGHUP", () => {}); // a terminal that closes is not its concern
-const onLost = endWhenLost((text) => log.error({ code: "store_lost" }, text));
+const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
 const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
 try {
   await runKeeper({
@@ -40,7 +40,7 @@ try {
     runner: localRunner(),
     backend: localBackend({ folder: home.processes }),
     clock: systemClock,
-    socket: socketPath(home.folder),
+    socket: resolveSocketPath(home.folder),
     log,
     signal: stop.signal,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nameIn, thisMachine } from "./machine.ts";
+import { parseDistributionName, readMachine } from "./machine.ts";
 
 describe("the machine that the model is told of", () => {
   it.each([
@@ -12,11 +12,11 @@ describe("the machine that the model is told of", () => {
     ["", undefined],
     ["ID=thing\n", undefined],
   ])("has the name of its distribution: %j", (text, name) => {
-    expect(nameIn(text)).toBe(name);
+    expect(parseDistributionName(text)).toBe(name);
   });
 
   it("has a system and a shell, each on one line", () => {
-    const { system, shell } = thisMachine();
+    const { system, shell } = readMachine();
     expect(system).toMatch(process.platform === "linux" ? /^Linux( \([^\n]+\))?$/ : /^\S.+$/);
     expect(shell).toMatch(/^\/\S+\/(ba)?sh$/);
   });

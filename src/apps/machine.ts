@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 import { platform, release, type } from "node:os";
-import type { Machine } from "../core/workplace-prompt.ts";
-import { shell } from "../processes/shell.ts";
+import type { MachineInfo } from "../core/tool-environment-prompt.ts";
+import { findShell } from "../processes/shell.ts";
 
-let known: Machine | undefined;
+let cachedMachine: MachineInfo | undefined;
 
 /** The machine on which commands run. Read once: it stays the same for as long as the process lives. */
-export function thisMachine(): Machine {
-  known ??= { system: systemName(), shell: shell() };
-  return known;
+export function readMachine(): MachineInfo {
+  cachedMachine ??= { system: readSystemName(), shell: findShell() };
+  return cachedMachine;
 }
 
-function systemName(): string {
+function readSystemName(): string {
   if (platform() === "darwin") return `macOS (Darwin ${release()})`;
   if (platform() !== "linux") return `${type()} ${release()}`;
-  const distribution = nameIn(readRelease());
+  const distribution = parseDistributionName(readOsRelease());
   return distribution === undefined ? "Linux" : `Linux (${distribution})`;
 }
 
-function readRelease(): string {
+function readOsRelease(): string {
   try {
     return readFileSync("/etc/os-release", "utf8");
   } catch {
@@ -27,7 +27,7 @@ function readRelease(): string {
 }
 
 /** Name and version of a distribution, from the text of an os-release file. */
-export function nameIn(text: string): string | undefined {
+export function parseDistributionName(text: string): string | undefined {
   const read = (key: string): string | undefined =>
     new RegExp(`^${key}=(["']?)([\\w .+/-]{1,80})\\1$`, "m").exec(text)?.[2];
   const name = read("NAME");

@@ -13,13 +13,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
-import { homeOf } from "./home.ts";
-import { makeWorkspace, moveByHand, moveFormerWorkspaces, workspacesOf } from "./workspace.ts";
+import { resolveHome } from "./home.ts";
+import { formatManualMove, makeWorkspace, moveFormerWorkspaces, resolveWorkspaces } from "./workspace.ts";
 
 function room() {
   const { path, remove } = temporaryFolder();
   onTestFinished(remove);
-  const home = homeOf({ POSTRIDER_HOME: join(path, "home") });
+  const home = resolveHome({ POSTRIDER_HOME: join(path, "home") });
   const former = join(home.folder, "workspace");
   mkdirSync(join(former, "owner"), { recursive: true, mode: 0o700 });
   writeFileSync(join(former, "owner", "plan.md"), "the plan");
@@ -33,11 +33,11 @@ function room() {
 
 describe("where agents work in messengers", () => {
   it("lies outside of the home, and is another for every home", () => {
-    const usual = homeOf({});
+    const usual = resolveHome({});
     expect(usual.workspaces).toBe(join(homedir(), "postrider-workspace"));
-    expect(homeOf({ POSTRIDER_HOME: join(homedir(), ".postrider") }).workspaces).toBe(usual.workspaces);
+    expect(resolveHome({ POSTRIDER_HOME: join(homedir(), ".postrider") }).workspaces).toBe(usual.workspaces);
     const names = ["postrider", "postrider/", ".postrider/", ".postrider-2", "postrider-workspace"];
-    const all = names.map((name) => homeOf({ POSTRIDER_HOME: `${homedir()}/${name}` }));
+    const all = names.map((name) => resolveHome({ POSTRIDER_HOME: `${homedir()}/${name}` }));
     const byHome = new Map([usual, ...all].map(({ folder, workspaces }) => [folder, workspaces]));
     expect(new Set(byHome.values()).size).toBe(byHome.size);
     for (const { folder, workspaces } of all) expect(`${workspaces}/`.startsWith(`${folder}/`)).toBe(false);
@@ -45,7 +45,7 @@ describe("where agents work in messengers", () => {
 
   it("is what is configured, and only the user of the machine may look inside", () => {
     const { path, home } = room();
-    const workspaces = workspacesOf(home, { workspace: join(path, "deep", "work") });
+    const workspaces = resolveWorkspaces(home, { workspace: join(path, "deep", "work") });
     expect(makeWorkspace(workspaces, "owner")).toBe(join(path, "deep", "work", "owner"));
     for (const folder of ["deep", "deep/work", "deep/work/owner"])
       expect(statSync(join(path, folder)).mode & 0o777).toBe(0o700);
@@ -83,7 +83,7 @@ describe("what earlier versions kept in the home", () => {
     const moved = moveFormerWorkspaces(home, home.workspaces);
     expect(moved).toMatchObject({ state: "left", from: former, why: expect.stringContaining("already") });
     expect(plan(former)).toBe("the plan");
-    expect(moveByHand(former, home.workspaces)).toContain(former);
+    expect(formatManualMove(former, home.workspaces)).toContain(former);
   });
 
   it.skipIf(!existsSync("/dev/shm") || statSync("/dev/shm").dev === statSync("/tmp").dev)(

@@ -6,16 +6,19 @@ import type { MemoryOwner } from "../core/memory.ts";
 import type { ToolSettings } from "../core/tool-settings.ts";
 import type { Home } from "./home.ts";
 
-type Given = Pick<ToolSettings, "workspace">;
+type WorkspaceSettings = Pick<ToolSettings, "workspace">;
 
 /** The folder that holds the workspaces of all people and groups. It lies outside of the home. */
-export function workspacesOf({ workspaces }: Pick<Home, "workspaces">, tools: Given | undefined): string {
+export function resolveWorkspaces(
+  { workspaces }: Pick<Home, "workspaces">,
+  tools: WorkspaceSettings | undefined,
+): string {
   return tools?.workspace ?? workspaces;
 }
 
 /** The workspace of one person or group. It exists afterwards, and only the user of this machine may look inside. */
 export function makeWorkspace(workspaces: string, owner: MemoryOwner): string {
-  const folder = join(workspaces, folderNameOf(owner));
+  const folder = join(workspaces, toFolderName(owner));
   makePrivateFolder(folder);
   return folder;
 }
@@ -34,32 +37,32 @@ export function makePrivateFolder(folder: string): void {
 }
 
 /** No two owners have the same, and any file system takes it. */
-function folderNameOf(owner: MemoryOwner): string {
+function toFolderName(owner: MemoryOwner): string {
   const plain = owner.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 60);
   if (plain === owner && plain !== "") return plain;
   return `${plain}-${createHash("sha256").update(owner).digest("hex").slice(0, 12)}`;
 }
 
 /** The folder in the home in which agents of earlier versions worked, if something is in it. */
-export function formerWorkspaces({ folder }: Pick<Home, "folder">): string | undefined {
+export function findFormerWorkspaces({ folder }: Pick<Home, "folder">): string | undefined {
   const former = join(folder, "workspace");
-  return isFilled(former) ? former : undefined;
+  return hasEntries(former) ? former : undefined;
 }
 
-export type WorkspacesMoved =
+export type WorkspaceMove =
   | { readonly state: "none" }
   | { readonly state: "moved"; readonly from: string }
   /** Nothing was changed: `why` says what is in the way. */
   | { readonly state: "left"; readonly from: string; readonly why: string };
 
 /** Moves what earlier versions kept in the home, in one step or not at all. */
-export function moveFormerWorkspaces(home: Pick<Home, "folder">, workspaces: string): WorkspacesMoved {
-  const from = formerWorkspaces(home);
+export function moveFormerWorkspaces(home: Pick<Home, "folder">, workspaces: string): WorkspaceMove {
+  const from = findFormerWorkspaces(home);
   if (from === undefined) return { state: "none" };
-  const left = (why: string): WorkspacesMoved => ({ state: "left", from, why });
+  const left = (why: string): WorkspaceMove => ({ state: "left", from, why });
   // A link may be relative, and would lead elsewhere from there.
   if (lstatSync(from).isSymbolicLink()) return left("it is a link");
-  if (isFilled(workspaces)) return left(`there are files in ${workspaces} already`);
+  if (hasEntries(workspaces)) return left(`there are files in ${workspaces} already`);
   try {
     mkdirSync(dirname(workspaces), { recursive: true, mode: 0o700 });
     renameSync(from, workspaces);
@@ -73,11 +76,11 @@ export function moveFormerWorkspaces(home: Pick<Home, "folder">, workspaces: str
 }
 
 /** The commands that move the old folder by hand. They overwrite no file. */
-export function moveByHand(from: string, workspaces: string): string {
+export function formatManualMove(from: string, workspaces: string): string {
   return `Copy what you want to keep, for instance with cp -Rn '${from}/.' '${workspaces}/', and remove ${from}.`;
 }
 
-function isFilled(folder: string): boolean {
+function hasEntries(folder: string): boolean {
   try {
     return statSync(folder).isDirectory() && readdirSync(folder).length > 0;
   } catch {

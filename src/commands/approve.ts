@@ -1,47 +1,49 @@
 import type { Approval, ApprovalAnswer } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
-import { chatOf } from "../core/owner.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
-import { type ChatCommand, escaped, type Place, personOf } from "./command.ts";
-import { distance } from "./when.ts";
+import { getChatAudience } from "../core/owner.ts";
+import { isRefused, throwIfRefused } from "../core/refusal.ts";
+import { type ChatCommand, type ChatCommandContext, escapeMarkdown, getAskerPerson } from "./command.ts";
+import { formatTimeUntil } from "./relative-time.ts";
 
 /** Answers are given by a command or a button alone: a "yes" may have been meant for something else. */
-export const approve: ChatCommand = {
+export const approveChatCommand: ChatCommand = {
   name: "approve",
   aliases: ["allow"],
-  takes: "[NUMBER] [once | session | always]",
+  parameters: "[NUMBER] [once | session | always]",
   summary: "let the agent do what it asked for: once, unless said",
   async run(place, args) {
-    const { number, how } = asked(args);
-    const answer = how === "" ? "once" : HOW[how];
+    const { number, how } = parseArguments(args);
+    const answer = how === "" ? "once" : ANSWERS[how];
     if (answer === undefined) {
       throw new PostriderError(
         "invalid_input",
         "Write /approve for this once, /approve session for this session, or /approve always.",
       );
     }
-    const approval = await answered(place, number, answer);
-    return { text: `${allowedWords(place, approval, answer)}: ${escaped(titleOf(place, approval))}` };
-  },
-};
-
-export const deny: ChatCommand = {
-  name: "deny",
-  takes: "[NUMBER] [never]",
-  summary: "do not let the agent do what it asked for: this once, unless said",
-  async run(place, args) {
-    const { number, how } = asked(args);
-    if (how !== "" && how !== "never")
-      throw new PostriderError("invalid_input", "Write /deny for this once, or /deny never for good.");
-    const approval = await answered(place, number, how === "never" ? "never" : "deny");
-    const isForGood = how === "never" && approval.request.pattern !== undefined;
+    const approval = await answerQuestion(place, number, answer);
     return {
-      text: `Not done${isForGood ? ", now and from now on" : ""}: ${escaped(titleOf(place, approval))}`,
+      text: `${formatAllowed(place, approval, answer)}: ${escapeMarkdown(getTitle(place, approval))}`,
     };
   },
 };
 
-const HOW: Readonly<Record<string, ApprovalAnswer | undefined>> = {
+export const denyChatCommand: ChatCommand = {
+  name: "deny",
+  parameters: "[NUMBER] [never]",
+  summary: "do not let the agent do what it asked for: this once, unless said",
+  async run(place, args) {
+    const { number, how } = parseArguments(args);
+    if (how !== "" && how !== "never")
+      throw new PostriderError("invalid_input", "Write /deny for this once, or /deny never for good.");
+    const approval = await answerQuestion(place, number, how === "never" ? "never" : "deny");
+    const isForGood = how === "never" && approval.request.pattern !== undefined;
+    return {
+      text: `Not done${isForGood ? ", now and from now on" : ""}: ${escapeMarkdown(getTitle(place, approval))}`,
+    };
+  },
+};
+
+const ANSWERS: Readonly<Record<string, ApprovalAnswer | undefined>> = {
   once: "once",
   session: "session",
   ses: "session",
@@ -51,27 +53,31 @@ const HOW: Readonly<Record<string, ApprovalAnswer | undefined>> = {
 };
 
 /** A number names the question, as a button of one does; else the oldest is meant. */
-function asked(args: string): { readonly number?: number; readonly how: string } {
+function parseArguments(args: string): { readonly number?: number; readonly how: string } {
   const [, number, how = ""] = /^#?(\d{1,15})?\s*(.*)$/s.exec(args.toLowerCase()) ?? [];
   return { how: how.trim(), ...(number !== undefined && { number: Number(number) }) };
 }
 
-async function answered(place: Place, number: number | undefined, answer: ApprovalAnswer): Promise<Approval> {
+async function answerQuestion(
+  place: ChatCommandContext,
+  number: number | undefined,
+  answer: ApprovalAnswer,
+): Promise<Approval> {
   const { store } = place;
-  const person = personOf(place);
+  const person = getAskerPerson(place);
   const now = place.now();
-  const approval = number ?? (await oldest(place))?.number;
+  const approval = number ?? (await findOldest(place))?.number;
   if (approval === undefined) throw new PostriderError("not_found", "Nothing waits to be approved.");
-  return unrefused(await store.answerApproval({ person, approval, answer, now }));
+  return throwIfRefused(await store.answerApproval({ person, approval, answer, now }));
 }
 
 /** The oldest of this person's that waits here, else anywhere. One whose time is over is closed and said. */
-async function oldest(place: Place): Promise<Approval | undefined> {
+async function findOldest(place: ChatCommandContext): Promise<Approval | undefined> {
   const { store } = place;
-  const person = personOf(place);
+  const person = getAskerPerson(place);
   const now = place.now();
-  const conversation = (await place.talk.look())?.conversation.number;
-  const all = await store.approvals({ person });
+  const conversation = (await place.chat.findCurrent())?.conversation.number;
+  const all = await store.listApprovals({ person });
   const isOpen = ({ deadline }: Approval): boolean => deadline >= now;
   const here = all.filter((one) => one.conversation === conversation);
   const open = here.find(isOpen) ?? all.find(isOpen);
@@ -79,33 +85,33 @@ async function oldest(place: Place): Promise<Approval | undefined> {
   if (open !== undefined || late === undefined) return open;
   // Whoever asked is gone, or about to give it up.
   const closed = await store.answerApproval({ person, approval: late.number, answer: "expired", now });
-  if (isRefused(closed) && closed.refused !== "expired") unrefused(closed);
+  if (isRefused(closed) && closed.refused !== "expired") throwIfRefused(closed);
   throw new PostriderError(
     "expired",
-    `That was asked ${distance(late.askedAt, now)} and is too old to be answered; it is not done: ${titleOf(place, late)}`,
+    `That was asked ${formatTimeUntil(late.askedAt, now)} and is too old to be answered; it is not done: ${getTitle(place, late)}`,
   );
 }
 
 /** In a chat with others, what was asked elsewhere is not named. */
-export function mayBeNamed({ source }: Place, { target }: Approval): boolean {
-  const chat = chatOf(source);
-  return chat === undefined || chat === chatOf(target);
+export function canBeNamed({ source }: ChatCommandContext, { target }: Approval): boolean {
+  const chat = getChatAudience(source);
+  return chat === undefined || chat === getChatAudience(target);
 }
 
-function titleOf(place: Place, approval: Approval): string {
-  return mayBeNamed(place, approval) ? approval.request.title : "what you were asked in another chat";
+function getTitle(place: ChatCommandContext, approval: Approval): string {
+  return canBeNamed(place, approval) ? approval.request.title : "what you were asked in another chat";
 }
 
-function allowedWords(place: Place, approval: Approval, answer: ApprovalAnswer): string {
+function formatAllowed(place: ChatCommandContext, approval: Approval, answer: ApprovalAnswer): string {
   const { pattern, folder, onlyOnce } = approval.request;
   if (answer === "once") return "Allowed this once";
   if (onlyOnce) return "Allowed this once, as a yes to this is for one time only";
   if (pattern === undefined) return "Allowed this once, as nothing like it can be recognised";
-  const where = folder === undefined ? "" : ` in ${inCode(folder)}`;
-  const what = mayBeNamed(place, approval) ? ` for ${inCode(pattern)}${where}` : "";
+  const where = folder === undefined ? "" : ` in ${formatCode(folder)}`;
+  const what = canBeNamed(place, approval) ? ` for ${formatCode(pattern)}${where}` : "";
   return `Allowed ${answer === "session" ? "in this session" : "from now on"}${what}`;
 }
 
-function inCode(words: string): string {
+function formatCode(words: string): string {
   return `\`${words.replaceAll("`", "'")}\``;
 }

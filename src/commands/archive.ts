@@ -1,16 +1,19 @@
-import { type ChatCommand, here, nameOf } from "./command.ts";
+import { type ChatCommand, formatSessionName, requireCurrent } from "./command.ts";
 import { leaveSession } from "./leave-session.ts";
 
-export const archive: ChatCommand = {
+export const archiveChatCommand: ChatCommand = {
   name: "archive",
   summary: "put this session away and start a new one",
-  inEditors: "A thread is one session here: close it, and postrider sessions archive puts it away.",
+  editorRefusal: "A thread is one session here: close it, and postrider sessions archive puts it away.",
   async run(place) {
-    const { conversation, session } = await here(place);
+    const { conversation, session } = await requireCurrent(place);
     const left = await leaveSession(place, conversation.number);
     await place.sessions.archive(place.who, session.id);
     const { session: fresh } = await place.sessions.reset(place.who, conversation.number);
     const back = `It is out of the lists and still found by /search. To go back: \`/resume ${session.handle}\``;
-    return { text: `${nameOf(session)} is archived; this is ${nameOf(fresh)}. ${back}${left}`, moved: true };
+    return {
+      text: `${formatSessionName(session)} is archived; this is ${formatSessionName(fresh)}. ${back}${left}`,
+      moved: true,
+    };
   },
 };

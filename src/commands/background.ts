@@ -1,24 +1,26 @@
 import { PostriderError } from "../core/errors.ts";
-import { type ChatCommand, escaped, shortened } from "./command.ts";
+import { type ChatCommand, escapeMarkdown, shortenLine } from "./command.ts";
 
-export const background: ChatCommand = {
+export const backgroundChatCommand: ChatCommand = {
   name: "background",
   aliases: ["bg"],
-  takes: "PROMPT",
+  parameters: "PROMPT",
   summary: "have something done in a session of its own; the answer comes here",
-  only: "messenger",
+  onlyIn: "messenger",
   async run(place, args) {
     if (args === "")
       throw new PostriderError(
         "invalid_input",
         "Write what is to be done, such as /background sum up the news of today.",
       );
-    if (place.background === undefined)
+    if (place.startBackgroundTask === undefined)
       throw new PostriderError(
         "not_allowed",
         "No answer can be delivered here later. Say it without /background.",
       );
-    const { handle } = await place.background(args);
-    return { text: `Begun in \`${handle}\`: “${escaped(shortened(args, 60))}”. The answer comes here.` };
+    const { handle } = await place.startBackgroundTask(args);
+    return {
+      text: `Begun in \`${handle}\`: “${escapeMarkdown(shortenLine(args, 60))}”. The answer comes here.`,
+    };
   },
 };

@@ -1,7 +1,7 @@
 import { BUSY_MODES, type BusyMode } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
-import { unrefused } from "../core/refusal.ts";
-import { type ChatCommand, type Choice, madeHere, type Place } from "./command.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import { type ChatCommand, type ChatCommandContext, type Choice, ensureCurrent } from "./command.ts";
 
 /** What becomes of a message that arrives while an answer is written, in words. */
 export const BUSY_WORDS: Readonly<Record<BusyMode, string>> = {
@@ -10,13 +10,13 @@ export const BUSY_WORDS: Readonly<Record<BusyMode, string>> = {
   collect: "new messages wait, and are answered together",
 };
 
-export const busy: ChatCommand = {
+export const busyChatCommand: ChatCommand = {
   name: "busy",
-  takes: "[interrupt | queue | collect | default]",
+  parameters: "[interrupt | queue | collect | default]",
   summary: "what becomes of a message while an answer is written, in this chat",
-  only: "messenger",
+  onlyIn: "messenger",
   async run(place, args) {
-    if (args === "") return { text: await shown(place) };
+    if (args === "") return { text: await formatBusyMode(place) };
     const wanted = args.toLowerCase();
     const mode = BUSY_MODES.find((name) => name === wanted);
     if (mode === undefined && wanted !== "default") {
@@ -25,13 +25,15 @@ export const busy: ChatCommand = {
         `There is no mode "${args.slice(0, 40)}". Write /busy interrupt, /busy queue, /busy collect or /busy default.`,
       );
     }
-    const { conversation } = await madeHere(place);
+    const { conversation } = await ensureCurrent(place);
     const change = { asker: place.who, conversation: conversation.number, now: place.now() };
-    unrefused(await place.store.choose({ ...change, change: { busy: mode ?? null } }));
+    throwIfRefused(
+      await place.store.changeConversationSettings({ ...change, change: { busy: mode ?? null } }),
+    );
     const is = mode ?? place.busy;
     return { text: `From now on, in this chat: **${is}**: ${BUSY_WORDS[is]}.` };
   },
-  choose: async (_, args) => (args === "" ? CHOICES : []),
+  listChoices: async (_, args) => (args === "" ? CHOICES : []),
 };
 
 const CHOICES: readonly Choice[] = BUSY_MODES.map((mode) => ({
@@ -40,8 +42,8 @@ const CHOICES: readonly Choice[] = BUSY_MODES.map((mode) => ({
   about: BUSY_WORDS[mode],
 }));
 
-async function shown(place: Place): Promise<string> {
-  const chosen = (await place.talk.look())?.conversation.settings.busy;
+async function formatBusyMode(place: ChatCommandContext): Promise<string> {
+  const chosen = (await place.chat.findCurrent())?.conversation.settings.busy;
   const is = chosen ?? place.busy;
   const by = chosen === undefined ? "as configured" : "chosen for this chat";
   return [

@@ -1,12 +1,12 @@
-import type { Role } from "../core/access.ts";
-import type { Named } from "../core/command-grammar.ts";
+import type { AccessRole } from "../core/access.ts";
+import type { NamedCommand } from "../core/command-grammar.ts";
 import type { BusyMode, Conversation } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
-import { homeChannelsOf, type NamedHome } from "../core/home-channel.ts";
+import { mergeHomeChannels, type ResolvedHomeChannel } from "../core/home-channel.ts";
 import { type Asker, isEveryone, OWNER, type PersonId } from "../core/owner.ts";
-import { EDITOR } from "../core/platforms.ts";
-import { plural } from "../core/plural.ts";
+import { EDITOR_PLATFORM } from "../core/platforms.ts";
+import { pluralize } from "../core/pluralize.ts";
 import type { ResetPolicy } from "../core/reset-policy.ts";
 import type { Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
@@ -14,16 +14,16 @@ import type { Agent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import type { Processes } from "../processes/processes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { AgentChat } from "../turns/agent-chat.ts";
 import type { FindSpeaker } from "../turns/speakers.ts";
-import type { Talk } from "../turns/talk.ts";
 
 /** Where a command was given, and by whom. */
-export interface Place {
+export interface ChatCommandContext {
   readonly sessions: Sessions;
   readonly store: Store;
-  readonly talk: Pick<Talk, "open" | "look" | "stop" | "cancelWaiting" | "isAnswering">;
+  readonly chat: Pick<AgentChat, "open" | "findCurrent" | "stop" | "cancelPending" | "isAnswering">;
   readonly who: Asker;
-  readonly role: Role;
+  readonly role: AccessRole;
   readonly source: Source;
   /** Who answers here. */
   readonly agent: Agent;
@@ -41,13 +41,13 @@ export interface Place {
   /** Random bytes, for codes. */
   random(bytes: number): Uint8Array;
   /** Answers in a session of its own, here, without keeping anyone waiting. Only where answers can be delivered later. */
-  background?(prompt: string): Promise<Session>;
+  startBackgroundTask?(prompt: string): Promise<Session>;
   /** Programs that run for sessions, where they can be ended. */
   readonly processes?: Processes;
 }
 
 /** What a command answers, in Markdown, and what the place is to do besides showing it. */
-export interface Reply {
+export interface CommandReply {
   readonly text: string;
   /** Another session is here now, or this one shows something else. */
   readonly moved?: boolean;
@@ -55,7 +55,7 @@ export interface Reply {
   readonly around?: { readonly session: string; readonly seq: number };
   /** To be said as if the person had typed it; `patiently`: whatever the busy mode, it waits for its turn. */
   readonly say?: string;
-  readonly patiently?: boolean;
+  readonly queued?: boolean;
   /** Lines to press, where there are buttons. */
   readonly choices?: readonly Choice[];
   readonly document?: { readonly name: string; readonly text: string };
@@ -69,52 +69,60 @@ export interface Choice {
   readonly about: string;
 }
 
-export interface ChatCommand extends Named {
+export interface ChatCommand extends NamedCommand {
   /** What may follow the name, as the help shows it. */
-  readonly takes?: string;
+  readonly parameters?: string;
   readonly summary: string;
   /** Where alone it makes sense. */
-  readonly only?: "terminal" | "messenger";
+  readonly onlyIn?: "terminal" | "messenger";
   /** Why it cannot be given in an editor, where a thread is one session, and what to do instead. */
-  readonly inEditors?: string;
+  readonly editorRefusal?: string;
   /** Whether only the owner of the home may give it. */
   readonly ownerOnly?: boolean;
   /** It only looks: after a crash it is simply done again. */
-  readonly looks?: boolean;
+  readonly isReadOnly?: boolean;
   /** It takes so long that what is said next must not wait for it. */
-  readonly slow?: boolean;
-  run(place: Place, args: string): Promise<Reply>;
+  readonly isSlow?: boolean;
+  run(place: ChatCommandContext, args: string): Promise<CommandReply>;
   /** What to pick from instead of reading a list; empty when there is nothing to pick. */
-  choose?(place: Place, args: string): Promise<readonly Choice[]>;
+  listChoices?(place: ChatCommandContext, args: string): Promise<readonly Choice[]>;
   /** What the person may be about to write after the name. */
-  complete?(place: Place, begun: string): Promise<readonly Choice[]>;
+  complete?(place: ChatCommandContext, begun: string): Promise<readonly Choice[]>;
 }
 
 /** The home channels that count. Where the owner reads is nobody else's business. */
-export async function homesFor({ store, role, configured }: Place): Promise<readonly NamedHome[]> {
-  return role === "owner" ? homeChannelsOf(configured?.homes ?? [], await store.homes()) : [];
+export async function findHomeChannels({
+  store,
+  role,
+  configured,
+}: ChatCommandContext): Promise<readonly ResolvedHomeChannel[]> {
+  return role === "owner" ? mergeHomeChannels(configured?.homes ?? [], await store.listHomeChannels()) : [];
 }
 
 /** The conversation and the session that are current here. */
-export async function here(place: Place): Promise<{ conversation: Conversation; session: Session }> {
-  const found = await place.talk.look();
+export async function requireCurrent(
+  place: ChatCommandContext,
+): Promise<{ conversation: Conversation; session: Session }> {
+  const found = await place.chat.findCurrent();
   if (found !== undefined) return found;
   throw new PostriderError("not_found", "Nothing has been said here yet.");
 }
 
 /** The same for what is chosen before anything was said. The policy speaks only where there is nothing yet. */
-export async function madeHere(place: Place): Promise<{ conversation: Conversation; session: Session }> {
-  return (await place.talk.look()) ?? place.talk.open();
+export async function ensureCurrent(
+  place: ChatCommandContext,
+): Promise<{ conversation: Conversation; session: Session }> {
+  return (await place.chat.findCurrent()) ?? place.chat.open();
 }
 
 /** Who gives a command. A place is always somebody's, also where the program asks for everyone. */
-export function personOf({ who }: Pick<Place, "who">): PersonId {
+export function getAskerPerson({ who }: Pick<ChatCommandContext, "who">): PersonId {
   return isEveryone(who) ? OWNER : who.person;
 }
 
 /** Where a thread is one session, and stays it. */
 export function isEditor({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
-  return source.platform === EDITOR;
+  return source.platform === EDITOR_PLATFORM;
 }
 
 export function isTerminal({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
@@ -122,8 +130,8 @@ export function isTerminal({ source }: { readonly source: Pick<Source, "platform
 }
 
 /** What to give to get to a session, or to a message of it. In an editor it is opened from the editor's own list. */
-export function wayTo(
-  place: Pick<Place, "source">,
+export function formatResumeCommand(
+  place: Pick<ChatCommandContext, "source">,
   { handle, seq }: { handle: string; seq?: number },
 ): string {
   const message = seq === undefined ? handle : `${handle}/${seq}`;
@@ -132,17 +140,17 @@ export function wayTo(
 }
 
 /** How people call a session: by its title, and by the handle that commands take. */
-export function nameOf({ title, handle }: Pick<Session, "title" | "handle">): string {
-  return title === undefined ? `\`${handle}\`` : `**${escaped(title)}** (\`${handle}\`)`;
+export function formatSessionName({ title, handle }: Pick<Session, "title" | "handle">): string {
+  return title === undefined ? `\`${handle}\`` : `**${escapeMarkdown(title)}** (\`${handle}\`)`;
 }
 
 /** A text within a line, whatever Markdown would make of it. What means something only at a line's beginning stays. */
-export function escaped(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]<>|~&]/g, "\\$&");
 }
 
 /** The first words on one line. */
-export function shortened(text: string, length = 40): string {
+export function shortenLine(text: string, length = 40): string {
   // Two units make at most one character: what is behind them is not shown.
   const line = [
     ...text
@@ -154,8 +162,11 @@ export function shortened(text: string, length = 40): string {
 }
 
 /** How many messages a session has, as people are told: a fork shows more than was said in it. */
-export async function countMessages({ sessions, who }: Place, session: Session): Promise<string> {
+export async function formatMessageCount(
+  { sessions, who }: ChatCommandContext,
+  session: Session,
+): Promise<string> {
   const shown = (await sessions.shownLength(who, session.id)) ?? session.messageCount;
-  const said = plural(session.messageCount, "message");
+  const said = pluralize(session.messageCount, "message");
   return shown === session.messageCount ? said : `${said} said here, ${shown.toLocaleString("en-US")} shown`;
 }

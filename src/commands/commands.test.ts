@@ -11,12 +11,18 @@ import {
 import { DAY, HOUR, type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET } from "../core/reset-policy.ts";
 import type { Session } from "../core/session.ts";
 import { localSource } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { CHAT_COMMANDS, chatCommand, commandsFor, commandsIn, runChatCommand } from "./table.ts";
+import {
+  CHAT_COMMANDS,
+  getChatCommand,
+  listAvailableCommands,
+  listCommandsFor,
+  runChatCommand,
+} from "./table.ts";
 
 interface Room extends Talking {
   readonly home: Home;
@@ -35,7 +41,7 @@ async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<
   const talking = await talkIn(home, agent, options);
   const { talk, command, ask } = talking;
   const here = async (): Promise<Session> => {
-    const found = await talk.look();
+    const found = await talk.findCurrent();
     if (found === undefined) throw new Error("nothing is here");
     return found.session;
   };
@@ -44,7 +50,7 @@ async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<
     home,
     here,
     shown: async (session) =>
-      ((await home.sessions.history(me, session ?? (await here()).id)) ?? []).map(textOf),
+      ((await home.sessions.history(me, session ?? (await here()).id)) ?? []).map(getText),
     async left(words, title) {
       await ask(words);
       if (title !== undefined) await command(`/title ${title}`);
@@ -61,7 +67,7 @@ async function room(agent: Agent = echo, options: TalkingOptions = {}): Promise<
 async function busyRoom() {
   const agent = heldAgent();
   const at = await room(agent);
-  const said = await at.talk.say("long story");
+  const said = await at.talk.submit("long story");
   const held = await agent.asked();
   await held.say("Once ");
   return { ...at, agent, held, said };
@@ -90,11 +96,11 @@ describe("the table of commands", () => {
   it("is what the help lists: every command of the place, what it takes, and its other names", async () => {
     const { tell, place } = await room();
     const lines = (await tell("/help")).split("\n");
-    const commands = commandsIn(place);
+    const commands = listAvailableCommands(place);
     expect(lines).toHaveLength(commands.length);
-    commands.forEach(({ name, takes, aliases = [], summary }, at) => {
+    commands.forEach(({ name, parameters, aliases = [], summary }, at) => {
       const line = lines[at] ?? "";
-      expect(line.startsWith(`- \`/${[name, takes].filter(Boolean).join(" ")}\` ${summary}`), line).toBe(
+      expect(line.startsWith(`- \`/${[name, parameters].filter(Boolean).join(" ")}\` ${summary}`), line).toBe(
         true,
       );
       for (const alias of aliases) expect(line).toContain(`/${alias}`);
@@ -107,7 +113,7 @@ describe("the table of commands", () => {
     ["owner", "messenger", ["busy", "background", "sethome", "start", "pair"], ["quit"]],
     ["member", "messenger", ["busy", "background", "start", "pair"], ["quit", "sethome"]],
   ] as const)("offers the %s in the %s what may be given there", (role, kind, offered, kept) => {
-    const names = commandsFor({ role, kind }).map(({ name }) => name);
+    const names = listCommandsFor({ role, kind }).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining([...offered, "new", "stop", "status", "help"]));
     for (const name of kept) expect(names).not.toContain(name);
   });
@@ -132,18 +138,19 @@ describe("the table of commands", () => {
 
   it("finds each by each of its names", () => {
     for (const command of CHAT_COMMANDS)
-      for (const name of [command.name, ...(command.aliases ?? [])]) expect(chatCommand(name)).toBe(command);
+      for (const name of [command.name, ...(command.aliases ?? [])])
+        expect(getChatCommand(name)).toBe(command);
   });
 
   it("says what was probably meant by a name that it does not have, and how to say it", () => {
-    expect(() => chatCommand("resum")).toThrow(
+    expect(() => getChatCommand("resum")).toThrow(
       failure("not_found", /^There is no command \/resum\. Did you mean \/resume\? .*write \/\/resum\.$/),
     );
-    expect(() => chatCommand("exti")).toThrow(failure("not_found", /Did you mean \/exit\?/));
-    expect(() => chatCommand("banana")).toThrow(
+    expect(() => getChatCommand("exti")).toThrow(failure("not_found", /Did you mean \/exit\?/));
+    expect(() => getChatCommand("banana")).toThrow(
       failure("not_found", /no command \/banana\. \/help lists them\./),
     );
-    expect(() => chatCommand("")).toThrow(failure("not_found", /\/help/));
+    expect(() => getChatCommand("")).toThrow(failure("not_found", /\/help/));
   });
 
   it("has commands that never fail for want of a conversation but tell that nothing was said", async () => {
@@ -163,7 +170,7 @@ describe("the table of commands", () => {
       "fork",
       "compress",
     ])
-      await expect(chatCommand(name).run(place, ""), name).rejects.toThrow(
+      await expect(getChatCommand(name).run(place, ""), name).rejects.toThrow(
         failure("not_found", "Nothing has been said here yet."),
       );
     expect(rowsIn(home.file)).toEqual(before);
@@ -211,10 +218,10 @@ describe("/new", () => {
 
   it("stops the answer that is being written, cancels what waits, and says the texts", async () => {
     const { command, talk, said, shown, here } = await busyRoom();
-    const waiting = [await talk.say("second *thought*"), await talk.say("# third\n- with a list")];
+    const waiting = [await talk.submit("second *thought*"), await talk.submit("# third\n- with a list")];
     const { text: reply } = await command("/new");
     expect(talk.isAnswering()).toBe(false);
-    expect(await said.answer).toMatchObject({ parts: [text("Once ")], origin: { interrupted: true } });
+    expect(await said.answer).toMatchObject({ parts: [textPart("Once ")], origin: { interrupted: true } });
     expect(await Promise.all(waiting.map(({ answer }) => answer))).toEqual([undefined, undefined]);
     expect(await shown(said.session.id)).toEqual(["long story", "Once "]);
     expect(reply).toMatch(
@@ -229,7 +236,7 @@ describe("/new", () => {
     const other = await talkIn(await home.again(), echo, { source: { ...localSource(), threadId: "2" } });
     const { conversation } = await other.talk.open();
     await home.sessions.switchTo(me, conversation.number, said.session.id);
-    const second = await other.talk.say("from the other");
+    const second = await other.talk.submit("from the other");
     held.end();
     await said.answer;
     const theirs = await agent.asked();
@@ -237,7 +244,7 @@ describe("/new", () => {
     expect(talk.isAnswering(said.session.id)).toBe(true);
     await theirs.say("whole");
     theirs.end();
-    expect(await second.answer).toMatchObject({ parts: [text("whole")] });
+    expect(await second.answer).toMatchObject({ parts: [textPart("whole")] });
   });
 
   it("tells the way back from a copy in which nothing was said yet", async () => {
@@ -255,7 +262,7 @@ describe("/resume and /sessions", () => {
     await ask("hello");
     for (const line of ["/resume", "/sessions"])
       expect(await tell(line)).toBe("There are no other sessions yet. /new starts one.");
-    expect(await chatCommand("resume").choose?.(place, "")).toEqual([]);
+    expect(await getChatCommand("resume").listChoices?.(place, "")).toEqual([]);
   });
 
   it("list the ten newest in which something was said, newest first, each with the line that goes there", async () => {
@@ -286,8 +293,8 @@ describe("/resume and /sessions", () => {
     const { left, place, home } = await room();
     const [plan, other] = [await left("to the sea", "Holiday plan"), await left("something else")];
     home.clock.pass(HOUR);
-    const { choose, complete } = chatCommand("resume");
-    expect(await choose?.(place, "")).toEqual([
+    const { listChoices, complete } = getChatCommand("resume");
+    expect(await listChoices?.(place, "")).toEqual([
       { line: `/resume ${other.handle}`, label: "something else", about: `${other.handle} · 1h ago` },
       {
         line: `/resume ${plan.handle}`,
@@ -295,7 +302,7 @@ describe("/resume and /sessions", () => {
         about: `${plan.handle} · 1h ago · to the sea`,
       },
     ]);
-    expect(await choose?.(place, "Holiday plan")).toEqual([]);
+    expect(await listChoices?.(place, "Holiday plan")).toEqual([]);
     const completed = async (begun: string) => (await complete?.(place, begun))?.map(({ line }) => line);
     expect(await completed("HOLI")).toEqual([`/resume ${plan.handle}`]);
     expect(await completed(other.handle)).toEqual([`/resume ${other.handle}`]);
@@ -402,11 +409,11 @@ describe("/resume and /sessions", () => {
   it("stops the answer that is being written, and cancels what waits", async () => {
     const { home, command, talk, said, held: _ } = await busyRoom();
     const other = await home.sessions.create(me, { title: "other" });
-    await talk.say("meanwhile");
+    await talk.submit("meanwhile");
     const { text: reply } = await command("/resume other");
     expect(reply).toContain("has been stopped");
     expect(reply).toContain("1 message had not been answered yet and will not be:\n\n> meanwhile");
-    expect((await talk.look())?.session.id).toBe(other.id);
+    expect((await talk.findCurrent())?.session.id).toBe(other.id);
     expect((await said.answer)?.origin?.interrupted).toBe(true);
   });
 
@@ -504,7 +511,7 @@ describe("/undo, /redo and /retry", () => {
       );
     await held.say("upon a time");
     held.end();
-    expect(await said.answer).toMatchObject({ parts: [text("Once upon a time")] });
+    expect(await said.answer).toMatchObject({ parts: [textPart("Once upon a time")] });
   });
 
   it("asks the last message again, in the words in which it was said, instead of its answer", async () => {
@@ -608,7 +615,7 @@ describe("/history", () => {
     await home.sessions.append(me, id, [
       {
         role: "user",
-        parts: [text(`*a*\n${"b".repeat(400)}`), { type: "image", mimeType: "image/png", data }],
+        parts: [textPart(`*a*\n${"b".repeat(400)}`), { type: "image", mimeType: "image/png", data }],
       },
       { role: "assistant", parts: [], toolCalls: [{ id: "1", name: "read", arguments: {} }] },
       { role: "tool", text: "done", toolCallId: "1" },
@@ -664,7 +671,7 @@ describe("/search", () => {
     const { tell, left, place } = await room(script({ answers: [{ say: "ok" }] }));
     await left("python >>> print(holiday) <<< end");
     expect(await tell("/search holiday")).toContain("python \\>\\>\\> print(**holiday**) \\<\\<\\< end");
-    const [choice] = (await chatCommand("search").choose?.(place, "holiday")) ?? [];
+    const [choice] = (await getChatCommand("search").listChoices?.(place, "holiday")) ?? [];
     expect(choice?.label).toBe("python >>> print(holiday) <<< end");
   });
 
@@ -681,14 +688,14 @@ describe("/search", () => {
     const { command, place } = await room();
     const wanted = failure("invalid_input", "Write what to look for, such as /search holiday.");
     await expect(command("/search")).rejects.toThrow(wanted);
-    await expect((async () => chatCommand("search").choose?.(place, ""))()).rejects.toThrow(wanted);
+    await expect((async () => getChatCommand("search").listChoices?.(place, ""))()).rejects.toThrow(wanted);
   });
 
   it("offers the hits to pick", async () => {
     const { left, place, home } = await room();
     const old = await left("holiday plans", "trip");
     home.clock.pass(HOUR);
-    expect((await chatCommand("search").choose?.(place, "plans"))?.at(-1)).toEqual({
+    expect((await getChatCommand("search").listChoices?.(place, "plans"))?.at(-1)).toEqual({
       line: `/resume ${old.handle}/1`,
       label: "holiday plans",
       about: "trip · 1h ago",
@@ -721,8 +728,8 @@ describe("/status, /usage and /where", () => {
     home.clock.pass(3 * DAY);
     await indexed(home.file);
     const before = rowsIn(home.file);
-    for (const { name, looks } of CHAT_COMMANDS)
-      if (looks && name !== "search") await command(`/${name}`).catch(unlessNotAllowed);
+    for (const { name, isReadOnly } of CHAT_COMMANDS)
+      if (isReadOnly && name !== "search") await command(`/${name}`).catch(unlessNotAllowed);
     for (const line of [
       "/status",
       "/usage",
@@ -745,7 +752,7 @@ describe("/status, /usage and /where", () => {
 
   it("tell which session this is, since when, how much, and whether an answer is being written", async () => {
     const { tell, said, held, talk, home } = await busyRoom();
-    await talk.say("a *second* thought");
+    await talk.submit("a *second* thought");
     home.clock.pass(5 * MINUTE);
     const { id, handle } = said.session;
     expect((await tell("/status")).split("\n")).toEqual([
@@ -756,7 +763,7 @@ describe("/status, /usage and /where", () => {
       "- waiting: “a \\*second\\* thought”",
     ]);
     expect(talk.isAnswering()).toBe(true);
-    await talk.cancelWaiting(said.conversation.number);
+    await talk.cancelPending(said.conversation.number);
     held.end();
     await said.answer;
     expect(await tell("/status")).toContain("- 2 messages, 0 tokens\n- agent held, idle");
@@ -883,7 +890,7 @@ describe("/export and /archive", () => {
     await other.sessions.import(JSON.parse(document?.text ?? ""));
     expect(await other.sessions.get(me, id)).toMatchObject({ id, title: "plan", messageCount: 4 });
     const shown = (await other.sessions.history(me, id)) ?? [];
-    expect(shown.map(textOf)).toEqual(["hello", "You said: hello"]);
+    expect(shown.map(getText)).toEqual(["hello", "You said: hello"]);
     expect(await other.sessions.messages(me, id)).toEqual(await home.sessions.messages(me, id));
   });
 
@@ -917,7 +924,7 @@ describe("/export and /archive", () => {
 
   it("stop the answer that is being written there", async () => {
     const { command, said, talk } = await busyRoom();
-    await talk.say("waits");
+    await talk.submit("waits");
     const { text: reply } = await command("/archive");
     expect(reply).toContain("has been stopped");
     expect(reply).toContain("> waits");
@@ -929,21 +936,21 @@ describe("/stop and /quit", () => {
   it("end the answer, and say when there is none", async () => {
     const { tell, said } = await busyRoom();
     expect(await tell("/stop")).toBe("Stopped.");
-    expect(await said.answer).toMatchObject({ parts: [text("Once ")], origin: { interrupted: true } });
+    expect(await said.answer).toMatchObject({ parts: [textPart("Once ")], origin: { interrupted: true } });
     expect(await tell("/stop")).toBe("Nothing is being answered.");
   });
 
   it("keep what waits and say so, or drop it with its words", async () => {
     const { tell, talk, said, agent, held: _ } = await busyRoom();
-    const second = await talk.say("second *thought*");
-    await talk.say("third");
+    const second = await talk.submit("second *thought*");
+    await talk.submit("third");
     expect(await tell("/stop")).toBe("Stopped. 2 messages wait; /stop all drops them, too.");
     expect((await said.answer)?.origin?.interrupted).toBe(true);
     await (await agent.asked()).say("about the second ");
     expect(await tell("/stop all")).toBe(
       "The answer that was being written has been stopped; what there was of it is kept.\n\n1 message had not been answered yet and will not be:\n\n> third",
     );
-    expect(await second.answer).toMatchObject({ parts: [text("about the second ")] });
+    expect(await second.answer).toMatchObject({ parts: [textPart("about the second ")] });
     expect(talk.isAnswering()).toBe(false);
     expect(await tell("/stop all")).toBe("Nothing is being answered, and nothing waits.");
     await expect(tell("/stop everything")).rejects.toThrow(failure("invalid_input", /\/stop all/));

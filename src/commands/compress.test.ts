@@ -4,8 +4,8 @@ import { openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Agent } from "../ports/agent.ts";
-import type { Place } from "./command.ts";
-import { compress } from "./compress.ts";
+import type { ChatCommandContext } from "./command.ts";
+import { compressChatCommand } from "./compress.ts";
 
 const summing = (say: unknown): Agent =>
   script({
@@ -16,13 +16,13 @@ const summing = (say: unknown): Agent =>
 async function room(agent: Agent, questions: number) {
   const home = await openHome();
   const { talk, place, ask } = await talkIn(home, agent);
-  const here: Place = { ...place, agent };
+  const here: ChatCommandContext = { ...place, agent };
   for (let n = 1; n <= questions; n += 1) await ask(`question ${n} ${"and so on ".repeat(20)}`);
   const shown = async (): Promise<number | undefined> => {
-    const found = await talk.look();
+    const found = await talk.findCurrent();
     return found && home.sessions.shownLength(me, found.session.id);
   };
-  return { home, talk, ask, shown, say: async () => (await compress.run(here, "")).text };
+  return { home, talk, ask, shown, say: async () => (await compressChatCommand.run(here, "")).text };
 }
 
 describe("/compress", () => {
@@ -60,7 +60,7 @@ describe("/compress", () => {
   it("is refused while an answer is being written", async () => {
     const agent = Object.assign(heldAgent(), { window: 1000 });
     const { talk, say } = await room(agent, 0);
-    const said = await talk.say("long story");
+    const said = await talk.submit("long story");
     const held = await agent.asked();
     await held.say("Once ");
     await expect(say()).rejects.toMatchObject({ code: "session_busy" });

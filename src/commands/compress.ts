@@ -1,15 +1,15 @@
 import { PostriderError } from "../core/errors.ts";
-import { compressIfNeeded, countsOf } from "../turns/compress.ts";
-import { type ChatCommand, here } from "./command.ts";
+import { compressIfNeeded, formatCompressionCounts } from "../turns/compress.ts";
+import { type ChatCommand, requireCurrent } from "./command.ts";
 
-export const compress: ChatCommand = {
+export const compressChatCommand: ChatCommand = {
   name: "compress",
   aliases: ["compact"],
   summary: "sum up the beginning of this session, so that the model has less to read",
-  slow: true,
+  isSlow: true,
   async run(place) {
-    const { conversation, session } = await here(place);
-    if (place.talk.isAnswering(session.id)) {
+    const { conversation, session } = await requireCurrent(place);
+    if (place.chat.isAnswering(session.id)) {
       throw new PostriderError(
         "session_busy",
         "An answer is being written in this session. Stop it or wait for it first.",
@@ -30,7 +30,7 @@ export const compress: ChatCommand = {
     });
     if (done?.outcome === "compressed") {
       return {
-        text: `Summed up: ${countsOf(done)}. Everything said is kept; /search finds it.`,
+        text: `Summed up: ${formatCompressionCounts(done)}. Everything said is kept; /search finds it.`,
         moved: true,
       };
     }

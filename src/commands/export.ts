@@ -1,15 +1,15 @@
 import { PostriderError } from "../core/errors.ts";
-import { transcript } from "../core/transcript.ts";
-import { type ChatCommand, here } from "./command.ts";
+import { formatTranscript } from "../core/transcript.ts";
+import { type ChatCommand, requireCurrent } from "./command.ts";
 
-export const exportSession: ChatCommand = {
+export const exportChatCommand: ChatCommand = {
   name: "export",
   aliases: ["save"],
-  takes: "[md | jsonl]",
+  parameters: "[md | jsonl]",
   summary: "this session as a document: md to read, jsonl to import again",
-  looks: true,
+  isReadOnly: true,
   async run(place, args) {
-    const { session } = await here(place);
+    const { session } = await requireCurrent(place);
     if (args !== "" && args !== "md" && args !== "jsonl") {
       throw new PostriderError(
         "invalid_input",
@@ -23,7 +23,7 @@ export const exportSession: ChatCommand = {
     const shown = (await place.sessions.history(place.who, session.id)) ?? [];
     return {
       text: "",
-      document: { name: `${session.handle}.md`, text: transcript(session, shown, place.zone) },
+      document: { name: `${session.handle}.md`, text: formatTranscript(session, shown, place.zone) },
     };
   },
 };

@@ -1,16 +1,16 @@
 import { PostriderError } from "../core/errors.ts";
-import { type ChatCommand, here, nameOf } from "./command.ts";
+import { type ChatCommand, formatSessionName, requireCurrent } from "./command.ts";
 import { refuseWhileAnswering } from "./leave-session.ts";
 
-export const fork: ChatCommand = {
+export const forkChatCommand: ChatCommand = {
   name: "fork",
   aliases: ["branch"],
-  takes: "[TITLE]",
+  parameters: "[TITLE]",
   summary: "go on in a copy; the original stays as it is",
-  inEditors:
+  editorRefusal:
     "A thread is one session here: fork it from the list of your threads, or in the terminal by its handle.",
   async run(place, args) {
-    const { conversation, session } = await here(place);
+    const { conversation, session } = await requireCurrent(place);
     refuseWhileAnswering(place, session.id);
     // What it shows, not what was said in it: a copy that is copied at once has said nothing yet.
     if (((await place.sessions.shownLength(place.who, session.id)) ?? 0) === 0)
@@ -18,6 +18,6 @@ export const fork: ChatCommand = {
     const copy = await place.sessions.fork(place.who, session.id, args === "" ? {} : { title: args });
     await place.sessions.switchTo(place.who, conversation.number, copy.id);
     const back = `To go back to the original: \`/resume ${session.handle}\``;
-    return { text: `You are in the copy ${nameOf(copy)} now. ${back}`, moved: true };
+    return { text: `You are in the copy ${formatSessionName(copy)} now. ${back}`, moved: true };
   },
 };

@@ -1,6 +1,6 @@
 import { PostriderError } from "../core/errors.ts";
-import { plural } from "../core/plural.ts";
-import { escaped, type Place } from "./command.ts";
+import { pluralize } from "../core/pluralize.ts";
+import { type ChatCommandContext, escapeMarkdown } from "./command.ts";
 
 /**
  * What must happen when a conversation goes elsewhere: the answer that is being written ends here, and what waits is
@@ -8,12 +8,12 @@ import { escaped, type Place } from "./command.ts";
  * when that has come about.
  */
 export async function leaveSession(
-  place: Place,
+  place: ChatCommandContext,
   conversation: number,
   go: () => Promise<unknown> = async () => {},
 ): Promise<string> {
   // First what waits: the end of an answer would take it up.
-  const waited = notAnswered(await place.talk.cancelWaiting(conversation));
+  const waited = formatCancelled(await place.chat.cancelPending(conversation));
   try {
     await go();
   } catch (error) {
@@ -23,25 +23,25 @@ export async function leaveSession(
       cause: error,
     });
   }
-  const stopped = await place.talk.stop(conversation);
+  const stopped = await place.chat.stop(conversation);
   const kept = "The answer that was being written has been stopped; what there was of it is kept.";
   return `${stopped ? `\n\n${kept}` : ""}${waited}`;
 }
 
-function notAnswered(cancelled: readonly string[]): string {
+function formatCancelled(cancelled: readonly string[]): string {
   if (cancelled.length === 0) return "";
-  const lines = [`${plural(cancelled.length, "message")} had not been answered yet and will not be:`];
-  return [...lines, ...cancelled.map(quoted)].map((line) => `\n\n${line}`).join("");
+  const lines = [`${pluralize(cancelled.length, "message")} had not been answered yet and will not be:`];
+  return [...lines, ...cancelled.map(quoteText)].map((line) => `\n\n${line}`).join("");
 }
 
 /** Word by word, so that it can be said again. */
-function quoted(text: string): string {
-  const lines = text.split("\n").map((line) => escaped(line).replace(/^(\s*\d*)([-#+.)])/, "$1\\$2"));
+function quoteText(text: string): string {
+  const lines = text.split("\n").map((line) => escapeMarkdown(line).replace(/^(\s*\d*)([-#+.)])/, "$1\\$2"));
   return lines.map((line) => `> ${line}`).join("\n");
 }
 
 /** For what changes a session under the answer that is being written in it. */
-export function refuseWhileAnswering(place: Place, session: string): void {
-  if (!place.talk.isAnswering(session)) return;
+export function refuseWhileAnswering(place: ChatCommandContext, session: string): void {
+  if (!place.chat.isAnswering(session)) return;
   throw new PostriderError("session_busy", "An answer is being written. Wait for it, or /stop it first.");
 }

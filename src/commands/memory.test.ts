@@ -4,7 +4,7 @@ import { messengerRoom, telegram } from "../../test/support/messenger-room.ts";
 import { rowsIn } from "../../test/support/talking.ts";
 import { openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
-import { memoryOfProfile } from "../core/memory.ts";
+import { getProfileMemoryOwner } from "../core/memory.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
 
@@ -38,7 +38,7 @@ describe("/memory", () => {
     await at.ask("hello");
     await remember(OWNER, "Likes *tea*");
     await remember(OWNER, "Lives in Lübeck");
-    await remember(memoryOfProfile("main"), "Closed on Fridays");
+    await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     expect(await at.tell("/memory")).toBe(
       [
         "The agent remembers of you (26 of 4,000 characters):\n\n1. Likes \\*tea\\*\n2. Lives in Lübeck",
@@ -55,18 +55,18 @@ describe("/memory", () => {
       "Remembered of you: I like tea, not coffee",
     );
     expect(await at.tell("/memory add I like tea, not coffee")).toBe("That is remembered already.");
-    await remember(memoryOfProfile("main"), "Closed on Fridays");
+    await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     expect(await at.tell("/memory forget 2")).toMatch(
       /^Forgotten: Closed on Fridays\n\n`\/memory undo` brings it back/,
     );
-    expect((await home.store.memory({ owner: memoryOfProfile("main") })).entries).toEqual([]);
-    expect((await home.store.memory({ owner: OWNER })).entries).toEqual(["I like tea, not coffee"]);
+    expect((await home.store.getMemory({ owner: getProfileMemoryOwner("main") })).entries).toEqual([]);
+    expect((await home.store.getMemory({ owner: OWNER })).entries).toEqual(["I like tea, not coffee"]);
   });
 
   it("takes the last change back, whoever made it, and gives it back", async () => {
     const { home, at, remember } = await room();
     await at.ask("hello");
-    const entries = async (owner = OWNER) => (await home.store.memory({ owner })).entries;
+    const entries = async (owner = OWNER) => (await home.store.getMemory({ owner })).entries;
     await remember(OWNER, "one");
     await remember(OWNER, "two");
     home.clock.pass(1000);
@@ -78,9 +78,9 @@ describe("/memory", () => {
     await at.tell("/memory undo");
     expect(await entries()).toEqual(["two"]);
     // Before its first change a memory was empty.
-    await remember(memoryOfProfile("main"), "Closed on Fridays");
+    await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     expect(await at.tell("/memory undo")).toMatch(/remembered for everyone .*: nothing/);
-    expect(await entries(memoryOfProfile("main"))).toEqual([]);
+    expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
     expect(await entries()).toEqual(["two"]);
   });
 
@@ -109,7 +109,7 @@ describe("/memory", () => {
     const { at, remember } = await room();
     await at.ask("hello");
     await remember(OWNER, "secret of the owner");
-    await remember(memoryOfProfile("main"), "Closed on Fridays");
+    await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     const other = await at.at(bob, "member");
     await other.ask("hello");
     expect(await other.tell("/memory")).toMatch(/^Nothing is remembered here yet/);
@@ -129,7 +129,7 @@ describe("/memory", () => {
     const { at, remember } = await room(scope);
     await at.ask("hello");
     await remember(OWNER, "private");
-    await remember(memoryOfProfile("main"), "Closed on Fridays");
+    await remember(getProfileMemoryOwner("main"), "Closed on Fridays");
     const inGroup = await at.at(group);
     const whose = "groupsPerUser" in scope ? "of this chat" : "of you in this chat";
     expect(await inGroup.tell("/memory add We rehearse on Mondays")).toBe(

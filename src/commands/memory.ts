@@ -1,30 +1,30 @@
 import { PostriderError } from "../core/errors.ts";
 import {
+  countMemoryChars,
+  getMemoryOwner,
+  getProfileMemoryOwner,
+  MAX_MEMORY_CHARS,
   type Memory,
   type MemoryChange,
   type MemoryOwner,
-  MOST_REMEMBERED,
-  memoryOfProfile,
-  memoryOwnerOf,
-  rememberedLength,
 } from "../core/memory.ts";
-import { chatOf } from "../core/owner.ts";
-import { plural } from "../core/plural.ts";
-import { unrefused } from "../core/refusal.ts";
+import { getChatAudience } from "../core/owner.ts";
+import { pluralize } from "../core/pluralize.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   type ChatCommand,
-  escaped,
-  here,
-  madeHere,
-  type Place,
-  personOf,
-  type Reply,
-  shortened,
+  type ChatCommandContext,
+  type CommandReply,
+  ensureCurrent,
+  escapeMarkdown,
+  getAskerPerson,
+  requireCurrent,
+  shortenLine,
 } from "./command.ts";
 
-export const memory: ChatCommand = {
+export const memoryChatCommand: ChatCommand = {
   name: "memory",
-  takes: "[add TEXT | forget N | undo]",
+  parameters: "[add TEXT | forget N | undo]",
   summary: "show or change what the agent remembers here",
   async run(place, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(args) ?? [];
@@ -39,18 +39,18 @@ export const memory: ChatCommand = {
   },
 };
 
-async function show(place: Place): Promise<Reply> {
-  const memories = await memoriesHere(place);
+async function show(place: ChatCommandContext): Promise<CommandReply> {
+  const memories = await readMemories(place);
   let number = 0;
   const sections = memories
     .filter(({ entries }) => entries.length > 0)
     .map(({ owner, entries }) => {
       const rows = entries.map((entry) => {
         number += 1;
-        return `${number}. ${escaped(entry)}`;
+        return `${number}. ${escapeMarkdown(entry)}`;
       });
-      const full = `${rememberedLength(entries).toLocaleString("en-US")} of ${MOST_REMEMBERED.toLocaleString("en-US")} characters`;
-      return [`The agent remembers ${whose(place, owner)} (${full}):`, "", ...rows].join("\n");
+      const full = `${countMemoryChars(entries).toLocaleString("en-US")} of ${MAX_MEMORY_CHARS.toLocaleString("en-US")} characters`;
+      return [`The agent remembers ${formatOwner(place, owner)} (${full}):`, "", ...rows].join("\n");
     });
   if (sections.length === 0)
     return { text: "Nothing is remembered here yet. `/memory add TEXT` changes that." };
@@ -62,23 +62,23 @@ async function show(place: Place): Promise<Reply> {
   };
 }
 
-async function add(place: Place, words: string): Promise<Reply> {
+async function add(place: ChatCommandContext, words: string): Promise<CommandReply> {
   if (words === "")
     throw new PostriderError("invalid_input", "Write what to remember, such as /memory add I like tea.");
   const owner =
-    chatOf(place.source) === undefined
-      ? await ownerHere(place)
-      : memoryOwnerOf((await madeHere(place)).session);
-  const before = await place.store.memory({ owner });
+    getChatAudience(place.source) === undefined
+      ? await findOwner(place)
+      : getMemoryOwner((await ensureCurrent(place)).session);
+  const before = await place.store.getMemory({ owner });
   const after = await change(place, owner, { action: "add", text: words });
   if (after.version === before.version) return { text: "That is remembered already." };
   return {
-    text: `Remembered ${whose(place, owner)}: ${escaped(shortened(after.entries.at(-1) ?? "", 200))}`,
+    text: `Remembered ${formatOwner(place, owner)}: ${escapeMarkdown(shortenLine(after.entries.at(-1) ?? "", 200))}`,
   };
 }
 
-async function forget(place: Place, given: string): Promise<Reply> {
-  const all = (await memoriesHere(place)).flatMap(({ owner, entries }) =>
+async function forget(place: ChatCommandContext, given: string): Promise<CommandReply> {
+  const all = (await readMemories(place)).flatMap(({ owner, entries }) =>
     entries.map((entry) => ({ owner, entry })),
   );
   const meant = /^\d{1,6}$/.test(given) ? all[Number(given) - 1] : undefined;
@@ -90,53 +90,66 @@ async function forget(place: Place, given: string): Promise<Reply> {
     throw new PostriderError("not_found", `Write the number of what to forget. ${there}`);
   }
   await change(place, meant.owner, { action: "remove", old: meant.entry });
-  return { text: `Forgotten: ${escaped(shortened(meant.entry, 200))}\n\n\`/memory undo\` brings it back.` };
-}
-
-/** The last change of all that can be seen here, whoever made it; again, and it is back. */
-async function undo(place: Place): Promise<Reply> {
-  const [latest] = (await memoriesHere(place)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
-  if (latest === undefined || latest.version === 0)
-    throw new PostriderError("nothing_to_undo", "Nothing was ever remembered here.");
-  const after = await asBefore(place, latest);
-  const told = after.entries.length === 0 ? "nothing" : plural(after.entries.length, "entry", "entries");
   return {
-    text: `What is remembered ${whose(place, latest.owner)} is as it was before the last change: ${told}. Once more brings the change back.`,
+    text: `Forgotten: ${escapeMarkdown(shortenLine(meant.entry, 200))}\n\n\`/memory undo\` brings it back.`,
   };
 }
 
-async function asBefore(place: Place, { owner, version, entries }: Memory): Promise<Memory> {
+/** The last change of all that can be seen here, whoever made it; again, and it is back. */
+async function undo(place: ChatCommandContext): Promise<CommandReply> {
+  const [latest] = (await readMemories(place)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
+  if (latest === undefined || latest.version === 0)
+    throw new PostriderError("nothing_to_undo", "Nothing was ever remembered here.");
+  const after = await restorePrevious(place, latest);
+  const told = after.entries.length === 0 ? "nothing" : pluralize(after.entries.length, "entry", "entries");
+  return {
+    text: `What is remembered ${formatOwner(place, latest.owner)} is as it was before the last change: ${told}. Once more brings the change back.`,
+  };
+}
+
+async function restorePrevious(
+  place: ChatCommandContext,
+  { owner, version, entries }: Memory,
+): Promise<Memory> {
   const { store } = place;
-  const [, before] = await store.memoryVersions({ owner, limit: 2 });
+  const [, before] = await store.listMemoryVersions({ owner, limit: 2 });
   if (before !== undefined)
-    return unrefused(await store.restoreMemory({ owner, version: before.version, now: place.now() }));
+    return throwIfRefused(await store.restoreMemory({ owner, version: before.version, now: place.now() }));
   // Before the first change there was nothing.
   let after: Memory = { owner, version, entries };
   for (const old of entries) after = await change(place, owner, { action: "remove", old });
   return after;
 }
 
-async function change({ store, now }: Place, owner: MemoryOwner, wanted: MemoryChange): Promise<Memory> {
-  return unrefused(await store.changeMemory({ owner, change: wanted, now: now() }));
+async function change(
+  { store, now }: ChatCommandContext,
+  owner: MemoryOwner,
+  wanted: MemoryChange,
+): Promise<Memory> {
+  return throwIfRefused(await store.changeMemory({ owner, change: wanted, now: now() }));
 }
 
 /** What the model is told here of what it remembers; what everyone may know is for the owner to see, where nobody reads along. */
-async function memoriesHere(place: Place): Promise<readonly Memory[]> {
-  const { store, role, source, talk } = place;
+async function readMemories(place: ChatCommandContext): Promise<readonly Memory[]> {
+  const { store, role, source, chat } = place;
   const profile =
-    role === "owner" && chatOf(source) === undefined ? (await talk.look())?.session.profile : undefined;
-  const owners = [await ownerHere(place), ...(profile === undefined ? [] : [memoryOfProfile(profile)])];
-  return Promise.all(owners.map((owner) => store.memory({ owner })));
+    role === "owner" && getChatAudience(source) === undefined
+      ? (await chat.findCurrent())?.session.profile
+      : undefined;
+  const owners = [await findOwner(place), ...(profile === undefined ? [] : [getProfileMemoryOwner(profile)])];
+  return Promise.all(owners.map((owner) => store.getMemory({ owner })));
 }
 
-async function ownerHere(place: Place): Promise<MemoryOwner> {
-  const found = await place.talk.look();
-  if (found !== undefined) return memoryOwnerOf(found.session);
-  return chatOf(place.source) === undefined ? personOf(place) : memoryOwnerOf((await here(place)).session);
+async function findOwner(place: ChatCommandContext): Promise<MemoryOwner> {
+  const found = await place.chat.findCurrent();
+  if (found !== undefined) return getMemoryOwner(found.session);
+  return getChatAudience(place.source) === undefined
+    ? getAskerPerson(place)
+    : getMemoryOwner((await requireCurrent(place)).session);
 }
 
-function whose({ source }: Place, owner: MemoryOwner): string {
+function formatOwner({ source }: ChatCommandContext, owner: MemoryOwner): string {
   if (owner.startsWith("profile:")) return "for everyone";
-  if (chatOf(source) === undefined) return "of you";
-  return owner === chatOf(source) ? "of this chat" : "of you in this chat";
+  if (getChatAudience(source) === undefined) return "of you";
+  return owner === getChatAudience(source) ? "of this chat" : "of you in this chat";
 }

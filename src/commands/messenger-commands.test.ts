@@ -7,14 +7,14 @@ import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Approval, ApprovalRequest } from "../core/approval.ts";
 import { OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
-import { promptFor } from "../turns/prompt.ts";
-import { askToBeLetIn, linkCode } from "./pairing.ts";
-import { CHAT_COMMANDS, commandsFor } from "./table.ts";
+import { buildSystemPrompt } from "../turns/system-prompt.ts";
+import { createLinkCode, requestPairingCode } from "./pairing.ts";
+import { CHAT_COMMANDS, listCommandsFor } from "./table.ts";
 
 async function room(agent: Agent = echo, options: RoomOptions = {}) {
   const home = await openHome();
@@ -41,7 +41,7 @@ const failure = (code: string, message?: string | RegExp) =>
   });
 
 const settingsOf = async (at: { place(): ReturnType<Awaited<ReturnType<typeof room>>["place"]> }) =>
-  (await (await at.place()).talk.look())?.conversation.settings;
+  (await (await at.place()).chat.findCurrent())?.conversation.settings;
 
 describe("what only looks", () => {
   it("changes not a single row, also when the policy is due", async () => {
@@ -50,8 +50,8 @@ describe("what only looks", () => {
     home.clock.pass(3 * DAY);
     await indexed(home.file);
     const before = rowsIn(home.file);
-    for (const { name, looks } of CHAT_COMMANDS)
-      if (looks && name !== "quit") await command(`/${name}${name === "search" ? " hello" : ""}`);
+    for (const { name, isReadOnly } of CHAT_COMMANDS)
+      if (isReadOnly && name !== "quit") await command(`/${name}${name === "search" ? " hello" : ""}`);
     for (const line of ["/busy", "/model", "/personality", "/pair list", "/stop", "/start"])
       await command(line);
     expect(rowsIn(home.file)).toEqual(before);
@@ -91,7 +91,7 @@ describe("/queue", () => {
 
   it("simply has it said where nothing is being answered, also as the first words", async () => {
     const { command } = await room();
-    expect(await command("/queue hello")).toEqual({ text: "", say: "hello", patiently: true });
+    expect(await command("/queue hello")).toEqual({ text: "", say: "hello", queued: true });
   });
 
   it("needs words", async () => {
@@ -120,13 +120,18 @@ describe("/busy", () => {
   it("knows no other, and offers those that there are to press", async () => {
     const { command, place } = await room();
     await expect(command("/busy never")).rejects.toThrow(failure("invalid_input", /\/busy interrupt/));
-    const choices = await CHAT_COMMANDS.find(({ name }) => name === "busy")?.choose?.(await place(), "");
+    const choices = await CHAT_COMMANDS.find(({ name }) => name === "busy")?.listChoices?.(await place(), "");
     expect(choices?.map(({ line }) => line)).toEqual(["/busy interrupt", "/busy queue", "/busy collect"]);
   });
 });
 
 describe("/model and /personality", () => {
-  const models: Agent = { ...echo, name: "m1", window: 1000, windowOf: (name) => name.length * 1000 };
+  const models: Agent = {
+    ...echo,
+    name: "m1",
+    contextWindow: 1000,
+    getContextWindow: (name) => name.length * 1000,
+  };
   const personalities = { pirate: "Talk like a pirate. ".repeat(9), "Old friend": "Be warm." };
 
   it("choose a model for this chat alone, show it, and go back", async () => {
@@ -144,7 +149,7 @@ describe("/model and /personality", () => {
   });
 
   it("are in the hands of the agent that runs the next turn", async () => {
-    const agent = { ...heldAgent(), windowOf: () => 1000 };
+    const agent = { ...heldAgent(), getContextWindow: () => 1000 };
     const { tell, say } = await room(agent);
     await tell("/model other-one");
     await say("hello");
@@ -277,13 +282,13 @@ describe("/sethome and /platforms", () => {
     expect(await at.tell("/set-home")).toMatch(
       /^This chat, Band\\_practice \(`-100`\), is the home channel of Telegram now:/,
     );
-    expect(await at.home.store.homes()).toEqual([
+    expect(await at.home.store.listHomeChannels()).toEqual([
       { platform: "telegram", chatId: "-100", name: "Band_practice" },
     ]);
     const { store } = at.home;
-    const runner = (await store.leases({ now })).length === 0 ? await runnerOf(at.home) : "";
-    await store.lease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "connected", now });
-    await store.lease({ name: "expiry", runner, ttlMs: HOUR, now });
+    const runner = (await store.listLeases({ now })).length === 0 ? await runnerOf(at.home) : "";
+    await store.acquireLease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "connected", now });
+    await store.acquireLease({ name: "expiry", runner, ttlMs: HOUR, now });
     expect((await at.tell("/platforms")).split("\n")).toEqual([
       "- Telegram (`9:9`): connected",
       "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
@@ -309,7 +314,7 @@ describe("/sethome and /platforms", () => {
       ["down: no network", "down"],
       ["refused: The token is wrong.", "refused"],
     ] as const) {
-      await store.lease({ name: "platform:telegram:9", runner, ttlMs: HOUR, about, now: clock.now() });
+      await store.acquireLease({ name: "platform:telegram:9", runner, ttlMs: HOUR, about, now: clock.now() });
       expect(await states()).toEqual([`- Telegram (\`9\`): ${about}`, signal]);
       expect(await states(member)).toEqual([`- Telegram (\`9\`): ${shown}`, signal]);
     }
@@ -324,7 +329,7 @@ describe("/sethome and /platforms", () => {
     await at.ask("hello");
     const told = async (): Promise<readonly string[]> => {
       const settings = { homes, personalities: {}, privacy: {}, scope: {} };
-      const prompt = await promptFor(group, {}, { store, settings, platforms: ["telegram"] });
+      const prompt = await buildSystemPrompt(group, {}, { store, settings, platforms: ["telegram"] });
       const words = [await at.tell("/platforms"), await at.tell("/status"), prompt];
       return words.map((text) => /^- (?:home channel of T|t)elegram: .*$/m.exec(text)?.[0] ?? "nothing");
     };
@@ -359,7 +364,7 @@ describe("/sethome and /platforms", () => {
   async function runnerOf({ store, clock }: Home): Promise<string> {
     const { localRunner } = await import("../system/local-runner.ts");
     const runner = localRunner();
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     return runner.id;
   }
 });
@@ -376,7 +381,7 @@ describe("/background", () => {
     const other = await agent.asked();
     expect(other.turn.session).not.toBe(session.id);
     expect(other.turn.history).toHaveLength(1);
-    expect((await (await place()).talk.look())?.session.id).toBe(session.id);
+    expect((await (await place()).chat.findCurrent())?.session.id).toBe(session.id);
     expect(await tell("/bg again")).not.toContain(/`(\w+)`/.exec(reply)?.[1]);
   });
 
@@ -396,8 +401,8 @@ describe("/approve and /deny", () => {
   ): Promise<Approval> {
     if (turn === undefined) throw new Error("no turn has begun");
     const now = home.clock.now();
-    return unrefused(
-      await home.store.askApproval({
+    return throwIfRefused(
+      await home.store.createApproval({
         turn: turn.number,
         fence: turn.fence,
         request: what,
@@ -408,10 +413,10 @@ describe("/approve and /deny", () => {
   }
 
   const answerTo = async ({ store }: Home, { number }: Approval) =>
-    (await store.approval({ asker: { everyone: true }, approval: number }))?.answer;
+    (await store.getApproval({ asker: { everyone: true }, approval: number }))?.answer;
 
   const allowed = ({ store }: Home, { person, session }: Approval, pattern = "rm -rf *") =>
-    store.standing({ person, session, pattern }).then((word) => word === "allowed");
+    store.checkApprovalRules({ person, session, pattern }).then((word) => word === "allowed");
 
   it("allow once by themselves: nothing is allowed beyond", async () => {
     const { tell, said, home } = await busyRoom();
@@ -586,7 +591,7 @@ describe("/status and /usage in a messenger", () => {
     const counting = script({
       answers: [{ say: "x", usage: { input_tokens: 500, output_tokens: 1, last_prompt_tokens: 500 } }],
     });
-    const models: Agent = { ...counting, window: 100_000, windowOf: () => 1000 };
+    const models: Agent = { ...counting, contextWindow: 100_000, getContextWindow: () => 1000 };
     const { ask, tell } = await room(models);
     await ask("hello");
     expect(await tell("/usage")).toContain("| context | 0.5% of 100,000 |");
@@ -601,7 +606,7 @@ describe("/pair and /start", () => {
     const told = await tell("/start");
     expect(told).toMatch(/^Hello, Bob\. Say something, and echo answers\.\n\n- `\/new/);
     expect(told.split("\n").filter((line) => line.startsWith("- "))).toHaveLength(
-      commandsFor({ role: "member", kind: "messenger" }).length,
+      listCommandsFor({ role: "member", kind: "messenger" }).length,
     );
     expect(told).not.toContain("/sethome");
   });
@@ -609,9 +614,11 @@ describe("/pair and /start", () => {
   it.each(["/pair", "/start"])("%s CODE makes a member's account the owner's", async (name) => {
     const { home, tell, ask } = await room(echo, { source: bob, role: "member" });
     const { session } = await ask("before");
-    const { code } = await linkCode({ ...home, platform: "telegram", person: OWNER });
+    const { code } = await createLinkCode({ ...home, platform: "telegram", person: OWNER });
     expect(await tell(`${name} ${code}`)).toContain("This account is the owner's now");
-    expect(await home.store.account({ platform: "telegram", userId: "7" })).toMatchObject({ role: "owner" });
+    expect(await home.store.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
+      role: "owner",
+    });
     expect((await home.sessions.get(me, session.id))?.id).toBe(session.id);
   });
 
@@ -627,7 +634,7 @@ describe("/pair and /start", () => {
   it("let the owner see who asks, and let them in", async () => {
     const { home, tell } = await room();
     expect(await tell("/pair list")).toBe("Nobody asks to be let in.");
-    const asked = await askToBeLetIn({ ...home, source: bob });
+    const asked = await requestPairingCode({ ...home, source: bob });
     if (asked.state !== "asked") throw new Error(asked.state);
     home.clock.pass(5 * MINUTE);
     expect(await tell("/pair list")).toContain(
@@ -637,7 +644,9 @@ describe("/pair and /start", () => {
     expect(await tell(`/pair approve ${asked.code.toLowerCase()}`)).toBe(
       "**Bob** (`7` on Telegram) is let in, and told so.",
     );
-    expect(await home.store.account({ platform: "telegram", userId: "7" })).toMatchObject({ role: "member" });
+    expect(await home.store.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
+      role: "member",
+    });
   });
 
   it("are the owner's to approve and list, and nobody lists where others read along", async () => {

@@ -1,56 +1,71 @@
 import { PostriderError } from "../core/errors.ts";
 import { uuidFrom } from "../core/ids.ts";
-import { plural } from "../core/plural.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
+import { pluralize } from "../core/pluralize.ts";
+import { isRefused, throwIfRefused } from "../core/refusal.ts";
 import type { Session } from "../core/session.ts";
 import { cleanTitle } from "../core/titles.ts";
-import { type ChatCommand, here, isEditor, nameOf, type Place, type Reply } from "./command.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type CommandReply,
+  formatSessionName,
+  isEditor,
+  requireCurrent,
+} from "./command.ts";
 import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
 
-export const newSession: ChatCommand = {
+export const newChatCommand: ChatCommand = {
   name: "new",
   aliases: ["reset", "clear"],
-  takes: "[TITLE]",
+  parameters: "[TITLE]",
   summary: "start a new session; the old one stays",
   async run(place, args) {
     // Before anything is stopped or left.
     const title = cleanTitle(args);
-    const { conversation, session: old } = await here(place);
-    if (isEditor(place)) return afresh(place, old, title);
+    const { conversation, session: old } = await requireCurrent(place);
+    if (isEditor(place)) return clearThread(place, old, title);
     const left = await leaveSession(place, conversation.number);
-    const back = await wayBack(place, old);
+    const back = await formatWayBack(place, old);
     const { session } = await place.sessions.reset(place.who, conversation.number);
-    const titled = title === undefined ? session : await entitled(place, session, title);
-    return { text: `New session ${nameOf(titled)}.${back}${left}`, moved: true };
+    const titled = title === undefined ? session : await setNewTitle(place, session, title);
+    return { text: `New session ${formatSessionName(titled)}.${back}${left}`, moved: true };
   },
 };
 
 /** Where a thread is one session, it stays here and shows nothing any more; what it showed becomes a session of its own. */
-async function afresh(place: Place, session: Session, title: string | undefined): Promise<Reply> {
+async function clearThread(
+  place: ChatCommandContext,
+  session: Session,
+  title: string | undefined,
+): Promise<CommandReply> {
   const { sessions, who } = place;
   refuseWhileAnswering(place, session.id);
   if (((await sessions.shownLength(who, session.id)) ?? 0) === 0)
     throw new PostriderError("invalid_input", "Nothing has been said in this thread yet: it is new.");
   const kept = await sessions.fork(who, session.id, { id: uuidFrom(place.random(16)) });
   await sessions.rewrite(who, session.id, []);
-  if (title !== undefined) await entitled(place, session, title);
+  if (title !== undefined) await setNewTitle(place, session, title);
   return {
-    text: `From here on, nothing that was said above is read any more. It is kept as ${nameOf(kept)}, which is in the list of your threads.`,
+    text: `From here on, nothing that was said above is read any more. It is kept as ${formatSessionName(kept)}, which is in the list of your threads.`,
     moved: true,
   };
 }
 
 /** A title that is taken gets its lineage's next number: the person is in the new session already. */
-async function entitled({ store, who }: Place, session: Session, title: string): Promise<Session> {
+async function setNewTitle(
+  { store, who }: ChatCommandContext,
+  session: Session,
+  title: string,
+): Promise<Session> {
   const ask = { asker: who, session: session.id, title };
   const set = await store.setTitle(ask);
   const isTaken = isRefused(set) && set.refused === "title_taken";
-  return unrefused(isTaken ? await store.setTitle({ ...ask, numbered: true }) : set);
+  return throwIfRefused(isTaken ? await store.setTitle({ ...ask, numbered: true }) : set);
 }
 
-async function wayBack({ sessions, who }: Place, old: Session): Promise<string> {
+async function formatWayBack({ sessions, who }: ChatCommandContext, old: Session): Promise<string> {
   const shown = (await sessions.shownLength(who, old.id)) ?? 0;
   if (shown === 0 && old.messageCount === 0) return "";
-  const kept = `The one before, ${nameOf(old)}, is kept with its ${plural(shown, "message")}.`;
+  const kept = `The one before, ${formatSessionName(old)}, is kept with its ${pluralize(shown, "message")}.`;
   return ` ${kept} To go back: \`/resume ${old.handle}\``;
 }

@@ -1,32 +1,38 @@
 import { PostriderError } from "../core/errors.ts";
 import { OWNER } from "../core/owner.ts";
 import { platformTraits } from "../core/platforms.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
-import { type ChatCommand, escaped, isTerminal, type Place, type Reply } from "./command.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type CommandReply,
+  escapeMarkdown,
+  isTerminal,
+} from "./command.ts";
 import * as pairing from "./pairing.ts";
-import { distance } from "./when.ts";
+import { formatTimeUntil } from "./relative-time.ts";
 
-export const pair: ChatCommand = {
+export const pairChatCommand: ChatCommand = {
   name: "pair",
-  takes: "CODE | approve CODE | list",
+  parameters: "CODE | approve CODE | list",
   summary: "say who you are by a code, or let somebody in",
-  inEditors: "Pair people in the terminal: postrider pair.",
+  editorRefusal: "Pair people in the terminal: postrider pair.",
   async run(place, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
-    if (verb === "approve") return approve(ownersOwn(place, "approve"), rest);
-    if (verb === "list") return list(ownersOwn(place, "list"));
-    if (args === "") throw new PostriderError("invalid_input", usage(place));
+    if (verb === "approve") return approveCode(requireOwner(place, "approve"), rest);
+    if (verb === "list") return listOpenPairings(requireOwner(place, "list"));
+    if (args === "") throw new PostriderError("invalid_input", formatUsage(place));
     return linkByCode(place, args);
   },
 };
 
 /** The account that speaks here becomes the code's person's. */
-export async function linkByCode(place: Place, code: string): Promise<Reply> {
+export async function linkByCode(place: ChatCommandContext, code: string): Promise<CommandReply> {
   if (place.role === "owner")
     return { text: "You are the owner already. To let somebody in: /pair approve CODE" };
   const { store, source } = place;
-  const { person } = unrefused(await pairing.useLinkCode({ store, clock: place, source, code }));
+  const { person } = throwIfRefused(await pairing.redeemLinkCode({ store, clock: place, source, code }));
   const whose = person === OWNER ? "the owner's" : "yours";
   return {
     text: `This account is ${whose} now: you reach all your sessions from here. /sessions lists them.`,
@@ -34,25 +40,25 @@ export async function linkByCode(place: Place, code: string): Promise<Reply> {
   };
 }
 
-async function approve(place: Place, code: string): Promise<Reply> {
-  const { asker } = unrefused(await pairing.approve({ store: place.store, clock: place, code }));
-  return { text: `${nameOf(asker)} is let in, and told so.` };
+async function approveCode(place: ChatCommandContext, code: string): Promise<CommandReply> {
+  const { asker } = throwIfRefused(await pairing.approvePairing({ store: place.store, clock: place, code }));
+  return { text: `${formatAsker(asker)} is let in, and told so.` };
 }
 
-async function list(place: Place): Promise<Reply> {
+async function listOpenPairings(place: ChatCommandContext): Promise<CommandReply> {
   const now = place.now();
-  const open = await place.store.pairings({ now });
+  const open = await place.store.listPairings({ now });
   const rows = open.map(({ asker, platform, askedAt, expiresAt }) => {
-    const good = `good for ${distance(expiresAt, now).replace("in ", "")} more`;
+    const good = `good for ${formatTimeUntil(expiresAt, now).replace("in ", "")} more`;
     return asker === undefined
       ? `- a code for an account of ${platformTraits(platform).label} that is not given yet, ${good}`
-      : `- ${nameOf(asker)}, asked ${distance(askedAt, now)}, ${good}`;
+      : `- ${formatAsker(asker)}, asked ${formatTimeUntil(askedAt, now)}, ${good}`;
   });
   if (rows.length === 0) return { text: "Nobody asks to be let in." };
   return { text: [...rows, "", "`/pair approve CODE` lets in whoever gives you that code."].join("\n") };
 }
 
-function ownersOwn(place: Place, verb: string): Place {
+function requireOwner(place: ChatCommandContext, verb: string): ChatCommandContext {
   if (place.role !== "owner")
     throw new PostriderError("not_allowed", `Only the owner of this home may give /pair ${verb}.`);
   if (verb === "list" && !isTerminal(place) && place.source.chatType !== "dm")
@@ -60,14 +66,14 @@ function ownersOwn(place: Place, verb: string): Place {
   return place;
 }
 
-function usage({ role }: Place): string {
+function formatUsage({ role }: ChatCommandContext): string {
   return role === "owner"
     ? "Write /pair approve CODE to let somebody in, or /pair list to see who asks."
     : "Write /pair CODE, with the code that postrider pair link gave on the command line.";
 }
 
-function nameOf({ platform, userName, userId, userIdAlt, chatId }: Source): string {
+function formatAsker({ platform, userName, userId, userIdAlt, chatId }: Source): string {
   const id = userId ?? userIdAlt ?? chatId;
-  const who = userName === undefined ? "" : `**${escaped(userName)}** `;
+  const who = userName === undefined ? "" : `**${escapeMarkdown(userName)}** `;
   return `${who}(\`${id}\` on ${platformTraits(platform).label})`;
 }

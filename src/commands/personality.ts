@@ -1,66 +1,80 @@
 import { PostriderError } from "../core/errors.ts";
-import { unrefused } from "../core/refusal.ts";
-import { type ChatCommand, type Choice, escaped, madeHere, type Place, shortened } from "./command.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type Choice,
+  ensureCurrent,
+  escapeMarkdown,
+  shortenLine,
+} from "./command.ts";
 
 const NONE: readonly string[] = ["none", "default", "neutral"];
 
-export const personality: ChatCommand = {
+export const personalityChatCommand: ChatCommand = {
   name: "personality",
-  takes: "[NAME | none]",
+  parameters: "[NAME | none]",
   summary: "show or choose who the agent is in this chat",
   // A terminal gives the agent no instructions of its own.
-  only: "messenger",
+  onlyIn: "messenger",
   async run(place, args) {
     const names = Object.keys(place.personalities);
-    const chosen = (await place.talk.look())?.conversation.settings.personality;
-    if (args === "") return { text: shown(place, chosen) };
+    const chosen = (await place.chat.findCurrent())?.conversation.settings.personality;
+    if (args === "") return { text: formatPersonality(place, chosen) };
     if (NONE.includes(args.toLowerCase())) {
-      if (chosen !== undefined) await choose(place, null);
+      if (chosen !== undefined) await setPersonality(place, null);
       return { text: "The agent is itself in this chat." };
     }
-    const wanted = names.find((name) => name === args) ?? names.find((name) => same(name, args));
-    if (wanted === undefined) throw unknown(args, names);
-    await choose(place, wanted);
+    const wanted = names.find((name) => name === args) ?? names.find((name) => isSameName(name, args));
+    if (wanted === undefined) throw createUnknownError(args, names);
+    await setPersonality(place, wanted);
     return {
-      text: `From the next message on, the agent is **${escaped(wanted)}** in this chat, and in this chat only. \`/personality none\` goes back.`,
+      text: `From the next message on, the agent is **${escapeMarkdown(wanted)}** in this chat, and in this chat only. \`/personality none\` goes back.`,
     };
   },
-  choose: async (place, args) => (args === "" ? choices(place) : []),
+  listChoices: async (place, args) => (args === "" ? listPersonalities(place) : []),
 };
 
-function same(one: string, other: string): boolean {
+function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-async function choose(place: Place, name: string | null): Promise<void> {
-  const { conversation } = await madeHere(place);
+async function setPersonality(place: ChatCommandContext, name: string | null): Promise<void> {
+  const { conversation } = await ensureCurrent(place);
   const { store, who } = place;
   const change = { personality: name };
-  unrefused(await store.choose({ asker: who, conversation: conversation.number, change, now: place.now() }));
+  throwIfRefused(
+    await store.changeConversationSettings({
+      asker: who,
+      conversation: conversation.number,
+      change,
+      now: place.now(),
+    }),
+  );
 }
 
-function choices({ personalities }: Place): readonly Choice[] {
+function listPersonalities({ personalities }: ChatCommandContext): readonly Choice[] {
   const all = Object.entries(personalities);
   if (all.length === 0) return [];
   return [...all, ["none", "as it is"] as const].map(([name, words]) => ({
     line: `/personality ${name}`,
     label: name,
-    about: shortened(words, 60),
+    about: shortenLine(words, 60),
   }));
 }
 
-function shown({ personalities }: Place, chosen: string | undefined): string {
+function formatPersonality({ personalities }: ChatCommandContext, chosen: string | undefined): string {
   const rows = Object.entries(personalities).map(
-    ([name, words]) => `- \`/personality ${name}\` ${escaped(shortened(words, 60))}`,
+    ([name, words]) => `- \`/personality ${name}\` ${escapeMarkdown(shortenLine(words, 60))}`,
   );
   // It may have been taken out of the configuration since.
   const is =
-    chosen !== undefined && Object.hasOwn(personalities, chosen) ? `**${escaped(chosen)}**` : "itself";
+    chosen !== undefined && Object.hasOwn(personalities, chosen) ? `**${escapeMarkdown(chosen)}**` : "itself";
   if (rows.length === 0) return "No personalities are configured, so the agent is itself.";
   return [`In this chat the agent is ${is}.`, ...rows, "- `/personality none` as it is"].join("\n");
 }
 
-function unknown(name: string, names: readonly string[]): PostriderError {
+function createUnknownError(name: string, names: readonly string[]): PostriderError {
   const there = names.length === 0 ? "None are configured." : `There are ${names.join(", ")}, and none.`;
   return new PostriderError("not_found", `There is no personality "${name.slice(0, 60)}". ${there}`);
 }

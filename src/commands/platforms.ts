@@ -1,32 +1,32 @@
-import { policyWords } from "../core/decision-words.ts";
+import { formatResetPolicy } from "../core/decision-labels.ts";
 import type { ConfiguredPlatform } from "../core/gateway-settings.ts";
-import { originWords } from "../core/home-channel.ts";
+import { formatHomeOrigin } from "../core/home-channel.ts";
 import { platformTraits } from "../core/platforms.ts";
 import type { HeldLease } from "../core/runner.ts";
-import { type ChatCommand, escaped, homesFor, type Place } from "./command.ts";
+import { type ChatCommand, type ChatCommandContext, escapeMarkdown, findHomeChannels } from "./command.ts";
 
-export const platforms: ChatCommand = {
+export const platformsChatCommand: ChatCommand = {
   name: "platforms",
   aliases: ["gateway"],
   summary: "messengers and their state, home channels, and the reset policy",
-  looks: true,
+  isReadOnly: true,
   async run(place) {
     const { store, policy, zone } = place;
-    const connections = connectionsIn(await store.leases({ now: place.now() }));
+    const connections = parseConnections(await store.listLeases({ now: place.now() }));
     const configured = place.configured?.platforms ?? [];
     const others = configured.filter(({ platform }) => !connections.some((one) => one.platform === platform));
     const lines = [
-      ...connections.map((connection) => connectionLine(connection, place)),
-      ...others.map(unconnectedLine),
+      ...connections.map((connection) => formatConnection(connection, place)),
+      ...others.map(formatUnconnected),
     ];
     return {
       text: [
         ...(lines.length === 0 ? ["- No messenger is set up."] : lines),
-        ...(await homesFor(place)).map(
+        ...(await findHomeChannels(place)).map(
           ({ platform, name, chatId, from }) =>
-            `- home channel of ${platformTraits(platform).label}: ${escaped(name)} (\`${chatId}\`), ${originWords({ from })}`,
+            `- home channel of ${platformTraits(platform).label}: ${escapeMarkdown(name)} (\`${chatId}\`), ${formatHomeOrigin({ from })}`,
         ),
-        `- conversations here: ${policy.mode === "none" ? "" : "start afresh "}${policyWords(policy, zone)}`,
+        `- conversations here: ${policy.mode === "none" ? "" : "start afresh "}${formatResetPolicy(policy, zone)}`,
       ].join("\n"),
     };
   },
@@ -39,7 +39,7 @@ interface Connection {
   readonly state: string;
 }
 
-function connectionsIn(leases: readonly HeldLease[]): readonly Connection[] {
+function parseConnections(leases: readonly HeldLease[]): readonly Connection[] {
   return leases.flatMap(({ name, about: state = "connecting" }) => {
     const [, platform, account] = /^platform:([^:]+):(.*)$/s.exec(name) ?? [];
     return platform === undefined || account === undefined ? [] : [{ platform, account, state }];
@@ -47,12 +47,12 @@ function connectionsIn(leases: readonly HeldLease[]): readonly Connection[] {
 }
 
 /** Why something does not work is for the owner, who can mend it. */
-function connectionLine({ platform, account, state }: Connection, { role }: Place): string {
+function formatConnection({ platform, account, state }: Connection, { role }: ChatCommandContext): string {
   const [word = state] = state.split(":");
-  return `- ${platformTraits(platform).label} (\`${account}\`): ${escaped(role === "owner" ? state : word)}`;
+  return `- ${platformTraits(platform).label} (\`${account}\`): ${escapeMarkdown(role === "owner" ? state : word)}`;
 }
 
-function unconnectedLine({ platform, state }: ConfiguredPlatform): string {
+function formatUnconnected({ platform, state }: ConfiguredPlatform): string {
   const { label } = platformTraits(platform);
   if (state === "disabled") return `- ${label}: disabled in the configuration`;
   if (state === "enabled") return `- ${label}: enabled, and no gateway is connected to it`;

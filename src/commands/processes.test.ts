@@ -5,8 +5,8 @@ import { type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import type { Source } from "../core/source.ts";
 import type { Processes } from "../processes/processes.ts";
-import type { Place, Reply } from "./command.ts";
-import { chatCommand, runChatCommand } from "./table.ts";
+import type { ChatCommandContext, CommandReply } from "./command.ts";
+import { getChatCommand, runChatCommand } from "./table.ts";
 
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7", userName: "Bob" };
 const group: Source = { ...telegram, chatType: "group", chatId: "-100" };
@@ -28,7 +28,7 @@ function endable(home: Home, ...running: readonly Running[]): Processes {
     async kill(id) {
       const one = running.find((each) => each.id === id);
       await one?.end({ signal: "SIGTERM" });
-      const process = await home.store.process({ asker: { everyone: true }, id });
+      const process = await home.store.getProcess({ asker: { everyone: true }, id });
       if (process === undefined) throw new Error("there is no such process");
       return process;
     },
@@ -36,7 +36,7 @@ function endable(home: Home, ...running: readonly Running[]): Processes {
     write: never,
     endInput: never,
     resize: never,
-    ended: async () => {},
+    waitForEnd: async () => {},
     close: async () => {},
   };
 }
@@ -88,8 +88,8 @@ describe("/processes", () => {
   it("ends one, with a button where there are any, and says when there is nothing to end", async () => {
     const { home, place, run } = await room();
     const one = await run({ command: "npm run dev" });
-    const at: Place = { ...(await place()), processes: endable(home, one) };
-    const listed: Reply = await runChatCommand(at, "processes", "");
+    const at: ChatCommandContext = { ...(await place()), processes: endable(home, one) };
+    const listed: CommandReply = await runChatCommand(at, "processes", "");
     expect(listed.choices).toMatchObject([{ line: `/processes kill ${one.id}`, label: "End npm run dev" }]);
     const kill = () => runChatCommand(at, "processes", `kill ${one.id}`);
     expect((await kill()).text).toBe(`Ended \`npm run dev\` (${one.id}): it was ended by SIGTERM.`);
@@ -104,7 +104,7 @@ describe("/processes", () => {
     await expect(runChatCommand(at, "processes", `kill ${one.id}`)).rejects.toThrow(
       failure("not_allowed", /postrider processes kill/),
     );
-    expect((await home.store.process({ asker: at.who, id: one.id }))?.status.state).toBe("running");
+    expect((await home.store.getProcess({ asker: at.who, id: one.id }))?.status.state).toBe("running");
   });
 
   it("knows nobody else's: neither listed, nor shown, nor ended; in a group, that chat's alone", async () => {
@@ -119,7 +119,10 @@ describe("/processes", () => {
     expect(await his.tell("/processes")).not.toMatch(/mine|ours/);
     expect(await together.tell("/processes")).toMatch(/ours/);
     expect(await together.tell("/processes")).not.toMatch(/mine|theirs/);
-    const place: Place = { ...(await his.place()), processes: endable(home, mine, theirs, inGroup) };
+    const place: ChatCommandContext = {
+      ...(await his.place()),
+      processes: endable(home, mine, theirs, inGroup),
+    };
     for (const id of [mine.id, inGroup.id]) {
       for (const verb of ["log", "kill"])
         await expect(runChatCommand(place, "processes", `${verb} ${id}`)).rejects.toThrow(
@@ -139,7 +142,7 @@ describe("/processes", () => {
   it("completes with what there is", async () => {
     const { place, run } = await room();
     const one = await run();
-    const lines = await chatCommand("processes").complete?.(await place(), "kill");
+    const lines = await getChatCommand("processes").complete?.(await place(), "kill");
     expect(lines?.map(({ line }) => line)).toEqual([`/processes kill ${one.id}`]);
   });
 });

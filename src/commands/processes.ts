@@ -1,11 +1,17 @@
 import { PostriderError } from "../core/errors.ts";
-import { fenced } from "../core/fence.ts";
-import { plural } from "../core/plural.ts";
+import { fenceCode } from "../core/fence.ts";
+import { pluralize } from "../core/pluralize.ts";
 import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../core/process.ts";
-import { exitWords, inCode, lasting } from "../core/process-news.ts";
-import { printed } from "../turns/process-output.ts";
-import { type ChatCommand, type Choice, escaped, type Place, shortened } from "./command.ts";
-import { distance } from "./when.ts";
+import { describeExit, formatCommand, formatDuration } from "../core/process-report.ts";
+import { readProcessTail } from "../turns/process-output.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type Choice,
+  escapeMarkdown,
+  shortenLine,
+} from "./command.ts";
+import { formatTimeUntil } from "./relative-time.ts";
 
 const MOST_LISTED = 20;
 /** Of a log, in a chat. */
@@ -13,109 +19,112 @@ const LOG_CHARACTERS = 3000;
 /** Enough for the last line that holds anything. */
 const LAST_LINE_CHARACTERS = 2000;
 
-export const processes: ChatCommand = {
+export const processesChatCommand: ChatCommand = {
   name: "processes",
   aliases: ["ps"],
-  takes: "[log ID | kill ID]",
+  parameters: "[log ID | kill ID]",
   summary: "what runs in the background for you, what it printed, and how to end it",
   async run(place, args) {
     const [, verb = "", id = ""] = /^(\S*)\s*(.*)$/s.exec(args.trim()) ?? [];
-    if (verb === "" || verb === "list") return list(place);
-    if (verb === "log") return { text: await logOf(place, await namedProcess(place, id)) };
-    if (verb === "kill") return { text: await kill(place, await namedProcess(place, id)) };
+    if (verb === "" || verb === "list") return formatList(place);
+    if (verb === "log") return { text: await formatLog(place, await findProcess(place, id)) };
+    if (verb === "kill") return { text: await kill(place, await findProcess(place, id)) };
     throw new PostriderError(
       "invalid_input",
       "Write /processes for the list, /processes log ID for what one printed, or /processes kill ID to end it.",
     );
   },
   async complete(place, begun) {
-    const all = (await listed(place)).flatMap((process) => [
-      choiceOf(place, "log", process),
-      ...(isRunning(process) ? [choiceOf(place, "kill", process)] : []),
+    const all = (await findListed(place)).flatMap((process) => [
+      buildChoice(place, "log", process),
+      ...(isRunning(process) ? [buildChoice(place, "kill", process)] : []),
     ]);
     return all.filter(({ line }) => line.includes(begun.trim()));
   },
 };
 
 /** How many programs run that were started in this conversation. */
-export async function runningHere({ store, who }: Place, conversation: number): Promise<number> {
-  return (await store.processes({ asker: who, conversation })).filter(isRunning).length;
+export async function countRunningProcesses(
+  { store, who }: ChatCommandContext,
+  conversation: number,
+): Promise<number> {
+  return (await store.listProcesses({ asker: who, conversation })).filter(isRunning).length;
 }
 
 /** `2 background processes run`. */
-export function runningWords(count: number): string {
-  return `${plural(count, "background process", "background processes")} ${count === 1 ? "runs" : "run"}`;
+export function formatRunningProcesses(count: number): string {
+  return `${pluralize(count, "background process", "background processes")} ${count === 1 ? "runs" : "run"}`;
 }
 
-async function list(place: Place): Promise<{ text: string; choices?: readonly Choice[] }> {
-  const found = await listed(place);
+async function formatList(place: ChatCommandContext): Promise<{ text: string; choices?: readonly Choice[] }> {
+  const found = await findListed(place);
   if (found.length === 0) return { text: "Nothing runs in the background here." };
-  const rows = await Promise.all(found.map((process) => rowOf(place, process)));
+  const rows = await Promise.all(found.map((process) => formatRow(place, process)));
   const running = found.filter(isRunning);
-  const choices = place.processes === undefined ? [] : running.map((one) => choiceOf(place, "kill", one));
+  const choices = place.processes === undefined ? [] : running.map((one) => buildChoice(place, "kill", one));
   const more = "`/processes log ID` shows what one printed, `/processes kill ID` ends it.";
   return { text: `${rows.join("\n")}\n\n${more}`, ...(choices.length > 0 && { choices }) };
 }
 
 /** Whoever asks sees their own; where others read along, what was started in that chat. */
-function listed({ store, who, now }: Place): Promise<readonly Process[]> {
-  return store.processes({ asker: who, endedSince: now() - LISTED_AFTER_END_MS, limit: MOST_LISTED });
+function findListed({ store, who, now }: ChatCommandContext): Promise<readonly Process[]> {
+  return store.listProcesses({ asker: who, endedSince: now() - LISTED_AFTER_END_MS, limit: MOST_LISTED });
 }
 
-async function rowOf(place: Place, process: Process): Promise<string> {
-  const { text } = await printed(place.store, process, LAST_LINE_CHARACTERS);
+async function formatRow(place: ChatCommandContext, process: Process): Promise<string> {
+  const { text } = await readProcessTail(place.store, process, LAST_LINE_CHARACTERS);
   const last = text
     .trimEnd()
     .slice(text.trimEnd().lastIndexOf("\n") + 1)
     .trim();
-  const shown = last === "" ? "" : `, last: ${escaped(shortened(last, 80))}`;
-  return `- \`${process.id}\` ${inCode(process.command, 60)}: ${stateOf(place, process)}${shown}`;
+  const shown = last === "" ? "" : `, last: ${escapeMarkdown(shortenLine(last, 80))}`;
+  return `- \`${process.id}\` ${formatCommand(process.command, 60)}: ${formatState(place, process)}${shown}`;
 }
 
-function stateOf({ now }: Pick<Place, "now">, { status, begunAt }: Process): string {
+function formatState({ now }: Pick<ChatCommandContext, "now">, { status, begunAt }: Process): string {
   if (status.state === "starting") return "starting";
-  if (status.state === "ended") return `${exitWords(status.exit)} ${ago(status.at, now())}`;
+  if (status.state === "ended") return `${describeExit(status.exit)} ${formatAgo(status.at, now())}`;
   const unseen = status.detached ? " (what it prints and how it ends cannot be seen any more)" : "";
-  return `running for ${lasting(now() - begunAt)}${unseen}`;
+  return `running for ${formatDuration(now() - begunAt)}${unseen}`;
 }
 
-function ago(at: number, now: number): string {
-  const words = distance(at, now);
+function formatAgo(at: number, now: number): string {
+  const words = formatTimeUntil(at, now);
   return words === "now" ? "just now" : words;
 }
 
-async function logOf(place: Place, process: Process): Promise<string> {
-  const { text } = await printed(place.store, process, 4 * LOG_CHARACTERS);
-  const head = `${inCode(process.command)} (${process.id}): ${stateOf(place, process)}`;
+async function formatLog(place: ChatCommandContext, process: Process): Promise<string> {
+  const { text } = await readProcessTail(place.store, process, 4 * LOG_CHARACTERS);
+  const head = `${formatCommand(process.command)} (${process.id}): ${formatState(place, process)}`;
   const said = text.trimEnd();
   if (said === "") return `${head}. It has printed nothing.`;
   const cut = said.slice(-LOG_CHARACTERS).replace(/^[\uDC00-\uDFFF]/, "");
   const isCut = cut.length < said.length || process.total > 4 * LOG_CHARACTERS;
-  return `${head}${isCut ? ", the last of what it printed" : ""}\n\n${fenced(cut)}`;
+  return `${head}${isCut ? ", the last of what it printed" : ""}\n\n${fenceCode(cut)}`;
 }
 
-async function kill(place: Place, process: Process): Promise<string> {
+async function kill(place: ChatCommandContext, process: Process): Promise<string> {
   if (process.status.state === "ended")
-    return `${inCode(process.command)} (${process.id}) has ended already: it ${exitWords(process.status.exit)} ${ago(process.status.at, place.now())}.`;
+    return `${formatCommand(process.command)} (${process.id}) has ended already: it ${describeExit(process.status.exit)} ${formatAgo(process.status.at, place.now())}.`;
   if (place.processes === undefined)
     throw new PostriderError(
       "not_allowed",
       `It cannot be ended from here. On the machine itself: postrider processes kill ${process.id}`,
     );
   const { status } = await place.processes.kill(process.id);
-  const how = status.state === "ended" ? `: it ${exitWords(status.exit)}` : "";
-  return `Ended ${inCode(process.command)} (${process.id})${how}.`;
+  const how = status.state === "ended" ? `: it ${describeExit(status.exit)}` : "";
+  return `Ended ${formatCommand(process.command)} (${process.id})${how}.`;
 }
 
 /** One that whoever asks may know of: by its id, or the beginning of one that is listed. */
-async function namedProcess(place: Place, given: string): Promise<Process> {
+async function findProcess(place: ChatCommandContext, given: string): Promise<Process> {
   const name = given.trim().toLowerCase().replace(/^`|`$/g, "");
   if (name === "")
     throw new PostriderError("invalid_input", "Say which: /processes lists them with their ids.");
   const id = name.startsWith("proc_") ? name : `proc_${name}`;
   const found = isProcessId(id)
-    ? [await place.store.process({ asker: place.who, id })]
-    : (await listed(place)).filter((process) => process.id.startsWith(id));
+    ? [await place.store.getProcess({ asker: place.who, id })]
+    : (await findListed(place)).filter((process) => process.id.startsWith(id));
   const [process, ...more] = found;
   if (more.length > 0)
     throw new PostriderError(
@@ -125,7 +134,7 @@ async function namedProcess(place: Place, given: string): Promise<Process> {
   if (process !== undefined) return process;
   throw new PostriderError(
     "not_found",
-    `There is no process ${shortened(given, 40)}. /processes lists them.`,
+    `There is no process ${shortenLine(given, 40)}. /processes lists them.`,
   );
 }
 
@@ -133,10 +142,10 @@ function isRunning({ status }: Process): boolean {
   return status.state !== "ended";
 }
 
-function choiceOf(place: Place, verb: "log" | "kill", process: Process): Choice {
+function buildChoice(place: ChatCommandContext, verb: "log" | "kill", process: Process): Choice {
   return {
     line: `/processes ${verb} ${process.id}`,
-    label: `${verb === "kill" ? "End" : "Show"} ${shortened(process.command, 40)}`,
-    about: `${process.id} · ${stateOf(place, process)}`,
+    label: `${verb === "kill" ? "End" : "Show"} ${shortenLine(process.command, 40)}`,
+    about: `${process.id} · ${formatState(place, process)}`,
   };
 }

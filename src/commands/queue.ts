@@ -1,23 +1,23 @@
 import { PostriderError } from "../core/errors.ts";
-import { type ChatCommand, escaped, shortened } from "./command.ts";
+import { type ChatCommand, escapeMarkdown, shortenLine } from "./command.ts";
 
-export const queue: ChatCommand = {
+export const queueChatCommand: ChatCommand = {
   name: "queue",
-  takes: "TEXT",
+  parameters: "TEXT",
   summary: "say something for after this answer, without interrupting it",
-  inEditors: "What you write while an answer is written waits for its turn here anyway.",
+  editorRefusal: "What you write while an answer is written waits for its turn here anyway.",
   async run(place, args) {
     if (args === "")
       throw new PostriderError(
         "invalid_input",
         "Write what to say next, such as /queue and then book the train.",
       );
-    const current = await place.talk.look();
-    const isBusy = current !== undefined && place.talk.isAnswering(current.session.id);
+    const current = await place.chat.findCurrent();
+    const isBusy = current !== undefined && place.chat.isAnswering(current.session.id);
     return {
-      text: isBusy ? `Waits for its turn: “${escaped(shortened(args, 60))}”` : "",
+      text: isBusy ? `Waits for its turn: “${escapeMarkdown(shortenLine(args, 60))}”` : "",
       say: args,
-      patiently: true,
+      queued: true,
     };
   },
 };

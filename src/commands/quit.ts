@@ -1,11 +1,11 @@
 import type { ChatCommand } from "./command.ts";
 
-export const quit: ChatCommand = {
+export const quitChatCommand: ChatCommand = {
   name: "quit",
   // The one short name that both leaving and queueing might have: whoever types it wants to leave.
   aliases: ["exit", "q"],
   summary: "leave; everything is kept",
-  only: "terminal",
-  looks: true,
+  onlyIn: "terminal",
+  isReadOnly: true,
   run: async () => ({ text: "", leave: true }),
 };

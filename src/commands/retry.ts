@@ -1,19 +1,19 @@
 import { PostriderError } from "../core/errors.ts";
-import { textOf } from "../core/message.ts";
-import { type ChatCommand, escaped, here, shortened } from "./command.ts";
-import { goTo } from "./go-to.ts";
+import { getText } from "../core/message.ts";
+import { type ChatCommand, escapeMarkdown, requireCurrent, shortenLine } from "./command.ts";
+import { switchSession } from "./switch-session.ts";
 
-export const retry: ChatCommand = {
+export const retryChatCommand: ChatCommand = {
   name: "retry",
   summary: "ask your last message again",
   async run(place) {
-    const { session } = await here(place);
+    const { session } = await requireCurrent(place);
     const cut = await place.sessions.undo(place.who, session.id).catch((error: unknown) => {
       if (error instanceof PostriderError && error.code === "nothing_to_undo")
         throw new PostriderError("nothing_to_undo", "There is no message to ask again.");
       throw error;
     });
-    const say = cut.firstCut === undefined ? "" : textOf(cut.firstCut);
+    const say = cut.firstCut === undefined ? "" : getText(cut.firstCut);
     if (say.trim() === "") {
       await place.sessions.redo(place.who, session.id);
       throw new PostriderError(
@@ -22,8 +22,8 @@ export const retry: ChatCommand = {
       );
     }
     // It is asked again in this session, also when the policy would start afresh with the next message.
-    const { conversation, session: current } = await place.talk.open();
-    if (current.id !== session.id) await goTo(place, conversation.number, session);
-    return { text: `Again: “${escaped(shortened(say))}”`, moved: true, say };
+    const { conversation, session: current } = await place.chat.open();
+    if (current.id !== session.id) await switchSession(place, conversation.number, session);
+    return { text: `Again: “${escapeMarkdown(shortenLine(say))}”`, moved: true, say };
   },
 };

@@ -1,9 +1,9 @@
 import type { ChatCommand } from "./command.ts";
-import { sessionList } from "./resume.ts";
+import { formatSessionList } from "./resume.ts";
 
-export const sessions: ChatCommand = {
+export const sessionsChatCommand: ChatCommand = {
   name: "sessions",
   summary: "list the newest sessions",
-  looks: true,
-  run: async (place) => ({ text: await sessionList(place) }),
+  isReadOnly: true,
+  run: async (place) => ({ text: await formatSessionList(place) }),
 };

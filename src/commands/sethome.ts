@@ -1,14 +1,20 @@
 import { PostriderError } from "../core/errors.ts";
 import { platformTraits } from "../core/platforms.ts";
-import { displayText } from "../core/source.ts";
-import { type ChatCommand, escaped, homesFor, type Place, type Reply } from "./command.ts";
+import { toDisplayText } from "../core/source.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type CommandReply,
+  escapeMarkdown,
+  findHomeChannels,
+} from "./command.ts";
 
-export const sethome: ChatCommand = {
+export const sethomeChatCommand: ChatCommand = {
   name: "sethome",
   aliases: ["set-home"],
-  takes: "[clear]",
+  parameters: "[clear]",
   summary: "make this chat the home channel of its platform, or clear it",
-  only: "messenger",
+  onlyIn: "messenger",
   ownerOnly: true,
   async run(place, args) {
     if (args === "clear") return clear(place);
@@ -18,22 +24,22 @@ export const sethome: ChatCommand = {
         "Write /sethome for this chat, or /sethome clear to forget what was set with it.",
       );
     const { platform, chatId, chatName, userName } = place.source;
-    const name = displayText(chatName ?? userName ?? "") ?? chatId;
-    await place.store.setHome({ home: { platform, chatId, name }, now: place.now() });
+    const name = toDisplayText(chatName ?? userName ?? "") ?? chatId;
+    await place.store.setHomeChannel({ home: { platform, chatId, name }, now: place.now() });
     return {
-      text: `This chat, ${escaped(name)} (\`${chatId}\`), is the home channel of ${platformTraits(platform).label} now: messages without another target are sent here. It counts before the configuration; /sethome clear takes it back.`,
+      text: `This chat, ${escapeMarkdown(name)} (\`${chatId}\`), is the home channel of ${platformTraits(platform).label} now: messages without another target are sent here. It counts before the configuration; /sethome clear takes it back.`,
     };
   },
 };
 
-async function clear(place: Place): Promise<Reply> {
+async function clear(place: ChatCommandContext): Promise<CommandReply> {
   const { platform } = place.source;
   const { label } = platformTraits(platform);
-  const wasSet = await place.store.forgetHome({ platform });
-  const [home] = (await homesFor(place)).filter((one) => one.platform === platform);
+  const wasSet = await place.store.removeHomeChannel({ platform });
+  const [home] = (await findHomeChannels(place)).filter((one) => one.platform === platform);
   const now =
     home === undefined
       ? `${label} has no home channel now.`
-      : `The home channel of ${label} is ${escaped(home.name)} (\`${home.chatId}\`), from the configuration.`;
+      : `The home channel of ${label} is ${escapeMarkdown(home.name)} (\`${home.chatId}\`), from the configuration.`;
   return { text: wasSet ? now : `Nothing was set with /sethome. ${now}` };
 }

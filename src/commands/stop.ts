@@ -1,12 +1,12 @@
 import { PostriderError } from "../core/errors.ts";
-import { plural } from "../core/plural.ts";
-import { type ChatCommand, isTerminal, type Place } from "./command.ts";
+import { pluralize } from "../core/pluralize.ts";
+import { type ChatCommand, type ChatCommandContext, isTerminal } from "./command.ts";
 import { leaveSession } from "./leave-session.ts";
-import { runningHere, runningWords } from "./processes.ts";
+import { countRunningProcesses, formatRunningProcesses } from "./processes.ts";
 
-export const stop: ChatCommand = {
+export const stopChatCommand: ChatCommand = {
   name: "stop",
-  takes: "[all]",
+  parameters: "[all]",
   summary: "stop the answer that is being written; all: what waits, too",
   async run(place, args) {
     if (args !== "" && args !== "all")
@@ -14,36 +14,42 @@ export const stop: ChatCommand = {
         "invalid_input",
         "Write /stop for the answer, or /stop all for what waits as well.",
       );
-    const found = await place.talk.look();
+    const found = await place.chat.findCurrent();
     if (found === undefined) return { text: NOTHING };
     const { number } = found.conversation;
     if (args === "all") {
       const left = (await leaveSession(place, number)).trim();
       const said = left === "" ? "Nothing is being answered, and nothing waits." : left;
-      return { text: `${said}${await stillRunning(place, number)}` };
+      return { text: `${said}${await formatStillRunning(place, number)}` };
     }
     // Counted before: the end of an answer takes up what comes next.
-    const waiting = await waitingIn(place, found.session.id, number);
+    const waiting = await countPending(place, found.session.id, number);
     // A terminal answers nothing but its own, though perhaps what was said in another.
-    const stopped = await place.talk.stop(isTerminal(place) ? undefined : number);
+    const stopped = await place.chat.stop(isTerminal(place) ? undefined : number);
     const rest =
       waiting === 0
         ? ""
-        : ` ${plural(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; /stop all drops ${waiting === 1 ? "it" : "them"}, too.`;
-    return { text: `${stopped ? "Stopped." : NOTHING}${rest}${await stillRunning(place, number)}` };
+        : ` ${pluralize(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; /stop all drops ${waiting === 1 ? "it" : "them"}, too.`;
+    return { text: `${stopped ? "Stopped." : NOTHING}${rest}${await formatStillRunning(place, number)}` };
   },
 };
 
 const NOTHING = "Nothing is being answered.";
 
 /** What was started in the background goes on. */
-async function stillRunning(place: Place, conversation: number): Promise<string> {
-  const count = await runningHere(place, conversation);
-  return count === 0 ? "" : ` ${runningWords(count)} on; /processes lists ${count === 1 ? "it" : "them"}.`;
+async function formatStillRunning(place: ChatCommandContext, conversation: number): Promise<string> {
+  const count = await countRunningProcesses(place, conversation);
+  return count === 0
+    ? ""
+    : ` ${formatRunningProcesses(count)} on; /processes lists ${count === 1 ? "it" : "them"}.`;
 }
 
 /** Of this conversation alone: others may speak in the same session. */
-async function waitingIn({ store, who }: Place, session: string, conversation: number): Promise<number> {
-  const around = await store.surroundings({ asker: who, session });
+async function countPending(
+  { store, who }: ChatCommandContext,
+  session: string,
+  conversation: number,
+): Promise<number> {
+  const around = await store.getDiagnostics({ asker: who, session });
   return around?.conversations.find(({ number }) => number === conversation)?.waiting ?? 0;
 }

@@ -1,118 +1,133 @@
-import type { Role } from "../core/access.ts";
-import { findCommand, nearestName } from "../core/command-grammar.ts";
+import type { AccessRole } from "../core/access.ts";
+import { findCommand, findNearestName } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
-import { approvals } from "./approvals.ts";
-import { approve, deny } from "./approve.ts";
-import { archive } from "./archive.ts";
-import { background } from "./background.ts";
-import { busy } from "./busy.ts";
-import { type ChatCommand, isEditor, isTerminal, type Place, type Reply } from "./command.ts";
-import { compress } from "./compress.ts";
-import { exportSession } from "./export.ts";
-import { fork } from "./fork.ts";
-import { helpOn } from "./help.ts";
-import { history } from "./history.ts";
-import { insights } from "./insights.ts";
-import { memory } from "./memory.ts";
-import { model } from "./model.ts";
-import { newSession } from "./new.ts";
-import { pair } from "./pair.ts";
-import { personality } from "./personality.ts";
-import { platforms } from "./platforms.ts";
-import { processes } from "./processes.ts";
-import { queue } from "./queue.ts";
-import { quit } from "./quit.ts";
-import { redo } from "./redo.ts";
-import { resume } from "./resume.ts";
-import { retry } from "./retry.ts";
-import { search } from "./search.ts";
-import { sessions } from "./sessions.ts";
-import { sethome } from "./sethome.ts";
-import { startWith } from "./start.ts";
-import { status } from "./status.ts";
-import { stop } from "./stop.ts";
-import { title } from "./title.ts";
-import { undo } from "./undo.ts";
-import { usage } from "./usage.ts";
-import { where } from "./where.ts";
-import { why } from "./why.ts";
+import { approvalsChatCommand } from "./approvals.ts";
+import { approveChatCommand, denyChatCommand } from "./approve.ts";
+import { archiveChatCommand } from "./archive.ts";
+import { backgroundChatCommand } from "./background.ts";
+import { busyChatCommand } from "./busy.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  type CommandReply,
+  isEditor,
+  isTerminal,
+} from "./command.ts";
+import { compressChatCommand } from "./compress.ts";
+import { exportChatCommand } from "./export.ts";
+import { forkChatCommand } from "./fork.ts";
+import { buildHelpChatCommand } from "./help.ts";
+import { historyChatCommand } from "./history.ts";
+import { insightsChatCommand } from "./insights.ts";
+import { memoryChatCommand } from "./memory.ts";
+import { modelChatCommand } from "./model.ts";
+import { newChatCommand } from "./new.ts";
+import { pairChatCommand } from "./pair.ts";
+import { personalityChatCommand } from "./personality.ts";
+import { platformsChatCommand } from "./platforms.ts";
+import { processesChatCommand } from "./processes.ts";
+import { queueChatCommand } from "./queue.ts";
+import { quitChatCommand } from "./quit.ts";
+import { redoChatCommand } from "./redo.ts";
+import { resumeChatCommand } from "./resume.ts";
+import { retryChatCommand } from "./retry.ts";
+import { searchChatCommand } from "./search.ts";
+import { sessionsChatCommand } from "./sessions.ts";
+import { sethomeChatCommand } from "./sethome.ts";
+import { buildStartChatCommand } from "./start.ts";
+import { statusChatCommand } from "./status.ts";
+import { stopChatCommand } from "./stop.ts";
+import { titleChatCommand } from "./title.ts";
+import { undoChatCommand } from "./undo.ts";
+import { usageChatCommand } from "./usage.ts";
+import { whereChatCommand } from "./where.ts";
+import { whyChatCommand } from "./why.ts";
 
 /** Every command of a chat, in the order of the help. The help, the completion and the menus are made of it. */
 export const CHAT_COMMANDS: readonly ChatCommand[] = [
-  newSession,
-  resume,
-  sessions,
-  search,
-  history,
-  title,
-  undo,
-  redo,
-  retry,
-  fork,
-  compress,
-  stop,
-  queue,
-  busy,
-  background,
-  processes,
-  approve,
-  deny,
-  approvals,
-  model,
-  memory,
-  personality,
-  status,
-  usage,
-  insights,
-  where,
-  why,
-  exportSession,
-  archive,
-  platforms,
-  sethome,
-  pair,
-  startWith((place) => commandsIn(place)),
-  helpOn((place) => commandsIn(place)),
-  quit,
+  newChatCommand,
+  resumeChatCommand,
+  sessionsChatCommand,
+  searchChatCommand,
+  historyChatCommand,
+  titleChatCommand,
+  undoChatCommand,
+  redoChatCommand,
+  retryChatCommand,
+  forkChatCommand,
+  compressChatCommand,
+  stopChatCommand,
+  queueChatCommand,
+  busyChatCommand,
+  backgroundChatCommand,
+  processesChatCommand,
+  approveChatCommand,
+  denyChatCommand,
+  approvalsChatCommand,
+  modelChatCommand,
+  memoryChatCommand,
+  personalityChatCommand,
+  statusChatCommand,
+  usageChatCommand,
+  insightsChatCommand,
+  whereChatCommand,
+  whyChatCommand,
+  exportChatCommand,
+  archiveChatCommand,
+  platformsChatCommand,
+  sethomeChatCommand,
+  pairChatCommand,
+  buildStartChatCommand((place) => listAvailableCommands(place)),
+  buildHelpChatCommand((place) => listAvailableCommands(place)),
+  quitChatCommand,
 ];
 
 /** Who gives a command, and in what kind of place. */
-export interface Standing {
-  readonly role: Role;
+export interface CommandCaller {
+  readonly role: AccessRole;
   readonly kind: "terminal" | "messenger" | "editor";
 }
 
 /** The commands that may be given so. */
-export function commandsFor(standing: Standing): readonly ChatCommand[] {
-  return CHAT_COMMANDS.filter((command) => refusal(command, standing) === undefined);
+export function listCommandsFor(standing: CommandCaller): readonly ChatCommand[] {
+  return CHAT_COMMANDS.filter((command) => findRefusal(command, standing) === undefined);
 }
 
 /** The commands that may be given in this place. */
-export function commandsIn(place: Pick<Place, "role" | "source">): readonly ChatCommand[] {
-  return commandsFor(standingIn(place));
+export function listAvailableCommands(
+  place: Pick<ChatCommandContext, "role" | "source">,
+): readonly ChatCommand[] {
+  return listCommandsFor(getCaller(place));
 }
 
-export function chatCommand(name: string): ChatCommand {
-  return named(name, CHAT_COMMANDS);
+export function getChatCommand(name: string): ChatCommand {
+  return findCommandByName(name, CHAT_COMMANDS);
 }
 
 /** The command of this name, if it may be given here. */
-export function commandFor(place: Pick<Place, "role" | "source">, name: string): ChatCommand {
-  const command = named(name, commandsIn(place));
-  const refused = refusal(command, standingIn(place));
+export function getAllowedCommand(
+  place: Pick<ChatCommandContext, "role" | "source">,
+  name: string,
+): ChatCommand {
+  const command = findCommandByName(name, listAvailableCommands(place));
+  const refused = findRefusal(command, getCaller(place));
   if (refused !== undefined) throw new PostriderError("not_allowed", refused);
   return command;
 }
 
-export async function runChatCommand(place: Place, name: string, args: string): Promise<Reply> {
-  return commandFor(place, name).run(place, args);
+export async function runChatCommand(
+  place: ChatCommandContext,
+  name: string,
+  args: string,
+): Promise<CommandReply> {
+  return getAllowedCommand(place, name).run(place, args);
 }
 
 /** What was probably meant is one of the names that are offered. */
-function named(name: string, offered: readonly ChatCommand[]): ChatCommand {
+function findCommandByName(name: string, offered: readonly ChatCommand[]): ChatCommand {
   const found = findCommand(CHAT_COMMANDS, name);
   if (found !== undefined) return found;
-  const near = nearestName(
+  const near = findNearestName(
     offered.flatMap((command) => [command.name, ...(command.aliases ?? [])]),
     name,
   );
@@ -123,7 +138,7 @@ function named(name: string, offered: readonly ChatCommand[]): ChatCommand {
   );
 }
 
-function standingIn(place: Pick<Place, "role" | "source">): Standing {
+function getCaller(place: Pick<ChatCommandContext, "role" | "source">): CommandCaller {
   return {
     role: place.role,
     kind: isTerminal(place) ? "terminal" : isEditor(place) ? "editor" : "messenger",
@@ -131,11 +146,11 @@ function standingIn(place: Pick<Place, "role" | "source">): Standing {
 }
 
 /** Why it may not be given, if it may not. */
-function refusal(command: ChatCommand, { role, kind }: Standing): string | undefined {
-  const { name, only, inEditors, ownerOnly } = command;
-  if (kind === "editor" && inEditors !== undefined) return inEditors;
-  if (only === "terminal" && kind !== only) return `/${name} works in the terminal only.`;
-  if (only === "messenger" && kind !== only) return `/${name} works in messengers only.`;
+function findRefusal(command: ChatCommand, { role, kind }: CommandCaller): string | undefined {
+  const { name, onlyIn, editorRefusal, ownerOnly } = command;
+  if (kind === "editor" && editorRefusal !== undefined) return editorRefusal;
+  if (onlyIn === "terminal" && kind !== onlyIn) return `/${name} works in the terminal only.`;
+  if (onlyIn === "messenger" && kind !== onlyIn) return `/${name} works in messengers only.`;
   if (ownerOnly && role !== "owner") return `Only the owner of this home may give /${name}.`;
   return undefined;
 }

@@ -1,19 +1,20 @@
-import { type ChatCommand, escaped, here } from "./command.ts";
+import { type ChatCommand, escapeMarkdown, requireCurrent } from "./command.ts";
 
-export const title: ChatCommand = {
+export const titleChatCommand: ChatCommand = {
   name: "title",
   aliases: ["rename"],
-  takes: "[TEXT]",
+  parameters: "[TEXT]",
   summary: "show or set this session's title",
   async run(place, args) {
-    const { session } = await here(place);
+    const { session } = await requireCurrent(place);
     if (args === "") {
-      const now = session.title === undefined ? "has no title" : `is called **${escaped(session.title)}**`;
+      const now =
+        session.title === undefined ? "has no title" : `is called **${escapeMarkdown(session.title)}**`;
       return { text: `This session (\`${session.handle}\`) ${now}. \`/title SOME WORDS\` sets it.` };
     }
     const { title: set } = await place.sessions.title(place.who, session.id, args);
     if (set === undefined)
       return { text: "Nothing readable is left of that, so the session has no title now." };
-    return { text: `This session is called **${escaped(set)}** now.` };
+    return { text: `This session is called **${escapeMarkdown(set)}** now.` };
   },
 };

@@ -1,46 +1,46 @@
-import { type Usage, usageByPurpose } from "../core/usage.ts";
-import { costWords, PURPOSE_WORDS } from "../core/usage-words.ts";
-import { type ChatCommand, countMessages, here, type Place } from "./command.ts";
+import { formatCost, PURPOSE_LABELS } from "../core/format-usage.ts";
+import { sumByPurpose, type Usage } from "../core/usage.ts";
+import { type ChatCommand, type ChatCommandContext, formatMessageCount, requireCurrent } from "./command.ts";
 
-type Row = readonly [name: string, ...values: readonly string[]];
+type TableRow = readonly [name: string, ...values: readonly string[]];
 
-export const usage: ChatCommand = {
+export const usageChatCommand: ChatCommand = {
   name: "usage",
   aliases: ["cost"],
   summary: "tokens and cost of this session",
-  looks: true,
+  isReadOnly: true,
   async run(place) {
-    const { conversation, session } = await here(place);
+    const { conversation, session } = await requireCurrent(place);
     const { usage: used } = session;
     if (used.totalTokens === 0 && used.costUsd === undefined) {
-      return { text: `No tokens have been counted yet (${await countMessages(place, session)}).` };
+      return { text: `No tokens have been counted yet (${await formatMessageCount(place, session)}).` };
     }
-    const entries = (await place.store.usageEntries({ asker: place.who, session: session.id })) ?? [];
-    const purposes = usageByPurpose(entries).filter((one) => one.usage.totalTokens > 0);
+    const entries = (await place.store.listUsageEntries({ asker: place.who, session: session.id })) ?? [];
+    const purposes = sumByPurpose(entries).filter((one) => one.usage.totalTokens > 0);
     const parts = purposes.length < 2 ? [] : purposes;
     const columns = [used, ...parts.map((part) => part.usage)];
     const counts = (name: keyof Usage): string[] =>
       columns.map((column) => Number(column[name]).toLocaleString("en-US"));
-    const headings: Row =
-      parts.length === 0 ? ["", ""] : ["", "all", ...parts.map((part) => PURPOSE_WORDS[part.purpose])];
-    const rows: readonly Row[] = [
+    const headings: TableRow =
+      parts.length === 0 ? ["", ""] : ["", "all", ...parts.map((part) => PURPOSE_LABELS[part.purpose])];
+    const rows: readonly TableRow[] = [
       ["input", ...counts("inputTokens")],
       ["output", ...counts("outputTokens")],
       ["cache read", ...counts("cacheReadTokens")],
       ["cache write", ...counts("cacheWriteTokens")],
       ["reasoning", ...counts("reasoningTokens")],
       ["**total**", ...counts("totalTokens").map((total) => `**${total}**`)],
-      ["cost", ...columns.map(costWords)],
+      ["cost", ...columns.map(formatCost)],
       ["last prompt", used.lastPromptTokens.toLocaleString("en-US")],
-      ...contextRow(place, conversation.settings.model, used.lastPromptTokens),
+      ...buildContextRow(place, conversation.settings.model, used.lastPromptTokens),
       ["model", used.model ?? "unknown"],
     ];
-    return { text: tableOf(headings, rows) };
+    return { text: formatTable(headings, rows) };
   },
 };
 
 /** What is said of the whole session alone leaves the other columns empty. */
-function tableOf(headings: Row, rows: readonly Row[]): string {
+function formatTable(headings: TableRow, rows: readonly TableRow[]): string {
   const line = (cells: readonly string[]): string =>
     `|${headings
       .map((_, index) => ` ${cells[index] ?? ""}`.trimEnd())
@@ -54,8 +54,12 @@ function tableOf(headings: Row, rows: readonly Row[]): string {
 }
 
 /** How much of what the model can read at once the last prompt has taken. */
-function contextRow({ agent }: Place, model: string | undefined, lastPrompt: number): readonly Row[] {
-  const window = (model === undefined ? undefined : agent.windowOf?.(model)) ?? agent.window;
+function buildContextRow(
+  { agent }: ChatCommandContext,
+  model: string | undefined,
+  lastPrompt: number,
+): readonly TableRow[] {
+  const window = (model === undefined ? undefined : agent.getContextWindow?.(model)) ?? agent.contextWindow;
   if (window === undefined || window <= 0 || lastPrompt === 0) return [];
   const share = ((100 * lastPrompt) / window).toFixed(lastPrompt * 10 < window ? 1 : 0);
   return [["context", `${share}% of ${window.toLocaleString("en-US")}`]];

@@ -1,48 +1,54 @@
 import type { Conversation, PolicyDecision } from "../core/conversation.ts";
-import { DECISION_WORDS, policyWords, RESET_REASON_WORDS } from "../core/decision-words.ts";
+import { DECISION_LABELS, formatResetPolicy, RESET_REASON_LABELS } from "../core/decision-labels.ts";
 import { isShared } from "../core/identity.ts";
-import { chatOf } from "../core/owner.ts";
+import { getChatAudience } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
-import { clockTime } from "../core/transcript.ts";
-import { type ChatCommand, escaped, here, nameOf, type Place } from "./command.ts";
+import { formatClockTime } from "../core/transcript.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  escapeMarkdown,
+  formatSessionName,
+  requireCurrent,
+} from "./command.ts";
 
 const SHOWN = 5;
 
-export const why: ChatCommand = {
+export const whyChatCommand: ChatCommand = {
   name: "why",
   summary: "why this conversation is in this session, and who may see it",
-  looks: true,
+  isReadOnly: true,
   async run(place) {
-    const { conversation, session } = await here(place);
+    const { conversation, session } = await requireCurrent(place);
     const decisions = await place.sessions.decisions(place.who, conversation.number);
     const { policy, zone } = place;
     return {
       text: [
-        `This is ${nameOf(session)}. What led here, newest first:`,
+        `This is ${formatSessionName(session)}. What led here, newest first:`,
         "",
-        ...decisions.slice(0, SHOWN).map((decision) => `- ${decided(decision, zone)}`),
+        ...decisions.slice(0, SHOWN).map((decision) => `- ${formatDecision(decision, zone)}`),
         "",
         "And besides:",
         "",
-        `- ${sharing(place, conversation)}`,
-        `- ${policy.mode === "none" ? "it" : "it starts afresh"} ${policyWords(policy, zone)}`,
-        `- ${audience(place, session)}`,
+        `- ${formatSharing(place, conversation)}`,
+        `- ${policy.mode === "none" ? "it" : "it starts afresh"} ${formatResetPolicy(policy, zone)}`,
+        `- ${formatAudience(place, session)}`,
       ].join("\n"),
     };
   },
 };
 
-function decided({ at, decision, reason, from, to }: PolicyDecision, zone: string): string {
+function formatDecision({ at, decision, reason, from, to }: PolicyDecision, zone: string): string {
   const because =
     reason === "idle" || reason === "daily"
-      ? ` ${RESET_REASON_WORDS[reason]}`
-      : reason && ` (${escaped(reason)})`;
+      ? ` ${RESET_REASON_LABELS[reason]}`
+      : reason && ` (${escapeMarkdown(reason)})`;
   const way = [from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(" ");
-  return `${clockTime(at, zone)} ${DECISION_WORDS[decision]}${because ?? ""}${way === "" ? "" : `: ${way}`}`;
+  return `${formatClockTime(at, zone)} ${DECISION_LABELS[decision]}${because ?? ""}${way === "" ? "" : `: ${way}`}`;
 }
 
 /** As the rules were when the conversation began. */
-function sharing({ source }: Place, { scope }: Conversation): string {
+function formatSharing({ source }: ChatCommandContext, { scope }: Conversation): string {
   if (source.chatType === "dm") return "a direct chat: only you speak here";
   const where = source.threadId === undefined ? "this chat" : "this thread";
   return isShared(source, scope)
@@ -50,8 +56,8 @@ function sharing({ source }: Place, { scope }: Conversation): string {
     : `in ${where} each has a conversation of their own; this one is yours`;
 }
 
-function audience({ source }: Place, { owner, audience: seen }: Session): string {
-  const chat = chatOf(source);
+function formatAudience({ source }: ChatCommandContext, { owner, audience: seen }: Session): string {
+  const chat = getChatAudience(source);
   if (chat === undefined)
     return seen === undefined
       ? "you alone may see it, in the terminal and in direct chats"

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type AccessRule, type AccessRules, type KnownAccount, roleOf, strangersGet } from "./access.ts";
+import {
+  type AccessRule,
+  type AccessRules,
+  type AccountRole,
+  getStrangerPolicy,
+  resolveRole,
+} from "./access.ts";
 
 const rules = (telegram: AccessRule, everywhere: AccessRule = {}): AccessRules => ({
   everywhere,
@@ -17,7 +23,7 @@ const inChat = (chatType: string, userId?: string, userIdAlt?: string) => ({
 });
 
 describe("who may speak", () => {
-  it.each<[string, AccessRules, Parameters<typeof roleOf>[1], boolean]>([
+  it.each<[string, AccessRules, Parameters<typeof resolveRole>[1], boolean]>([
     ["nobody, unless told", rules({}), sender("7"), false],
     ["whom the platform's list names", rules({ allow: ["7"] }), sender("7"), true],
     ["whom the list for everywhere names", rules({}, { allow: ["7"] }), sender("7"), true],
@@ -51,27 +57,30 @@ describe("who may speak", () => {
     ],
     ["nobody by an id that begins with an @", rules({ allow: [""] }), sender("@49"), false],
   ])("is %s", (_, given, who, isAllowed) => {
-    expect(roleOf(given, who, undefined)).toBe(isAllowed ? "member" : undefined);
+    expect(resolveRole(given, who, undefined)).toBe(isAllowed ? "member" : undefined);
   });
 
-  it.each<[KnownAccount, "owner" | "member" | undefined]>([
+  it.each<[AccountRole, "owner" | "member" | undefined]>([
     [{ person: "owner", role: "owner" }, "owner"],
     [{ person: "p1", role: "member" }, "member"],
     [{ person: "p1" }, undefined],
   ])("is whoever was let in, whatever the lists say: %j", (known, role) => {
-    expect(roleOf(rules({ allow: ["8"] }), sender("7"), known)).toBe(role);
+    expect(resolveRole(rules({ allow: ["8"] }), sender("7"), known)).toBe(role);
   });
 
   it("is never the owner by a list", () => {
-    expect(roleOf(rules({ allow: ["7"] }), sender("7"), { person: "p1" })).toBe("member");
+    expect(resolveRole(rules({ allow: ["7"] }), sender("7"), { person: "p1" })).toBe("member");
   });
 });
 
 describe("a stranger", () => {
   it("gets a code unless told otherwise, for the platform before everywhere", () => {
-    expect(strangersGet(rules({}), "telegram")).toBe("pair");
-    expect(strangersGet(rules({}, { strangers: "ignore" }), "telegram")).toBe("ignore");
+    expect(getStrangerPolicy(rules({}), "telegram")).toBe("pair");
+    expect(getStrangerPolicy(rules({}, { strangers: "ignore" }), "telegram")).toBe("ignore");
     const both = rules({ strangers: "pair" }, { strangers: "ignore" });
-    expect([strangersGet(both, "telegram"), strangersGet(both, "signal")]).toEqual(["pair", "ignore"]);
+    expect([getStrangerPolicy(both, "telegram"), getStrangerPolicy(both, "signal")]).toEqual([
+      "pair",
+      "ignore",
+    ]);
   });
 });

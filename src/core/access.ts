@@ -2,12 +2,12 @@ import type { PersonId } from "./owner.ts";
 import type { Source } from "./source.ts";
 
 /** What a person may do here. Whoever is neither may not speak. */
-export type Role = "owner" | "member";
+export type AccessRole = "owner" | "member";
 
 /** An account that is known, and what its person was granted here by pairing or by being the owner. */
-export interface KnownAccount {
+export interface AccountRole {
   readonly person: PersonId;
-  readonly role?: Role;
+  readonly role?: AccessRole;
   readonly name?: string;
 }
 
@@ -22,7 +22,7 @@ export interface AccountName {
 /** A person with a role, as whoever looks after the home sees them. */
 export interface Grant {
   readonly person: PersonId;
-  readonly role: Role;
+  readonly role: AccessRole;
   readonly name?: string;
   readonly since: number;
   readonly accounts: readonly AccountName[];
@@ -42,7 +42,7 @@ export interface Pairing {
   readonly expiresAt: number;
 }
 
-export interface AskPairing {
+export interface PairingRequest {
   readonly platform: string;
   readonly asker?: Source;
   readonly person?: PersonId;
@@ -52,24 +52,24 @@ export interface AskPairing {
   /** One request per account in this time, */
   readonly everyMs: number;
   /** and this many kept per platform: the oldest makes room for the next. Neither counts for codes that link. */
-  readonly mostPending: number;
+  readonly maxPending: number;
   readonly now: number;
 }
 
-export type PairingAsked =
+export type PairingRequestResult =
   | { readonly state: "asked"; readonly number: number }
   | { readonly state: "too_soon"; readonly until: number };
 
 /** Guesses are counted before they are compared. */
-export interface CountGuess {
+export interface GuessAttempt {
   /** Who guesses: one approving side, or one account, whose name ends in `platform:id`. */
   readonly name: string;
-  readonly most: number;
+  readonly maxGuesses: number;
   readonly lockMs: number;
   readonly now: number;
 }
 
-export type GuessCounted = { readonly allowed: true } | { readonly allowed: false; readonly until: number };
+export type GuessResult = { readonly allowed: true } | { readonly allowed: false; readonly until: number };
 
 /** Who may speak, as configured. */
 export interface AccessRules {
@@ -91,32 +91,32 @@ export interface AccessRule {
  * or everywhere. Whoever has no id has no role; but what is posted in a channel without a name is the channel's own word,
  * since only those who run it can post there.
  */
-export function roleOf(
+export function resolveRole(
   rules: AccessRules,
   sender: Pick<Source, "platform" | "userId" | "userIdAlt"> & Partial<Pick<Source, "chatType" | "chatId">>,
-  known: KnownAccount | undefined,
-): Role | undefined {
+  known: AccountRole | undefined,
+): AccessRole | undefined {
   if (known?.role !== undefined) return known.role;
   const { userId, userIdAlt, chatType, chatId } = sender;
   const speaker = userId === undefined && userIdAlt === undefined && chatType === "channel" ? chatId : userId;
-  const ids = [speaker, userIdAlt].flatMap((id) => (id === undefined ? [] : [id, localPart(id)]));
+  const ids = [speaker, userIdAlt].flatMap((id) => (id === undefined ? [] : [id, getLocalPart(id)]));
   if (ids.length === 0) return undefined;
   const here = rules.platforms[sender.platform] ?? {};
   const isListed = [...(here.allow ?? []), ...(rules.everywhere.allow ?? [])].some((id) => ids.includes(id));
   return isListed || here.allowAll || rules.everywhere.allowAll ? "member" : undefined;
 }
 
-export function strangersGet(rules: AccessRules, platform: string): "pair" | "ignore" {
+export function getStrangerPolicy(rules: AccessRules, platform: string): "pair" | "ignore" {
   return rules.platforms[platform]?.strangers ?? rules.everywhere.strangers ?? "pair";
 }
 
-function localPart(id: string): string {
+function getLocalPart(id: string): string {
   const at = id.indexOf("@");
   return at > 0 ? id.slice(0, at) : id;
 }
 
 /** The account that speaks. */
-export function accountOf(source: Source): AccountName {
+export function getSenderAccount(source: Source): AccountName {
   return {
     platform: source.platform,
     ...(source.userId !== undefined && { userId: source.userId }),

@@ -45,11 +45,11 @@ export interface Approval {
   readonly answer?: ApprovalAnswer | "expired";
   readonly answeredAt?: number;
   /** It stands in the chat, or is on its way there. */
-  readonly isPut?: true;
+  readonly isPosted?: true;
 }
 
 /** What a person has said once for all of a pattern: in one session, or everywhere. A never holds in every folder. */
-export interface Standing {
+export interface ApprovalRule {
   readonly pattern: string;
   /** It is allowed in this folder only. */
   readonly folder?: string;

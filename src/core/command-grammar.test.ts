@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findCommand, nearestName, parseCommand, spokenText } from "./command-grammar.ts";
+import { findCommand, findNearestName, parseCommand, unescapeSlash } from "./command-grammar.ts";
 
 describe("a line", () => {
   it.each([
@@ -28,9 +28,9 @@ describe("a line", () => {
   );
 
   it("that looks like a command can be said with its slash doubled, and nothing else loses one", () => {
-    expect(spokenText("//undo it")).toBe("/undo it");
+    expect(unescapeSlash("//undo it")).toBe("/undo it");
     for (const line of ["/etc/hosts", "//etc/hosts", "///undo", "hello //undo", "//"])
-      expect(spokenText(line)).toBe(line === "//" ? "/" : line);
+      expect(unescapeSlash(line)).toBe(line === "//" ? "/" : line);
   });
 
   it("is read without failing, whatever it is, and a command comes back as it was written", () => {
@@ -84,17 +84,17 @@ describe("the name that was probably meant", () => {
     ["serach", "search"],
     ["nwe", "new"],
   ])("is found: %s is %s", (typed, name) => {
-    expect(nearestName(names, typed)).toBe(name);
+    expect(findNearestName(names, typed)).toBe(name);
   });
 
   it.each(["", "re", "s", "banana", "nothing", "wen", "🙂"])("is not guessed: %j", (typed) => {
-    expect(nearestName(names, typed)).toBeUndefined();
+    expect(findNearestName(names, typed)).toBeUndefined();
   });
 
   it("is one of the names, or none, whatever was typed", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (typed) => {
-        const near = nearestName(names, typed);
+        const near = findNearestName(names, typed);
         return near === undefined || names.includes(near);
       }),
     );
@@ -108,7 +108,7 @@ describe("the name that was probably meant", () => {
           "search".slice(0, at) + other + "search".slice(at),
           "search".slice(0, at) + other + "search".slice(at + 1),
         ])
-          expect(nearestName(names, slip)).toBe("search");
+          expect(findNearestName(names, slip)).toBe("search");
       }),
     );
   });

@@ -16,17 +16,17 @@ export function parseCommand(text: string): CommandLine | undefined {
 }
 
 /** What is said by a line that is no command: `//undo` says `/undo`, since many programs cut a space before it. */
-export function spokenText(text: string): string {
+export function unescapeSlash(text: string): string {
   return text.startsWith("//") && parseCommand(text.slice(1)) !== undefined ? text.slice(1) : text;
 }
 
 /** What a table of commands must tell about each for it to be found. */
-export interface Named {
+export interface NamedCommand {
   readonly name: string;
   readonly aliases?: readonly string[];
 }
 
-export function findCommand<Command extends Named>(
+export function findCommand<Command extends NamedCommand>(
   table: readonly Command[],
   name: string,
 ): Command | undefined {
@@ -34,14 +34,14 @@ export function findCommand<Command extends Named>(
 }
 
 /** The name that was probably meant: the only one that begins so, or one that differs by a single slip. */
-export function nearestName(names: readonly string[], typed: string): string | undefined {
+export function findNearestName(names: readonly string[], typed: string): string | undefined {
   if (typed === "") return undefined;
   const begun = names.filter((name) => name.startsWith(typed));
-  return begun.length === 1 ? begun[0] : names.find((name) => isSlip(typed, name));
+  return begun.length === 1 ? begun[0] : names.find((name) => isTypo(typed, name));
 }
 
 /** One letter more, less, other, or two swapped. */
-function isSlip(typed: string, name: string): boolean {
+function isTypo(typed: string, name: string): boolean {
   let from = 0;
   while (from < typed.length && typed[from] === name[from]) from += 1;
   let to = 0;

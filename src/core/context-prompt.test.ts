@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { contextPrompt } from "./context-prompt.ts";
-import { firstMessageNote, resetNote, resetNotice } from "./fresh-words.ts";
 import type { Privacy } from "./redaction.ts";
+import { firstMessageNote, resetNote, resetNotice } from "./reset-notice.ts";
 import { buildSessionContext, type ContextConfig, type SessionContext } from "./session-context.ts";
 import { localSource, type SourceInput, source } from "./source.ts";
 

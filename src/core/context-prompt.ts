@@ -1,4 +1,4 @@
-import { EDITOR, platformTraits } from "./platforms.ts";
+import { EDITOR_PLATFORM, platformTraits } from "./platforms.ts";
 import { type Privacy, redactHome, redactSource } from "./redaction.ts";
 import type { HomeChannel, SessionContext } from "./session-context.ts";
 import { describeSource, type Source } from "./source.ts";
@@ -49,7 +49,7 @@ const PLATFORM_NOTES: ReadonlyMap<string, string> = new Map([
 /** Places on this machine. The chat of an editor is the session's id, which must not be told. */
 const OWN_SOURCES: ReadonlyMap<string, string> = new Map([
   ["local", "**Source:** Local (the machine on which you run)"],
-  [EDITOR, "**Source:** Editor (on the machine on which you run)"],
+  [EDITOR_PLATFORM, "**Source:** Editor (on the machine on which you run)"],
 ]);
 
 function sourceLine(source: Source): string {

@@ -47,7 +47,7 @@ export type SettingsChange = {
 };
 
 /** A conversation that has been silent for long, and where it takes place. */
-export interface Silent {
+export interface IdleConversation {
   readonly conversation: Conversation;
   readonly platform: string;
   readonly chatType: string;
@@ -70,7 +70,7 @@ export type Expired =
   | { readonly expired: false };
 
 /** Why a conversation starts afresh; kept with it until the model and the person have been told. */
-export interface Fresh {
+export interface FreshStart {
   readonly reason: ResetReason;
   readonly hadActivity: boolean;
   readonly previous: { readonly session: string; readonly handle: string };
@@ -102,9 +102,9 @@ export interface Opened {
   readonly session: Session;
   readonly conversation: Conversation;
   readonly created: boolean;
-  readonly fresh?: Fresh;
+  readonly fresh?: FreshStart;
   /** The settings have changed since this conversation began: it keeps the rules it was created under. */
-  readonly scopeKept: boolean;
+  readonly usesOldScope: boolean;
 }
 
 /** One stored answer to "why did this conversation start afresh, or not?". */

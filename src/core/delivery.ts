@@ -1,5 +1,5 @@
 import type { Part } from "./message.ts";
-import type { TellProcess } from "./process.ts";
+import type { ProcessReport } from "./process.ts";
 import type { Source } from "./source.ts";
 import type { Blob } from "./turn.ts";
 
@@ -11,7 +11,7 @@ export interface NewDelivery {
   readonly replyTo?: string;
   readonly buttons?: Buttons;
   /** The same process sends it at once: the first attempt is counted in the same commit. */
-  readonly begun?: boolean;
+  readonly sendNow?: boolean;
   /** The delivery that was shown as a draft and now gets its last text. */
   readonly draft?: number;
   /** Nobody is called by it, where the platform can do that. */
@@ -23,18 +23,18 @@ export type Buttons = readonly (readonly { readonly label: string; readonly line
 
 export type DeliveryState =
   /** An answer that is still being written is shown, or is about to be. It belongs to its turn. */
-  | { readonly state: "draft"; readonly attempts: number; readonly shown: Shown }
-  | (Trouble & {
+  | { readonly state: "draft"; readonly attempts: number; readonly shown: AttemptTrace }
+  | (DeliveryFailures & {
       readonly state: "waiting";
       readonly attempts: number;
       readonly nextAt: number;
-      readonly shown: Shown;
+      readonly shown: AttemptTrace;
       readonly lastError?: string;
     })
-  | (Trouble & {
+  | (DeliveryFailures & {
       readonly state: "sending";
       readonly attempts: number;
-      readonly shown: Shown;
+      readonly shown: AttemptTrace;
       readonly runner?: string;
     })
   | {
@@ -46,15 +46,15 @@ export type DeliveryState =
   | { readonly state: "dead"; readonly attempts: number; readonly at: number; readonly lastError: string };
 
 /** What the platform has said to this very delivery so far. */
-export interface Trouble {
+export interface DeliveryFailures {
   /** How many attempts the platform has answered with an error; absent for none. */
   readonly failures?: number;
   /** When it stepped aside: later deliveries to its target no longer wait for it. */
-  readonly asideAt?: number;
+  readonly deferredAt?: number;
 }
 
 /** What earlier attempts have left in the chat: nothing, this message, or nobody knows. */
-export type Shown = "nothing" | "unknown" | { readonly messageId: string };
+export type AttemptTrace = "nothing" | "unknown" | { readonly messageId: string };
 
 export interface Delivery {
   readonly number: number;
@@ -67,7 +67,7 @@ export interface Delivery {
   readonly buttons?: Buttons;
   readonly quiet?: boolean;
   /** The delivery that it tells the person of: it has that one's place in the order. */
-  readonly inPlaceOf?: number;
+  readonly noticeFor?: number;
   /** The same for every attempt, and no other delivery's. */
   readonly nonce: string;
   readonly status: DeliveryState;
@@ -83,11 +83,11 @@ export interface Settle {
         readonly state: "waiting";
         readonly nextAt: number;
         readonly error: string;
-        readonly shown?: Shown;
+        readonly shown?: AttemptTrace;
         /** The platform has answered this attempt with an error. */
         readonly failed?: boolean;
         /** From now on, later deliveries to the same target do not wait for it. */
-        readonly aside?: boolean;
+        readonly deferred?: boolean;
       }
     | { readonly state: "dead"; readonly error: string };
   /** Tells the person that it steps aside or is dead. Stored in the same commit, and only once for each delivery. */
@@ -109,12 +109,12 @@ export interface Enqueue {
   /** Bytes that the parts name. */
   readonly blobs?: readonly Blob[];
   /** The line that they answer: it is done in the same commit. */
-  readonly line?: number;
+  readonly answeredCommand?: number;
   /** The person was told of the fresh start of this conversation, in the same commit. */
-  readonly noticed?: number;
+  readonly resetNoticeFor?: number;
   /** What they tell of a process; if that has been told by now, nothing is stored, and nothing comes back. */
-  readonly tells?: TellProcess;
+  readonly processReport?: ProcessReport;
   /** The question that they put to the person. */
-  readonly asks?: number;
+  readonly approval?: number;
   readonly now: number;
 }

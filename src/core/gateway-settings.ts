@@ -17,7 +17,7 @@ export interface GatewaySettings {
   /** What becomes of a message that arrives while a turn runs, where the chat has chosen nothing. */
   readonly busy: BusyMode;
   /** How many messages may wait in one conversation. */
-  readonly mostWaiting: number;
+  readonly maxPending: number;
   /** An answer that takes longer is given up. */
   readonly turnMinutes: number;
   /** Whether answers are shown while they are written. */
@@ -50,7 +50,7 @@ export interface MemorySettings {
 }
 
 /** How many waiting messages one turn takes: one by one where they are queued; else all that waits becomes one turn. */
-export function takeAt(
+export function getTakeMode(
   { busy }: Pick<GatewaySettings, "busy">,
   chosen: { readonly busy?: BusyMode } = {},
 ): "one" | "all" {

@@ -1,21 +1,21 @@
 import type { HomeChannel } from "./session-context.ts";
 
 /** A platform's home channel, and who named it. */
-export interface NamedHome extends HomeChannel {
+export interface ResolvedHomeChannel extends HomeChannel {
   readonly from: "command" | "configuration";
 }
 
 /** The one rule: `/sethome` counts before the configuration, until `/sethome clear`. By platform, in alphabetical order. */
-export function homeChannelsOf(
+export function mergeHomeChannels(
   configured: readonly HomeChannel[],
   set: readonly HomeChannel[],
-): readonly NamedHome[] {
-  const homes = new Map<string, NamedHome>();
+): readonly ResolvedHomeChannel[] {
+  const homes = new Map<string, ResolvedHomeChannel>();
   for (const home of configured) homes.set(home.platform, { ...home, from: "configuration" });
   for (const home of set) homes.set(home.platform, { ...home, from: "command" });
   return [...homes.values()].toSorted((a, b) => (a.platform < b.platform ? -1 : 1));
 }
 
-export function originWords({ from }: Pick<NamedHome, "from">): string {
+export function formatHomeOrigin({ from }: Pick<ResolvedHomeChannel, "from">): string {
   return from === "command" ? "set with /sethome" : "from the configuration";
 }

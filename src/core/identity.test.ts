@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { identityOf, isShared, participantOf, type ScopeRules, scopeFor } from "./identity.ts";
+import { buildIdentity, getParticipant, isShared, type ScopeRules, scopeFor } from "./identity.ts";
 import { source } from "./source.ts";
 
 const EACH: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
@@ -32,33 +32,33 @@ describe("scope rules", () => {
 
 describe("who shares a conversation", () => {
   it("keeps two people in one group apart", () => {
-    expect(identityOf(alice, EACH)).toStrictEqual({
+    expect(buildIdentity(alice, EACH)).toStrictEqual({
       profile: "main",
       platform: "discord",
       chatType: "group",
       chatId: "guild-123",
       participant: { id: "alice" },
     });
-    expect(identityOf(alice, EACH)).not.toEqual(identityOf(bob, EACH));
+    expect(buildIdentity(alice, EACH)).not.toEqual(buildIdentity(bob, EACH));
   });
 
   it("puts a group together when asked to", () => {
     const together = { ...EACH, groupsPerUser: false };
-    expect(identityOf(alice, together)).toStrictEqual(identityOf(bob, together));
-    expect(identityOf(alice, together)).not.toHaveProperty("participant");
+    expect(buildIdentity(alice, together)).toStrictEqual(buildIdentity(bob, together));
+    expect(buildIdentity(alice, together)).not.toHaveProperty("participant");
   });
 
   it("can put only threads together", () => {
     const threads = { ...EACH, threadsPerUser: false };
-    expect(identityOf(inThread, threads)).not.toHaveProperty("participant");
-    expect(identityOf(inThread, threads).threadId).toBe("7");
-    expect(identityOf(alice, threads).participant).toEqual({ id: "alice" });
-    expect(identityOf(inThread, EACH).participant).toEqual({ id: "42" });
+    expect(buildIdentity(inThread, threads)).not.toHaveProperty("participant");
+    expect(buildIdentity(inThread, threads).threadId).toBe("7");
+    expect(buildIdentity(alice, threads).participant).toEqual({ id: "alice" });
+    expect(buildIdentity(inThread, EACH).participant).toEqual({ id: "42" });
   });
 
   it("keeps a shared group shared inside its threads too", () => {
     const odd = { groupsPerUser: false, threadsPerUser: true };
-    expect(identityOf(inThread, odd)).not.toHaveProperty("participant");
+    expect(buildIdentity(inThread, odd)).not.toHaveProperty("participant");
   });
 
   it("keeps both ids of the sender, so that an account is known by either", () => {
@@ -69,14 +69,14 @@ describe("who shares a conversation", () => {
       userId: "+1",
       userIdAlt: "uuid-1",
     });
-    expect(identityOf(signal, EACH).participant).toStrictEqual({ id: "+1", altId: "uuid-1" });
-    expect(participantOf({ userIdAlt: "uuid-1" })).toStrictEqual({ altId: "uuid-1" });
-    expect(participantOf({})).toBeUndefined();
+    expect(buildIdentity(signal, EACH).participant).toStrictEqual({ id: "+1", altId: "uuid-1" });
+    expect(getParticipant({ userIdAlt: "uuid-1" })).toStrictEqual({ altId: "uuid-1" });
+    expect(getParticipant({})).toBeUndefined();
   });
 
   it("has no participant where the platform names none", () => {
     const post = source({ platform: "telegram", chatId: -100, chatType: "channel" });
-    expect(identityOf(post, EACH)).not.toHaveProperty("participant");
+    expect(buildIdentity(post, EACH)).not.toHaveProperty("participant");
   });
 
   it("in a direct chat depends neither on the sender nor on the rules", () => {
@@ -89,7 +89,7 @@ describe("who shares a conversation", () => {
         (scope, chatId, userId, threadId) => {
           const direct = source({ platform: "telegram", chatId, userId, threadId });
           const nobody = source({ platform: "telegram", chatId, threadId });
-          expect(identityOf(direct, scope)).toStrictEqual(identityOf(nobody, EACH));
+          expect(buildIdentity(direct, scope)).toStrictEqual(buildIdentity(nobody, EACH));
           expect(isShared(direct, scope)).toBe(false);
         },
       ),
@@ -106,13 +106,13 @@ describe("who shares a conversation", () => {
           chatTopic: text,
           chatIdAlt: "x",
         });
-        expect(identityOf(named, scope)).toStrictEqual(identityOf(inThread, scope));
+        expect(buildIdentity(named, scope)).toStrictEqual(buildIdentity(inThread, scope));
       }),
     );
   });
 
   it("is another one in another profile, and a blank profile is refused", () => {
-    expect(identityOf(alice, EACH, "work")).toMatchObject({ profile: "work", chatId: "guild-123" });
-    expect(() => identityOf(alice, EACH, " ")).toThrow(/profile/);
+    expect(buildIdentity(alice, EACH, "work")).toMatchObject({ profile: "work", chatId: "guild-123" });
+    expect(() => buildIdentity(alice, EACH, " ")).toThrow(/profile/);
   });
 });

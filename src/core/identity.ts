@@ -42,13 +42,14 @@ export function scopeFor(settings: ScopeSettings, platform: string): ScopeRules 
   };
 }
 
-export function identityOf(source: Source, scope: ScopeRules, profile = "main"): Identity {
+export function buildIdentity(source: Source, scope: ScopeRules, profile = "main"): Identity {
   if (profile.trim() === "") {
     throw new PostriderError("invalid_input", "profile is empty: leave it out to use main.", {
       details: { field: "profile" },
     });
   }
-  const participant = source.chatType === "dm" || isShared(source, scope) ? undefined : participantOf(source);
+  const participant =
+    source.chatType === "dm" || isShared(source, scope) ? undefined : getParticipant(source);
   return {
     profile,
     platform: source.platform,
@@ -66,7 +67,7 @@ export function isShared(source: Pick<Source, "chatType" | "threadId">, scope: S
 }
 
 /** The account that sent the message, or undefined where the platform does not say. */
-export function participantOf(source: Pick<Source, "userId" | "userIdAlt">): Participant | undefined {
+export function getParticipant(source: Pick<Source, "userId" | "userIdAlt">): Participant | undefined {
   if (source.userId === undefined && source.userIdAlt === undefined) return undefined;
   return {
     ...(source.userId === undefined ? {} : { id: source.userId }),

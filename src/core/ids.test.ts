@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
-import { assertSessionId, handleFor, isHandle, isSessionId, uuidFrom } from "./ids.ts";
-import { sessionId } from "./session-id.ts";
+import { assertSessionId, encodeHandle, isHandle, isSessionId, uuidFrom } from "./ids.ts";
+import { buildSessionId } from "./session-id.ts";
 
 describe("a new session's id", () => {
   it("says when it began, on the wall clock of the named zone", () => {
     const now = Date.parse("2026-03-15T03:04:05.999Z");
-    expect(sessionId(now, "UTC", "c9a6f01b")).toBe("20260315_030405_c9a6f01b");
-    expect(sessionId(now, "America/New_York", "c9a6f01b")).toBe("20260314_230405_c9a6f01b");
+    expect(buildSessionId(now, "UTC", "c9a6f01b")).toBe("20260315_030405_c9a6f01b");
+    expect(buildSessionId(now, "America/New_York", "c9a6f01b")).toBe("20260314_230405_c9a6f01b");
   });
 
   it.each(["", "c9a6f01", "c9a6f01bb", "C9A6F01B", "c9a6f01g", "c9a6f01b\n"])(
     "needs eight hex digits: %j",
     (hex) => {
-      expect(() => sessionId(0, "UTC", hex)).toThrow(PostriderError);
+      expect(() => buildSessionId(0, "UTC", hex)).toThrow(PostriderError);
     },
   );
 
@@ -24,7 +24,7 @@ describe("a new session's id", () => {
         fc.integer({ min: 0, max: Date.parse("9999-12-31T00:00:00Z") }),
         fc.nat(0xffff_ffff),
         (now, chance) => {
-          const id = sessionId(now, "Asia/Kathmandu", chance.toString(16).padStart(8, "0"));
+          const id = buildSessionId(now, "Asia/Kathmandu", chance.toString(16).padStart(8, "0"));
           expect(id).toMatch(/^\d{8}_\d{6}_[0-9a-f]{8}$/);
           expect(assertSessionId(id)).toBe(id);
         },
@@ -111,7 +111,7 @@ describe("a session's short handle", () => {
   const TIER_4 = 23 * 31 ** 3;
 
   it("never changes: people have written it down", () => {
-    expect([1, 2, 3, 4, 5, 100, TIER_3].map(handleFor)).toEqual([
+    expect([1, 2, 3, 4, 5, 100, TIER_3].map(encodeHandle)).toEqual([
       "rgx",
       "fqk",
       "ww8",
@@ -120,19 +120,19 @@ describe("a session's short handle", () => {
       "vqt",
       "aaa",
     ]);
-    expect([TIER_3 + 1, TIER_3 + 2, TIER_3 + TIER_4].map(handleFor)).toEqual(["rgxp", "fqk3", "aaaa"]);
-    expect(handleFor(TIER_3 + TIER_4 + 1)).toBe("rgxpu");
-    expect(handleFor(Number.MAX_SAFE_INTEGER)).toBe("gbdwqetvvnw");
+    expect([TIER_3 + 1, TIER_3 + 2, TIER_3 + TIER_4].map(encodeHandle)).toEqual(["rgxp", "fqk3", "aaaa"]);
+    expect(encodeHandle(TIER_3 + TIER_4 + 1)).toBe("rgxpu");
+    expect(encodeHandle(Number.MAX_SAFE_INTEGER)).toBe("gbdwqetvvnw");
   });
 
   it("has three characters until all of them are used, then four", () => {
     const handles = new Set<string>();
-    for (let n = 1; n <= TIER_3; n++) handles.add(handleFor(n));
+    for (let n = 1; n <= TIER_3; n++) handles.add(encodeHandle(n));
     expect(handles.size).toBe(TIER_3);
     expect([...handles].every((handle) => handle.length === 3)).toBe(true);
-    expect(handleFor(TIER_3 + 1)).toHaveLength(4);
-    expect(handleFor(TIER_3 + TIER_4)).toHaveLength(4);
-    expect(handleFor(TIER_3 + TIER_4 + 1)).toHaveLength(5);
+    expect(encodeHandle(TIER_3 + 1)).toHaveLength(4);
+    expect(encodeHandle(TIER_3 + TIER_4)).toHaveLength(4);
+    expect(encodeHandle(TIER_3 + TIER_4 + 1)).toHaveLength(5);
   });
 
   it("belongs to one session only, over the borders of the lengths too", () => {
@@ -143,7 +143,7 @@ describe("a session's short handle", () => {
     );
     fc.assert(
       fc.property(fc.uniqueArray(number, { minLength: 2, maxLength: 200 }), (numbers) => {
-        expect(new Set(numbers.map(handleFor)).size).toBe(numbers.length);
+        expect(new Set(numbers.map(encodeHandle)).size).toBe(numbers.length);
       }),
     );
   });
@@ -151,7 +151,7 @@ describe("a session's short handle", () => {
   it("begins with a letter and has no look-alikes", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (n) => {
-        const handle = handleFor(n);
+        const handle = encodeHandle(n);
         expect(handle).toMatch(/^[a-z][a-z2-9]+$/);
         expect(handle).not.toMatch(/[01oil]/);
         expect(isHandle(handle)).toBe(true);
@@ -161,7 +161,7 @@ describe("a session's short handle", () => {
   });
 
   it("looks unlike its neighbours: the first characters differ", () => {
-    for (let n = 1; n < 5000; n++) expect(handleFor(n).charAt(0)).not.toBe(handleFor(n + 1).charAt(0));
+    for (let n = 1; n < 5000; n++) expect(encodeHandle(n).charAt(0)).not.toBe(encodeHandle(n + 1).charAt(0));
   });
 
   it.each([
@@ -183,7 +183,7 @@ describe("a session's short handle", () => {
   });
 
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("is not given to session %d", (n) => {
-    expect(() => handleFor(n)).toThrow(expect.objectContaining({ code: "invalid_input" }));
+    expect(() => encodeHandle(n)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
 });
 

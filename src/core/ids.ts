@@ -25,13 +25,13 @@ export function assertSessionId(text: string): string {
   if (isSessionId(text)) return text;
   throw new PostriderError(
     "invalid_input",
-    `"${printable(text)}" cannot be a session id: 1 to 128 letters, digits, "_", "-" and single dots, no dot first.`,
+    `"${escapeNonAscii(text)}" cannot be a session id: 1 to 128 letters, digits, "_", "-" and single dots, no dot first.`,
     { details: { field: "session_id" } },
   );
 }
 
 /** The start of a text in at most 80 printable ASCII characters, so that it cannot forge a line of a log. */
-function printable(text: string): string {
+function escapeNonAscii(text: string): string {
   let shown = "";
   for (const character of text) {
     const plain = /^[ -~]$/.test(character);
@@ -53,17 +53,17 @@ const SHORTEST = 3;
  * all are given does the next length begin. Neighbours look unlike each other. The first character is a letter,
  * so that no handle is taken for a number. Handles are stored and remembered: this function may never change.
  */
-export function handleFor(n: number): string {
+export function encodeHandle(n: number): string {
   if (!Number.isSafeInteger(n) || n < 1) {
     throw new PostriderError("invalid_input", `Sessions are numbered 1, 2, 3, …: ${n} has no handle.`);
   }
   let index = BigInt(n);
   let length = SHORTEST;
-  while (index > tierSize(length)) {
-    index -= tierSize(length);
+  while (index > getTierSize(length)) {
+    index -= getTierSize(length);
     length++;
   }
-  return spelled((index * stride(length)) % tierSize(length), length);
+  return encodeDigits((index * computeStride(length)) % getTierSize(length), length);
 }
 
 /** Whether a text has the form of a handle; whether a session has it, only the store knows. */
@@ -71,19 +71,19 @@ export function isHandle(text: string): boolean {
   return /^[a-hjkmnp-z][a-hjkmnp-z2-9]{2,10}$/.test(text);
 }
 
-function tierSize(length: number): bigint {
+function getTierSize(length: number): bigint {
   return BigInt(LETTERS.length) * BigInt(ALPHABET.length) ** BigInt(length - 1);
 }
 
 /** About the golden section of the tier, the step that keeps successive values farthest apart. */
-function stride(length: number): bigint {
-  let step = (tierSize(length) * 618_033_988n) / 1_000_000_000n;
+function computeStride(length: number): bigint {
+  let step = (getTierSize(length) * 618_033_988n) / 1_000_000_000n;
   // 23 and 31 are prime, so these are all the factors the size has.
   while (step % BigInt(LETTERS.length) === 0n || step % BigInt(ALPHABET.length) === 0n) step++;
   return step;
 }
 
-function spelled(value: bigint, length: number): string {
+function encodeDigits(value: bigint, length: number): string {
   const base = BigInt(ALPHABET.length);
   let text = "";
   let rest = value;

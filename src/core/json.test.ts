@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  asArray,
-  asObject,
+  expectArray,
+  expectObject,
   instantFromJson,
   messageFromJson,
   messageToJson,
@@ -303,8 +303,8 @@ describe("a message as JSON", () => {
 
 describe("unknown JSON", () => {
   it("is an object, a list, a text or an instant, or refused by name", () => {
-    expect(asObject({ a: 1 }, "x")).toEqual({ a: 1 });
-    expect(asArray([1], "x")).toEqual([1]);
+    expect(expectObject({ a: 1 }, "x")).toEqual({ a: 1 });
+    expect(expectArray([1], "x")).toEqual([1]);
     expect(textFromJson({ a: "t" }, "a")).toBe("t");
     expect(instantFromJson({ a: 0 }, "a")).toBe(0);
     for (const none of [{}, { a: null }, { a: undefined }]) {
@@ -313,9 +313,9 @@ describe("unknown JSON", () => {
     }
     expect(textFromJson({ a: "" }, "a")).toBeUndefined();
     for (const attempt of [
-      () => asObject(null, "x"),
-      () => asObject([], "x"),
-      () => asArray({}, "x"),
+      () => expectObject(null, "x"),
+      () => expectObject([], "x"),
+      () => expectArray({}, "x"),
       () => textFromJson({ x: 1 }, "x"),
       () => instantFromJson({ x: "1" }, "x"),
       () => instantFromJson({ x: -1 }, "x"),

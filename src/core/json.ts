@@ -1,5 +1,5 @@
 import { PostriderError } from "./errors.ts";
-import type { Listed } from "./listing.ts";
+import type { ListedSession } from "./listing.ts";
 import type { Message, MessageOrigin, NewMessage, Part, ToolCall } from "./message.ts";
 import type { Session } from "./session.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -18,7 +18,7 @@ import {
  * The one place where names change: JSON that leaves or enters Postrider is snake_case, TypeScript is camelCase.
  * Only Postrider's own fields are renamed; what is opaque (`extra`, `config`, tool arguments) stays as it is.
  */
-export type Json = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** JSON names, each with the name that the field has in TypeScript. */
 type Names<T> = Readonly<Record<string, keyof T & string>>;
@@ -62,7 +62,7 @@ const USAGE: Names<Usage> = {
 };
 
 /** A session with every field, null where it has none. Instants are epoch milliseconds. */
-export function sessionToJson(session: Session | Listed): Record<string, unknown> {
+export function sessionToJson(session: Session | ListedSession): Record<string, unknown> {
   const { origin } = session;
   return {
     ...toJson(session, SESSION),
@@ -96,7 +96,7 @@ export function usageToJson(usage: Usage): Record<string, unknown> {
 const USAGE_TEXTS = ["cost_status", "cost_source", "model", "billing_provider", "billing_base_url"] as const;
 
 /** The counters of a session's JSON. The total is not taken from there: it is a sum of the others. */
-export function usageFromJson(json: Json): Usage {
+export function usageFromJson(json: JsonObject): Usage {
   for (const name of USAGE_TEXTS) textFromJson(json, name);
   return addUsage(emptyUsage(), fromJson(json, USAGE) as UsageDelta);
 }
@@ -125,11 +125,11 @@ export function usageEntryToJson({ at, purpose, usage }: UsageEntry): Record<str
 }
 
 export function usageEntryFromJson(json: unknown, field: string): UsageEntry {
-  const entry = asObject(json, field);
+  const entry = expectObject(json, field);
   const purpose = USAGE_PURPOSES.find((known): known is UsagePurpose => known === entry.purpose);
-  if (purpose === undefined) throw wrong(`${field}.purpose`, `one of ${USAGE_PURPOSES.join(", ")}`);
+  if (purpose === undefined) throw invalidField(`${field}.purpose`, `one of ${USAGE_PURPOSES.join(", ")}`);
   const at = instantFromJson(entry, "at");
-  if (at === undefined) throw wrong(`${field}.at`, "milliseconds since 1970");
+  if (at === undefined) throw invalidField(`${field}.at`, "milliseconds since 1970");
   return { at, purpose, usage: usageFromJson(entry) };
 }
 
@@ -163,10 +163,10 @@ const PART: Readonly<Record<string, string>> = {
 
 /** A message with its place. Absent fields are left out: a transcript is mostly plain text. */
 export function messageToJson(message: NewMessage | Message): Record<string, unknown> {
-  return present({
+  return omitAbsent({
     ...("session" in message && { session: message.session, seq: message.seq }),
     ...toJson(message, MESSAGE),
-    parts: message.parts.map((part) => present(toJson(part, PART))),
+    parts: message.parts.map((part) => omitAbsent(toJson(part, PART))),
     // Arguments may be null, which is not the same as none.
     tool_calls: message.toolCalls?.map(({ id, name, effect, ...rest }) => ({
       id,
@@ -174,32 +174,32 @@ export function messageToJson(message: NewMessage | Message): Record<string, unk
       ...(rest.arguments !== undefined && { arguments: rest.arguments }),
       ...(effect !== undefined && { effect }),
     })),
-    origin: message.origin && present(toJson(message.origin, ORIGIN)),
+    origin: message.origin && omitAbsent(toJson(message.origin, ORIGIN)),
   });
 }
 
 /** What `messageToJson` wrote, but for its place. Its fields are checked where every message is: by `checkMessage`. */
 export function messageFromJson(json: unknown, field: string): NewMessage {
-  const message = asObject(json, field);
+  const message = expectObject(json, field);
   const { parts, tool_calls: calls, origin } = message;
   return {
     ...fromJson(message, MESSAGE),
-    parts: asArray(parts, `${field}.parts`).map((part, i) => partFromJson(part, `${field}.parts[${i}]`)),
+    parts: expectArray(parts, `${field}.parts`).map((part, i) => partFromJson(part, `${field}.parts[${i}]`)),
     ...(isPresent(calls) && {
-      toolCalls: asArray(calls, `${field}.tool_calls`).map((call, i) =>
+      toolCalls: expectArray(calls, `${field}.tool_calls`).map((call, i) =>
         toolCallFromJson(call, `${field}.tool_calls[${i}]`),
       ),
     }),
-    ...(isPresent(origin) && { origin: fromJson(asObject(origin, `${field}.origin`), ORIGIN) }),
+    ...(isPresent(origin) && { origin: fromJson(expectObject(origin, `${field}.origin`), ORIGIN) }),
   } as unknown as NewMessage;
 }
 
 function partFromJson(json: unknown, field: string): Part {
-  return fromJson(asObject(json, field), PART) as unknown as Part;
+  return fromJson(expectObject(json, field), PART) as unknown as Part;
 }
 
 function toolCallFromJson(json: unknown, field: string): ToolCall {
-  const { id, name, effect, ...rest } = asObject(json, field);
+  const { id, name, effect, ...rest } = expectObject(json, field);
   return {
     id,
     name,
@@ -208,32 +208,32 @@ function toolCallFromJson(json: unknown, field: string): ToolCall {
   } as ToolCall;
 }
 
-export function asObject(value: unknown, field: string): Json {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw wrong(field, "an object");
+export function expectObject(value: unknown, field: string): JsonObject {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw invalidField(field, "an object");
 }
 
-export function asArray(value: unknown, field: string): readonly unknown[] {
+export function expectArray(value: unknown, field: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw wrong(field, "a list");
+  throw invalidField(field, "a list");
 }
 
 /** A text, or `undefined` where there is none: missing, null and empty are the same. */
-export function textFromJson(json: Json, name: string): string | undefined {
+export function textFromJson(json: JsonObject, name: string): string | undefined {
   const value = json[name];
   if (!isPresent(value) || value === "") return undefined;
-  if (typeof value !== "string") throw wrong(name, "text");
+  if (typeof value !== "string") throw invalidField(name, "text");
   return value;
 }
 
-export function instantFromJson(json: Json, name: string): number | undefined {
+export function instantFromJson(json: JsonObject, name: string): number | undefined {
   const value = json[name];
   if (!isPresent(value)) return undefined;
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw wrong(name, "milliseconds since 1970");
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw invalidField(name, "milliseconds since 1970");
   return Number(value);
 }
 
-function wrong(field: string, wanted: string): PostriderError {
+function invalidField(field: string, wanted: string): PostriderError {
   return new PostriderError("invalid_input", `${field} must be ${wanted}.`, { details: { field } });
 }
 
@@ -244,12 +244,12 @@ function toJson(object: object, names: Readonly<Record<string, string>>): Record
 }
 
 /** The inverse: null and missing are absent. */
-function fromJson(json: Json, names: Readonly<Record<string, string>>): Record<string, unknown> {
+function fromJson(json: JsonObject, names: Readonly<Record<string, string>>): Record<string, unknown> {
   const fields = Object.entries(names).map(([name, field]) => [field, json[name]] as const);
   return Object.fromEntries(fields.filter(([, value]) => isPresent(value)));
 }
 
-function present(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function omitAbsent(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => isPresent(value)));
 }
 

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Identity, identityOf, type ScopeRules } from "./identity.ts";
-import { keyMatches, parseKey, sessionKey } from "./key.ts";
+import { buildIdentity, type Identity, type ScopeRules } from "./identity.ts";
+import { matchesKey, parseKey, sessionKey } from "./key.ts";
 import { localSource, type SourceInput, source } from "./source.ts";
 
 const EACH: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
 const TOGETHER: ScopeRules = { groupsPerUser: false, threadsPerUser: false };
 
 function keyOf(input: SourceInput, scope: ScopeRules = EACH): string {
-  return sessionKey(identityOf(source(input), scope));
+  return sessionKey(buildIdentity(source(input), scope));
 }
 
 /** Few letters, so that separators, escapes and equal parts meet often. */
@@ -165,20 +165,20 @@ describe("finding what a key names", () => {
 
   it("finds both the thread and the person that look alike in it", () => {
     const key = "agent:main:telegram:group:1:2";
-    expect(keyMatches(key, { ...base, threadId: "2" })).toBe(true);
-    expect(keyMatches(key, { ...base, participant: { id: "2" } })).toBe(true);
-    expect(keyMatches(key, { ...base, chatId: "1:2" })).toBe(false);
-    expect(keyMatches(key, base)).toBe(false);
+    expect(matchesKey(key, { ...base, threadId: "2" })).toBe(true);
+    expect(matchesKey(key, { ...base, participant: { id: "2" } })).toBe(true);
+    expect(matchesKey(key, { ...base, chatId: "1:2" })).toBe(false);
+    expect(matchesKey(key, base)).toBe(false);
   });
 
   it("finds a person by either id, also after the second was learnt", () => {
     const both = { ...base, participant: { id: "+1", altId: "uuid-1" } };
-    expect(keyMatches("agent:main:telegram:group:1:+1", both)).toBe(true);
-    expect(keyMatches("agent:main:telegram:group:1:uuid-1", both)).toBe(true);
-    expect(keyMatches("agent:main:telegram:group:1", both)).toBe(false);
+    expect(matchesKey("agent:main:telegram:group:1:+1", both)).toBe(true);
+    expect(matchesKey("agent:main:telegram:group:1:uuid-1", both)).toBe(true);
+    expect(matchesKey("agent:main:telegram:group:1", both)).toBe(false);
   });
 
   it("always finds the identity that a key was printed from", () => {
-    fc.assert(fc.property(identity, (it) => keyMatches(sessionKey(it), it)));
+    fc.assert(fc.property(identity, (it) => matchesKey(sessionKey(it), it)));
   });
 });

@@ -17,7 +17,7 @@ export interface ParsedKey {
  * looked up by a key alone.
  */
 export function sessionKey(identity: Identity): string {
-  return keyWith(identity, identity.participant?.altId ?? identity.participant?.id);
+  return buildKey(identity, identity.participant?.altId ?? identity.participant?.id);
 }
 
 /** Undefined for anything that `sessionKey` would not write. */
@@ -33,17 +33,17 @@ export function parseKey(key: string): ParsedKey | undefined {
  * Whether a key may name this identity. Either id of the participant counts, because an account whose second
  * id was learnt later has been printed under its first.
  */
-export function keyMatches(key: string, identity: Identity): boolean {
+export function matchesKey(key: string, identity: Identity): boolean {
   const { id, altId } = identity.participant ?? {};
   return (
     key === sessionKey(identity) ||
-    [id, altId].some((it) => it !== undefined && key === keyWith(identity, it))
+    [id, altId].some((it) => it !== undefined && key === buildKey(identity, it))
   );
 }
 
 const ENCODED_PART = /^(?:[^%:]|%25|%3A)+$/;
 
-function keyWith(identity: Identity, participant: string | undefined): string {
+function buildKey(identity: Identity, participant: string | undefined): string {
   const { profile, platform, chatType, chatId, threadId } = identity;
   return ["agent", profile, platform, chatType, chatId, threadId, participant]
     .filter((part) => part !== undefined)

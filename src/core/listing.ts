@@ -1,7 +1,7 @@
+import type { ConversationDetails } from "./diagnostics.ts";
 import type { Message, Role } from "./message.ts";
 import type { Asker } from "./owner.ts";
 import type { Session, SessionKind } from "./session.ts";
-import type { PlacedConversation } from "./surroundings.ts";
 
 export interface ListQuery {
   readonly asker: Asker;
@@ -21,7 +21,7 @@ export interface ListQuery {
   readonly cursor?: string;
 }
 
-export interface Listed extends Session {
+export interface ListedSession extends Session {
   /** The first words of the first human message. */
   readonly preview: string;
   /** Messages said in it, and those that it shows of the session it was forked from. */
@@ -43,7 +43,7 @@ export interface ConversationQuery {
 
 /** A conversation and the session that is current in it. */
 export interface CurrentConversation {
-  readonly conversation: PlacedConversation;
+  readonly conversation: ConversationDetails;
   readonly session: Session;
 }
 
@@ -60,7 +60,7 @@ export interface SearchRequest {
   readonly offset?: number;
 }
 
-export interface Neighbour {
+export interface SearchNeighbour {
   readonly role: Role;
   readonly text: string;
 }
@@ -76,8 +76,8 @@ export interface Hit {
   /** Hits between >>> and <<<. */
   readonly snippet: string;
   /** The messages said just before and after in the same session. */
-  readonly before?: Neighbour;
-  readonly after?: Neighbour;
+  readonly before?: SearchNeighbour;
+  readonly after?: SearchNeighbour;
 }
 
 /** A range of a session's messages. */
@@ -87,17 +87,17 @@ export interface MessageQuery {
   readonly limit?: number;
 }
 
-export interface Said extends MessageQuery {
+export interface MessageRangeQuery extends MessageQuery {
   /** Only what was said after this seq. */
   readonly after?: number;
 }
 
-export interface Shows extends MessageQuery {
+export interface HistoryQuery extends MessageQuery {
   /** Skip this many messages of the view. */
   readonly offset?: number;
 }
 
-export interface Versions {
+export interface ViewVersion {
   readonly version: number;
   readonly kind: string;
   readonly at: number;

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  changedMemory,
+  applyMemoryChange,
+  buildMemoryPrompt,
+  countMemoryChars,
+  getMemoryOwner,
+  getProfileMemoryOwner,
+  MAX_MEMORY_CHARS,
   type MemoryChange,
-  MOST_REMEMBERED,
-  memoryOfProfile,
-  memoryOwnerOf,
-  memoryPrompt,
-  rememberedLength,
 } from "./memory.ts";
 import { isRefused, type Refused } from "./refusal.ts";
 
@@ -16,7 +16,7 @@ const replace = (old: string, text: string): MemoryChange => ({ action: "replace
 const remove = (old: string): MemoryChange => ({ action: "remove", old });
 
 function refused(entries: readonly string[], change: MemoryChange): Refused {
-  const changed = changedMemory(entries, change);
+  const changed = applyMemoryChange(entries, change);
   if (!isRefused(changed)) throw new Error(`not refused: ${JSON.stringify(changed)}`);
   return changed;
 }
@@ -45,28 +45,31 @@ const change: fc.Arbitrary<MemoryChange> = fc.oneof(
 /** What is there after any changes, with those left out that were refused. */
 function remembered(changes: readonly MemoryChange[]): readonly string[] {
   return changes.reduce<readonly string[]>((entries, one) => {
-    const changed = changedMemory(entries, one);
+    const changed = applyMemoryChange(entries, one);
     return isRefused(changed) ? entries : changed;
   }, []);
 }
 
 describe("what is remembered", () => {
   it("is added at the end, replaced in its place, and removed", () => {
-    expect(changedMemory(["a"], add("b"))).toEqual(["a", "b"]);
-    expect(changedMemory(["likes tea", "b"], replace("tea", "likes coffee"))).toEqual(["likes coffee", "b"]);
-    expect(changedMemory(["likes tea", "b"], remove("tea"))).toEqual(["b"]);
+    expect(applyMemoryChange(["a"], add("b"))).toEqual(["a", "b"]);
+    expect(applyMemoryChange(["likes tea", "b"], replace("tea", "likes coffee"))).toEqual([
+      "likes coffee",
+      "b",
+    ]);
+    expect(applyMemoryChange(["likes tea", "b"], remove("tea"))).toEqual(["b"]);
   });
 
   it("is not there twice, and to add it again is no error", () => {
-    expect(changedMemory(["a", "b"], add(" a\n"))).toEqual(["a", "b"]);
-    expect(changedMemory(["a", "b"], replace("b", "a"))).toEqual(["a"]);
-    expect(changedMemory(["a", "b"], replace("b", "b"))).toEqual(["a", "b"]);
+    expect(applyMemoryChange(["a", "b"], add(" a\n"))).toEqual(["a", "b"]);
+    expect(applyMemoryChange(["a", "b"], replace("b", "a"))).toEqual(["a"]);
+    expect(applyMemoryChange(["a", "b"], replace("b", "b"))).toEqual(["a", "b"]);
   });
 
   it("is found by any words of it, or by all of them where they are in others, too", () => {
-    expect(changedMemory(["tea", "tea with milk"], remove("tea"))).toEqual(["tea with milk"]);
-    expect(changedMemory(["tea", "tea with milk"], remove("milk"))).toEqual(["tea"]);
-    expect(changedMemory(["one two"], remove("one\n two"))).toEqual([]);
+    expect(applyMemoryChange(["tea", "tea with milk"], remove("tea"))).toEqual(["tea with milk"]);
+    expect(applyMemoryChange(["tea", "tea with milk"], remove("milk"))).toEqual(["tea"]);
+    expect(applyMemoryChange(["one two"], remove("one\n two"))).toEqual([]);
   });
 
   it("refuses what is blank, unknown or not clear, and says what to do", () => {
@@ -89,16 +92,16 @@ describe("what is remembered", () => {
   });
 
   it("stays short: what is too much is refused, with how much there is", () => {
-    const full = ["x".repeat(MOST_REMEMBERED - 1)];
-    expect(changedMemory(full, add("y"))).toHaveLength(2);
+    const full = ["x".repeat(MAX_MEMORY_CHARS - 1)];
+    expect(applyMemoryChange(full, add("y"))).toHaveLength(2);
     const { refused: code, reason } = refused(full, add("yy"));
     expect(code).toBe("too_large");
-    expect(reason).toContain(String(MOST_REMEMBERED));
-    expect(reason).toContain(String(MOST_REMEMBERED - 1));
+    expect(reason).toContain(String(MAX_MEMORY_CHARS));
+    expect(reason).toContain(String(MAX_MEMORY_CHARS - 1));
     expect(reason).toContain("Replace or remove");
     // What came to be too much some other way may still become less.
-    const over = ["x".repeat(MOST_REMEMBERED), "yyy"];
-    expect(changedMemory(over, replace("yyy", "yy"))).toEqual([over[0], "yy"]);
+    const over = ["x".repeat(MAX_MEMORY_CHARS), "yyy"];
+    expect(applyMemoryChange(over, replace("yyy", "yy"))).toEqual([over[0], "yy"]);
     expect(refused(over, replace("yyy", "yyyy")).refused).toBe("too_large");
   });
 
@@ -107,7 +110,7 @@ describe("what is remembered", () => {
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const entries = remembered(changes);
         expect(new Set(entries).size).toBe(entries.length);
-        expect(rememberedLength(entries)).toBeLessThanOrEqual(MOST_REMEMBERED);
+        expect(countMemoryChars(entries)).toBeLessThanOrEqual(MAX_MEMORY_CHARS);
         for (const entry of entries) {
           expect(entry).toBe(entry.trim());
           expect(entry).not.toBe("");
@@ -123,7 +126,7 @@ describe("what is remembered", () => {
       fc.property(fc.array(change, { maxLength: 15 }), change, (changes, one) => {
         const before = remembered(changes);
         const copy = [...before];
-        const changed = changedMemory(before, one);
+        const changed = applyMemoryChange(before, one);
         expect(before).toEqual(copy);
         if (isRefused(changed)) {
           expect(changed.reason).toMatch(/\.$/);
@@ -138,14 +141,14 @@ describe("what is remembered", () => {
 
 describe("whose memory it is", () => {
   it("is the person's in a direct chat, and apart from that where others read along", () => {
-    expect(memoryOwnerOf({ owner: "p_ann" })).toBe("p_ann");
-    const there = memoryOwnerOf({ owner: "p_ann", audience: "chat:telegram:-100" });
+    expect(getMemoryOwner({ owner: "p_ann" })).toBe("p_ann");
+    const there = getMemoryOwner({ owner: "p_ann", audience: "chat:telegram:-100" });
     expect([
       "p_ann",
       "chat:telegram:-100",
-      memoryOwnerOf({ owner: "p_bob", audience: "chat:telegram:-100" }),
+      getMemoryOwner({ owner: "p_bob", audience: "chat:telegram:-100" }),
     ]).not.toContain(there);
-    expect(memoryOwnerOf({ owner: "chat:telegram:-100", audience: "chat:telegram:-100" })).toBe(
+    expect(getMemoryOwner({ owner: "chat:telegram:-100", audience: "chat:telegram:-100" })).toBe(
       "chat:telegram:-100",
     );
   });
@@ -153,9 +156,9 @@ describe("whose memory it is", () => {
 
 describe("memory in a prompt", () => {
   it("is not there while nothing is remembered", () => {
-    expect(memoryPrompt([])).toBeUndefined();
+    expect(buildMemoryPrompt([])).toBeUndefined();
     expect(
-      memoryPrompt([
+      buildMemoryPrompt([
         { owner: "p_ann", entries: [] },
         { owner: "profile:main", entries: [" ", "\n"] },
       ]),
@@ -163,10 +166,10 @@ describe("memory in a prompt", () => {
   });
 
   it("says whose it is, and that it tells the model nothing to do", () => {
-    const prompt = memoryPrompt([
+    const prompt = buildMemoryPrompt([
       { owner: "p_ann", entries: ["likes tea"] },
       { owner: "chat:telegram:-100", entries: ["meets on Monday"] },
-      { owner: memoryOfProfile("main"), entries: ["the office is closed"] },
+      { owner: getProfileMemoryOwner("main"), entries: ["the office is closed"] },
     ]);
     expect(prompt?.split("\n").filter(Boolean)).toEqual([
       "## Memory",
@@ -183,7 +186,8 @@ describe("memory in a prompt", () => {
   it("is a line for each entry, however it came to be stored", () => {
     fc.assert(
       fc.property(fc.array(words), (entries) => {
-        const lines = memoryPrompt([{ owner: "p_ann", entries }])?.split(/[\n\r\u0085\u2028\u2029]/) ?? [];
+        const lines =
+          buildMemoryPrompt([{ owner: "p_ann", entries }])?.split(/[\n\r\u0085\u2028\u2029]/) ?? [];
         const visible = entries.filter((entry) => !/^[\s\p{Cc}\p{Cf}]*$/u.test(entry));
         expect(lines.filter((line) => line.startsWith("- "))).toHaveLength(visible.length);
         if (visible.length > 0) expect(lines.filter((line) => line.startsWith("#"))).toEqual(["## Memory"]);

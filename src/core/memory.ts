@@ -14,11 +14,11 @@ export interface Memory {
 export type MemoryOwner = string;
 
 /** What is said before others is remembered where they read along, and nowhere else. */
-export function memoryOwnerOf({ owner, audience }: Ownership): MemoryOwner {
+export function getMemoryOwner({ owner, audience }: Ownership): MemoryOwner {
   return audience === undefined || audience === owner ? owner : `${owner} in ${audience}`;
 }
 
-export function memoryOfProfile(profile: string): MemoryOwner {
+export function getProfileMemoryOwner(profile: string): MemoryOwner {
   return `profile:${profile}`;
 }
 
@@ -30,7 +30,7 @@ export type MemoryChange =
   | { readonly action: "remove"; readonly old: string };
 
 /** All entries together, in characters: what stands in every prompt must stay short. */
-export const MOST_REMEMBERED = 4000;
+export const MAX_MEMORY_CHARS = 4000;
 
 /** The flush of a session: what is worth remembering of it goes into the memory of its owner, once. */
 export interface Flush {
@@ -48,57 +48,61 @@ export interface Flush {
  * What is remembered after a change; each entry is one line. What is there already is not there twice, and to add it again
  * is no error.
  */
-export function changedMemory(entries: readonly string[], change: MemoryChange): readonly string[] | Refused {
+export function applyMemoryChange(
+  entries: readonly string[],
+  change: MemoryChange,
+): readonly string[] | Refused {
   if (change.action === "remove") {
-    const found = holding(entries, change.old);
+    const found = findEntry(entries, change.old);
     return isRefused(found) ? found : entries.toSpliced(found, 1);
   }
-  const text = onOneLine(change.text);
+  const text = cleanEntry(change.text);
   if (text === "") return refuse("invalid_input", "There is nothing in it to remember.", { field: "text" });
-  const found = change.action === "add" ? entries.length : holding(entries, change.old);
+  const found = change.action === "add" ? entries.length : findEntry(entries, change.old);
   if (isRefused(found)) return found;
   const others = entries.toSpliced(found, 1);
-  return others.includes(text) ? others : bounded(entries, others.toSpliced(found, 0, text));
+  return others.includes(text) ? others : limitLength(entries, others.toSpliced(found, 0, text));
 }
 
 /** How many characters all entries have together. */
-export function rememberedLength(entries: readonly string[]): number {
+export function countMemoryChars(entries: readonly string[]): number {
   return entries.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Where the one entry is that holds these words, or is these words. */
-function holding(entries: readonly string[], given: string): number | Refused {
-  const old = onOneLine(given);
+function findEntry(entries: readonly string[], given: string): number | Refused {
+  const old = cleanEntry(given);
   if (old === "")
     return refuse("invalid_input", "Say in `old` which entry is meant, by words of it.", { field: "old" });
   const whole = entries.indexOf(old);
   if (whole >= 0) return whole;
   const found = entries.flatMap((entry, index) => (entry.includes(old) ? [index] : []));
   const [only, ...more] = found;
-  if (only === undefined) return refuse("not_found", `Nothing that is remembered holds “${brief(old)}”.`);
+  if (only === undefined)
+    return refuse("not_found", `Nothing that is remembered holds “${abbreviate(old)}”.`);
   if (more.length === 0) return only;
-  const named = found.slice(0, 5).map((index) => `“${brief(entries[index] ?? "")}”`);
+  const named = found.slice(0, 5).map((index) => `“${abbreviate(entries[index] ?? "")}”`);
   const rest = found.length > named.length ? `, and ${found.length - named.length} more` : "";
   return refuse(
     "ambiguous",
-    `${found.length} entries hold “${brief(old)}”: ${named.join(", ")}${rest}. Give more words of the one that is meant.`,
+    `${found.length} entries hold “${abbreviate(old)}”: ${named.join(", ")}${rest}. Give more words of the one that is meant.`,
   );
 }
 
 /** What is too long already may still become shorter. */
-function bounded(before: readonly string[], after: readonly string[]): readonly string[] | Refused {
-  const length = rememberedLength(after);
-  const there = rememberedLength(before);
-  if (length <= Math.max(MOST_REMEMBERED, there)) return after;
+function limitLength(before: readonly string[], after: readonly string[]): readonly string[] | Refused {
+  const length = countMemoryChars(after);
+  const there = countMemoryChars(before);
+  if (length <= Math.max(MAX_MEMORY_CHARS, there)) return after;
   return refuse(
     "too_large",
-    `This would be ${length} characters to remember; the limit is ${MOST_REMEMBERED}, and ${there} are there. Replace or remove something first.`,
-    { limit: MOST_REMEMBERED, length: there },
+    `This would be ${length} characters to remember; the limit is ${MAX_MEMORY_CHARS}, and ${there} are there. Replace or remove something first.`,
+    { limit: MAX_MEMORY_CHARS, length: there },
   );
 }
 
 /** Line breaks and controls would let an entry look like another part of the prompt. */
-function onOneLine(text: string): string {
+function cleanEntry(text: string): string {
   const folded = text
     .toWellFormed()
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
@@ -106,18 +110,20 @@ function onOneLine(text: string): string {
   return /^[\p{Cf}\s]*$/u.test(folded) ? "" : folded;
 }
 
-function brief(text: string): string {
+function abbreviate(text: string): string {
   const characters = [...text];
   return characters.length <= 60 ? text : `${characters.slice(0, 59).join("")}…`;
 }
 
 /** How memory stands in a prompt; undefined while nothing is remembered. */
-export function memoryPrompt(memories: readonly Pick<Memory, "owner" | "entries">[]): string | undefined {
+export function buildMemoryPrompt(
+  memories: readonly Pick<Memory, "owner" | "entries">[],
+): string | undefined {
   const sections = memories.flatMap(({ owner, entries }) => {
-    const lines = entries.map(onOneLine).filter((line) => line !== "");
+    const lines = entries.map(cleanEntry).filter((line) => line !== "");
     return lines.length === 0
       ? []
-      : [[`**What you remember ${whose(owner)}:**`, ...lines.map((line) => `- ${line}`)].join("\n")];
+      : [[`**What you remember ${formatOwner(owner)}:**`, ...lines.map((line) => `- ${line}`)].join("\n")];
   });
   if (sections.length === 0) return undefined;
   return [
@@ -127,7 +133,7 @@ export function memoryPrompt(memories: readonly Pick<Memory, "owner" | "entries"
   ].join("\n\n");
 }
 
-function whose(owner: MemoryOwner): string {
+function formatOwner(owner: MemoryOwner): string {
   if (owner.startsWith("profile:")) return "for everyone who talks with you";
   return owner.startsWith("chat:") ? "of this chat" : "of the person you talk with";
 }

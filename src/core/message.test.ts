@@ -2,14 +2,21 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
-import { checkMessage, MAX_PART_BYTES, type NewMessage, text, textOf, toolCallCount } from "./message.ts";
+import {
+  checkMessage,
+  countToolCalls,
+  getText,
+  MAX_PART_BYTES,
+  type NewMessage,
+  textPart,
+} from "./message.ts";
 
 const blob = "0123456789abcdef".repeat(4);
 
 const full: NewMessage = {
   role: "assistant",
   parts: [
-    text("hello"),
+    textPart("hello"),
     { type: "image", blob, mimeType: "image/png", size: 12, name: "a.png" },
     { type: "file", blob, mimeType: "text/plain", size: 0 },
     { type: "resource", uri: "file:///a", mimeType: "text/plain", text: "inside", blob },
@@ -38,16 +45,16 @@ const full: NewMessage = {
 
 describe("a message's text", () => {
   it("is its text parts, one under the other", () => {
-    expect(textOf({ parts: [text("one"), { type: "resource", uri: "u", text: "no" }, text("two")] })).toBe(
-      "one\ntwo",
-    );
-    expect(textOf({ parts: [text("alone")] })).toBe("alone");
-    expect(textOf({ parts: [] })).toBe("");
+    expect(
+      getText({ parts: [textPart("one"), { type: "resource", uri: "u", text: "no" }, textPart("two")] }),
+    ).toBe("one\ntwo");
+    expect(getText({ parts: [textPart("alone")] })).toBe("alone");
+    expect(getText({ parts: [] })).toBe("");
   });
 
   it("counts two parallel tool calls as two, and a tool's answer as none", () => {
-    expect(toolCallCount(full)).toBe(2);
-    expect(toolCallCount({})).toBe(0);
+    expect(countToolCalls(full)).toBe(2);
+    expect(countToolCalls({})).toBe(0);
   });
 });
 
@@ -68,7 +75,7 @@ describe("checking a message", () => {
     expect(checkMessage(given)).toEqual(full);
     const loose: unknown = {
       role: "user",
-      parts: [text("x")],
+      parts: [textPart("x")],
       at: undefined,
       origin: { platform: undefined },
     };
@@ -84,7 +91,7 @@ describe("checking a message", () => {
     ["parts", { ...full, parts: "hello" }],
     ["parts", { role: "user" }],
     ["parts[0]", { ...full, parts: ["hello"] }],
-    ["parts[1].text", { ...full, parts: [text("a"), { type: "text", text: 5 }] }],
+    ["parts[1].text", { ...full, parts: [textPart("a"), { type: "text", text: 5 }] }],
     ["parts[0].type", { ...full, parts: [{ type: "video" }] }],
     ["parts[0].blob", { ...full, parts: [{ type: "image", blob: "abc", mimeType: "image/png", size: 1 }] }],
     [
@@ -134,12 +141,12 @@ describe("checking a message", () => {
 
   it("measures in UTF-8 bytes and names the part that is too large", () => {
     const most = "é".repeat(MAX_PART_BYTES / 2);
-    expect(checkMessage({ role: "user", parts: [text(most)] }).parts).toHaveLength(1);
-    expect(refusal({ role: "user", parts: [text("a"), text(`${most}x`)] })).toMatchObject({
+    expect(checkMessage({ role: "user", parts: [textPart(most)] }).parts).toHaveLength(1);
+    expect(refusal({ role: "user", parts: [textPart("a"), textPart(`${most}x`)] })).toMatchObject({
       code: "too_large",
       details: { field: "parts[1].text" },
     });
-    expect(refusal({ role: "user", parts: [text("x"), text(most)] })).toMatchObject({
+    expect(refusal({ role: "user", parts: [textPart("x"), textPart(most)] })).toMatchObject({
       code: "too_large",
       details: { field: "parts" },
     });
@@ -157,8 +164,8 @@ describe("checking a message", () => {
   it("counts bytes as the database does", () => {
     const end = "aé中😀\udc00\ud800\u0000";
     const room = MAX_PART_BYTES - Buffer.byteLength(end);
-    expect(() => checkMessage({ role: "user", parts: [text("x".repeat(room) + end)] })).not.toThrow();
-    expect(refusal({ role: "user", parts: [text("x".repeat(room + 1) + end)] }).code).toBe("too_large");
+    expect(() => checkMessage({ role: "user", parts: [textPart("x".repeat(room) + end)] })).not.toThrow();
+    expect(refusal({ role: "user", parts: [textPart("x".repeat(room + 1) + end)] }).code).toBe("too_large");
   });
 });
 
@@ -169,14 +176,14 @@ describe("a checked message in a database", () => {
   const insert = db.prepare<[string], string>("insert into m values (?) returning text").pluck();
 
   it("comes back character for character, NUL and half characters included", () => {
-    expect(checkMessage({ role: "user", parts: [text("a\ud800b\u0000c")] }).parts).toEqual([
-      text("a\ufffdb\u0000c"),
+    expect(checkMessage({ role: "user", parts: [textPart("a\ud800b\u0000c")] }).parts).toEqual([
+      textPart("a\ufffdb\u0000c"),
     ]);
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("a", "\u0000", "\ud800", "\udc00", "😀", "é", "\ufeff", "\n") }),
         (value) => {
-          const checked = textOf(checkMessage({ role: "user", parts: [text(value)] }));
+          const checked = getText(checkMessage({ role: "user", parts: [textPart(value)] }));
           expect(insert.get(checked)).toBe(checked);
           expect(checked).toHaveLength(value.length);
         },

@@ -77,12 +77,12 @@ export const MAX_PART_BYTES: number = 25 * 1024 * 1024;
 const MAX_NESTING = 100;
 
 /** A part that is plain text. */
-export function text(value: string): Part {
+export function textPart(value: string): Part {
   return { type: "text", text: value };
 }
 
 /** What a message says in words: its text parts, one under the other. */
-export function textOf(message: Pick<NewMessage, "parts">): string {
+export function getText(message: Pick<NewMessage, "parts">): string {
   const [first, ...more] = message.parts;
   if (first?.type === "text" && more.length === 0) return first.text;
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
@@ -94,7 +94,7 @@ export function isHuman({ role, origin }: Pick<NewMessage, "role" | "origin">): 
 }
 
 /** How many tools a message calls; a tool's answer calls none. */
-export function toolCallCount(message: Pick<NewMessage, "toolCalls">): number {
+export function countToolCalls(message: Pick<NewMessage, "toolCalls">): number {
   return message.toolCalls?.length ?? 0;
 }
 
@@ -103,50 +103,50 @@ export function toolCallCount(message: Pick<NewMessage, "toolCalls">): number {
  * pair becomes U+FFFD here, since no database keeps it; any other character, NUL too, stays.
  */
 export function checkMessage(message: NewMessage): NewMessage {
-  const given = record(message, "message");
+  const given = checkRecord(message, "message");
   const role = ROLES.find((known) => known === given.role);
   if (role === undefined) throw invalid("role", `one of ${ROLES.join(", ")}`);
-  const parts = list(given.parts, "parts").map((part, i) => checkPart(part, `parts[${i}]`));
-  limit(
+  const parts = checkList(given.parts, "parts").map((part, i) => checkPart(part, `parts[${i}]`));
+  checkLimit(
     parts.map((part) => ("text" in part ? part.text : "")),
     "parts",
   ); // together, too
   return {
     role,
     parts,
-    ...optional(given, "at", wholeNumber),
+    ...optional(given, "at", checkWholeNumber),
     ...optional(given, "toolCalls", checkToolCalls),
-    ...optional(given, "toolCallId", string),
-    ...optional(given, "toolName", string),
-    ...optional(given, "reasoning", string),
-    ...optional(given, "finishReason", string),
-    ...optional(given, "tokens", wholeNumber),
+    ...optional(given, "toolCallId", checkString),
+    ...optional(given, "toolName", checkString),
+    ...optional(given, "reasoning", checkString),
+    ...optional(given, "finishReason", checkString),
+    ...optional(given, "tokens", checkWholeNumber),
     ...optional(given, "origin", checkOrigin),
     ...optional(given, "extra", checkExtra),
   };
 }
 
 function checkPart(value: unknown, field: string): Part {
-  const part = record(value, field);
+  const part = checkRecord(value, field);
   switch (part.type) {
     case "text":
-      return text(string(part.text, `${field}.text`));
+      return textPart(checkString(part.text, `${field}.text`));
     case "image":
     case "file":
       return {
         type: part.type,
-        blob: hash(part.blob, `${field}.blob`),
-        mimeType: string(part.mimeType, `${field}.mimeType`),
-        size: size(part.size, `${field}.size`),
-        ...optional(part, "name", string, field),
+        blob: checkHash(part.blob, `${field}.blob`),
+        mimeType: checkString(part.mimeType, `${field}.mimeType`),
+        size: checkSize(part.size, `${field}.size`),
+        ...optional(part, "name", checkString, field),
       };
     case "resource":
       return {
         type: "resource",
-        uri: string(part.uri, `${field}.uri`),
-        ...optional(part, "mimeType", string, field),
-        ...optional(part, "text", string, field),
-        ...optional(part, "blob", hash, field),
+        uri: checkString(part.uri, `${field}.uri`),
+        ...optional(part, "mimeType", checkString, field),
+        ...optional(part, "text", checkString, field),
+        ...optional(part, "blob", checkHash, field),
       };
     default:
       throw invalid(`${field}.type`, "text, image, file or resource");
@@ -154,42 +154,42 @@ function checkPart(value: unknown, field: string): Part {
 }
 
 function checkToolCalls(value: unknown, field: string): readonly ToolCall[] {
-  const calls = list(value, field).map((item, i): ToolCall => {
+  const calls = checkList(value, field).map((item, i): ToolCall => {
     const at = `${field}[${i}]`;
-    const call = record(item, at);
-    if (call.arguments !== undefined) plainData(call.arguments, `${at}.arguments`, []);
+    const call = checkRecord(item, at);
+    if (call.arguments !== undefined) checkPlainData(call.arguments, `${at}.arguments`, []);
     return {
-      id: string(call.id, `${at}.id`),
-      name: string(call.name, `${at}.name`),
+      id: checkString(call.id, `${at}.id`),
+      name: checkString(call.name, `${at}.name`),
       arguments: call.arguments,
       ...(call.effect === "external" && { effect: "external" }),
     };
   });
-  limit([JSON.stringify(calls)], field);
+  checkLimit([JSON.stringify(calls)], field);
   return calls;
 }
 
 function checkOrigin(value: unknown, field: string): MessageOrigin {
-  const origin = record(value, field);
+  const origin = checkRecord(value, field);
   return {
-    ...optional(origin, "platform", string, field),
-    ...optional(origin, "platformMessageId", string, field),
-    ...optional(origin, "userId", string, field),
-    ...optional(origin, "userName", string, field),
-    ...optional(origin, "proactive", flag, field),
-    ...optional(origin, "interrupted", flag, field),
+    ...optional(origin, "platform", checkString, field),
+    ...optional(origin, "platformMessageId", checkString, field),
+    ...optional(origin, "userId", checkString, field),
+    ...optional(origin, "userName", checkString, field),
+    ...optional(origin, "proactive", checkFlag, field),
+    ...optional(origin, "interrupted", checkFlag, field),
   };
 }
 
 function checkExtra(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  const extra = record(value, field);
-  plainData(extra, field, []);
-  limit([JSON.stringify(extra)], field);
+  const extra = checkRecord(value, field);
+  checkPlainData(extra, field, []);
+  checkLimit([JSON.stringify(extra)], field);
   return extra;
 }
 
 /** Only what comes back from JSON as it went in; a property that is undefined counts as absent. */
-function plainData(value: unknown, field: string, inside: readonly object[]): void {
+function checkPlainData(value: unknown, field: string, inside: readonly object[]): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number" && Number.isFinite(value)) return;
   if (typeof value !== "object") throw invalid(field, "plain JSON data");
@@ -197,7 +197,7 @@ function plainData(value: unknown, field: string, inside: readonly object[]): vo
   if (inside.length >= MAX_NESTING) throw invalid(field, `nested at most ${MAX_NESTING} deep`);
   const around = [...inside, value];
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) plainData(value[i], `${field}[${i}]`, around);
+    for (let i = 0; i < value.length; i++) checkPlainData(value[i], `${field}[${i}]`, around);
     return;
   }
   // Either no prototype or one without its own: a Date, a Map or another class's object comes back as something else.
@@ -205,7 +205,7 @@ function plainData(value: unknown, field: string, inside: readonly object[]): vo
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw invalid(field, "plain JSON data");
   for (const [key, inner] of Object.entries(value)) {
-    if (inner !== undefined) plainData(inner, `${field}.${key}`, around);
+    if (inner !== undefined) checkPlainData(inner, `${field}.${key}`, around);
   }
 }
 
@@ -220,50 +220,51 @@ function optional<K extends string, V>(
   return { [key]: check(value, inside === undefined ? key : `${inside}.${key}`) } as { readonly [P in K]: V };
 }
 
-function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
+function checkRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(field, "an object");
   return value as Readonly<Record<string, unknown>>;
 }
 
-function list(value: unknown, field: string): readonly unknown[] {
+function checkList(value: unknown, field: string): readonly unknown[] {
   if (!Array.isArray(value)) throw invalid(field, "a list");
   return value;
 }
 
-function string(value: unknown, field: string): string {
+function checkString(value: unknown, field: string): string {
   if (typeof value !== "string") throw invalid(field, "a string");
-  limit([value], field);
+  checkLimit([value], field);
   return value.toWellFormed();
 }
 
-function hash(value: unknown, field: string): string {
+function checkHash(value: unknown, field: string): string {
   if (typeof value === "string" && /^[0-9a-f]{64}$/.test(value)) return value;
   throw invalid(field, "a blob's hash, 64 lower-case hexadecimal digits");
 }
 
-function wholeNumber(value: unknown, field: string): number {
+function checkWholeNumber(value: unknown, field: string): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
   throw invalid(field, "a whole number, zero or more");
 }
 
-function size(value: unknown, field: string): number {
-  const bytes = wholeNumber(value, field);
+function checkSize(value: unknown, field: string): number {
+  const bytes = checkWholeNumber(value, field);
   if (bytes > MAX_PART_BYTES) throw tooLarge(field);
   return bytes;
 }
 
-function flag(value: unknown, field: string): boolean {
+function checkFlag(value: unknown, field: string): boolean {
   if (typeof value !== "boolean") throw invalid(field, "true or false");
   return value;
 }
 
-function limit(texts: readonly (string | undefined)[], field: string): void {
+function checkLimit(texts: readonly (string | undefined)[], field: string): void {
   const chars = texts.reduce((sum, value = "") => sum + value.length, 0);
   if (chars * 3 <= MAX_PART_BYTES) return; // at most three bytes a unit: nothing to count
-  if (texts.reduce((sum, value = "") => sum + utf8Length(value), 0) > MAX_PART_BYTES) throw tooLarge(field);
+  if (texts.reduce((sum, value = "") => sum + countUtf8Bytes(value), 0) > MAX_PART_BYTES)
+    throw tooLarge(field);
 }
 
-function utf8Length(value: string): number {
+function countUtf8Bytes(value: string): number {
   let bytes = value.length;
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);

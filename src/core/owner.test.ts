@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chatOf, maySee, OWNER } from "./owner.ts";
+import { canSee, getChatAudience, OWNER } from "./owner.ts";
 
 const group = { platform: "telegram", chatType: "group", chatId: "-100" };
 const chat = "chat:telegram:-100";
@@ -7,13 +7,13 @@ const elsewhere = "chat:telegram:-200";
 
 describe("a chat with several people", () => {
   it("has a name, and a direct chat has none", () => {
-    expect(chatOf(group)).toBe(chat);
-    expect(chatOf({ ...group, chatType: "thread" })).toBe(chat);
-    expect(chatOf({ ...group, chatType: "dm" })).toBeUndefined();
+    expect(getChatAudience(group)).toBe(chat);
+    expect(getChatAudience({ ...group, chatType: "thread" })).toBe(chat);
+    expect(getChatAudience({ ...group, chatType: "dm" })).toBeUndefined();
   });
 
   it("is one chat on one platform", () => {
-    expect(chatOf({ ...group, platform: "discord" })).not.toBe(chatOf(group));
+    expect(getChatAudience({ ...group, platform: "discord" })).not.toBe(getChatAudience(group));
   });
 });
 
@@ -23,7 +23,7 @@ describe("who may see a session", () => {
   const theirsInChat = { owner: "p_2", audience: chat };
   const shared = { owner: chat, audience: chat };
   const all = [mine, mineInChat, theirsInChat, shared];
-  const seenBy = (asker: Parameters<typeof maySee>[0]) => all.filter((session) => maySee(asker, session));
+  const seenBy = (asker: Parameters<typeof canSee>[0]) => all.filter((session) => canSee(asker, session));
 
   it("is its owner, where nobody else reads along", () => {
     expect(seenBy({ person: "p_1" })).toEqual([mine, mineInChat]);
@@ -39,7 +39,7 @@ describe("who may see a session", () => {
   });
 
   it("is not the chat's own sessions for someone who asks outside of it", () => {
-    expect(maySee({ person: "p_1" }, shared)).toBe(false);
+    expect(canSee({ person: "p_1" }, shared)).toBe(false);
   });
 
   it("is anyone who runs the operator's own tools", () => {
@@ -52,6 +52,6 @@ describe("who may see a session", () => {
   });
 
   it("cannot be widened by calling oneself a chat", () => {
-    expect(maySee({ person: chat, chat: elsewhere }, shared)).toBe(false);
+    expect(canSee({ person: chat, chat: elsewhere }, shared)).toBe(false);
   });
 });

@@ -25,7 +25,9 @@ export interface Ownership {
 }
 
 /** The name of a chat with several people, as an owner or audience; undefined for a direct chat. */
-export function chatOf(source: Pick<Source, "platform" | "chatType" | "chatId">): string | undefined {
+export function getChatAudience(
+  source: Pick<Source, "platform" | "chatType" | "chatId">,
+): string | undefined {
   if (source.chatType === "dm") return undefined;
   return `chat:${source.platform}:${source.chatId}`;
 }
@@ -36,7 +38,7 @@ export function isEveryone(asker: Asker): asker is { readonly everyone: true } {
 }
 
 /** The rule of who may see what, in one place. Stores compile the same rule into their queries. */
-export function maySee(asker: Asker, session: Ownership): boolean {
+export function canSee(asker: Asker, session: Ownership): boolean {
   if (isEveryone(asker)) return true;
   if (asker.chat === undefined) return session.owner === asker.person;
   return session.audience === asker.chat && (session.owner === asker.person || session.owner === asker.chat);

@@ -1,9 +1,9 @@
-import type { Role } from "./access.ts";
+import type { AccessRole } from "./access.ts";
 import type { Approval } from "./approval.ts";
+import type { InboundState } from "./diagnostics.ts";
 import type { Message, NewMessage, Part } from "./message.ts";
 import type { PersonId } from "./owner.ts";
 import type { Source } from "./source.ts";
-import type { ArrivalState } from "./surroundings.ts";
 
 /** A person by id, or by one of their accounts. */
 export type PersonName =
@@ -11,7 +11,7 @@ export type PersonName =
   | { readonly platform: string; readonly account: string };
 
 /** One id on one platform. */
-export interface Account {
+export interface PersonAccount {
   readonly platform: string;
   readonly id?: string;
   readonly altId?: string;
@@ -44,7 +44,7 @@ export interface PersonCounts {
 
 /** What a person may do here, what they were asked, and what they have allowed. */
 export interface PersonAccess {
-  readonly role?: Role;
+  readonly role?: AccessRole;
   /** Codes that they asked for, or that link to them. */
   readonly pairings: readonly {
     readonly platform: string;
@@ -68,7 +68,7 @@ export interface PersonData extends PersonAccess {
   readonly person: PersonId;
   readonly name?: string;
   readonly createdAt: number;
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly PersonAccount[];
   readonly counts: PersonCounts;
   readonly elsewhere: readonly Message[];
   readonly conversations: readonly PersonConversation[];
@@ -100,7 +100,7 @@ export interface PersonInbox {
   readonly chatId: string;
   readonly messageId: string;
   readonly at: number;
-  readonly state: ArrivalState;
+  readonly state: InboundState;
   /** Only while it waits: then it is in the session. */
   readonly message?: NewMessage;
 }
@@ -136,8 +136,8 @@ export interface PersonProcess {
 }
 
 /** Whether a source, or what a message says of its origin, names one of these accounts. */
-export function isFrom(
-  accounts: readonly Pick<Account, "platform" | "id" | "altId">[],
+export function isSentBy(
+  accounts: readonly Pick<PersonAccount, "platform" | "id" | "altId">[],
   from: { readonly platform?: string; readonly userId?: string; readonly userIdAlt?: string } | undefined,
 ): boolean {
   if (from === undefined) return false;
@@ -148,6 +148,6 @@ export function isFrom(
 }
 
 /** A source with nothing of who spoke. */
-export function nameless({ userId: _, userName: _n, userIdAlt: _a, ...place }: Source): Source {
+export function stripSender({ userId: _, userName: _n, userIdAlt: _a, ...place }: Source): Source {
   return place;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { knownPlatforms, platformTraits } from "./platforms.ts";
+import { listKnownPlatforms, platformTraits } from "./platforms.ts";
 
 describe("what is known of a platform", () => {
   it("covers every platform that Postrider speaks", () => {
-    expect([...knownPlatforms()].sort()).toEqual([
+    expect([...listKnownPlatforms()].sort()).toEqual([
       "acp",
       "api_server",
       "dingtalk",
@@ -24,12 +24,12 @@ describe("what is known of a platform", () => {
   });
 
   it("hides ids on request where they lead to phone numbers", () => {
-    const redactable = knownPlatforms().filter((name) => platformTraits(name).redactable);
+    const redactable = listKnownPlatforms().filter((name) => platformTraits(name).redactable);
     expect([...redactable].sort()).toEqual(["signal", "telegram", "whatsapp"]);
   });
 
   it("leaves ids where people can be mentioned by nothing else", () => {
-    const raw = knownPlatforms().filter((name) => platformTraits(name).rawIdsForMentions);
+    const raw = listKnownPlatforms().filter((name) => platformTraits(name).rawIdsForMentions);
     expect([...raw].sort()).toEqual(["discord", "slack"]);
   });
 
@@ -37,12 +37,12 @@ describe("what is known of a platform", () => {
     expect(platformTraits("telegram").messageLimit).toBe(4096);
     expect(platformTraits("discord").messageLimit).toBe(2000);
     expect(platformTraits("sms").messageLimit).toBe(1600);
-    for (const name of knownPlatforms())
+    for (const name of listKnownPlatforms())
       expect(platformTraits(name).messageLimit).toBeGreaterThanOrEqual(1600);
   });
 
   it("claims that a repeated send is harmless only where it is", () => {
-    const idempotent = knownPlatforms().filter((name) => platformTraits(name).outbound === "idempotent");
+    const idempotent = listKnownPlatforms().filter((name) => platformTraits(name).outbound === "idempotent");
     expect([...idempotent].sort()).toEqual(["acp", "api_server", "local", "matrix", "web"]);
     expect(platformTraits("telegram")).toMatchObject({ inbound: "redelivers", outbound: "unknowable" });
   });

@@ -17,7 +17,7 @@ export interface PlatformTraits {
 }
 
 /** The platform of editors: a thread is one session, and only the process that an editor has started can reach it. */
-export const EDITOR = "acp";
+export const EDITOR_PLATFORM = "acp";
 
 /** What is known of a platform; for an unknown name the values that promise least and hide most. */
 export function platformTraits(name: string): PlatformTraits {
@@ -25,7 +25,7 @@ export function platformTraits(name: string): PlatformTraits {
 }
 
 /** The names in the table. Any other lower-case name may be a platform too. */
-export function knownPlatforms(): readonly string[] {
+export function listKnownPlatforms(): readonly string[] {
   return [...KNOWN.keys()];
 }
 
@@ -66,7 +66,7 @@ const READER: Omit<PlatformTraits, "label"> = {
 const KNOWN: ReadonlyMap<string, PlatformTraits> = new Map<string, PlatformTraits>([
   ["local", { ...READER, label: "Local" }],
   ["web", { ...READER, label: "Web" }],
-  [EDITOR, { ...READER, label: "Editor (ACP)" }],
+  [EDITOR_PLATFORM, { ...READER, label: "Editor (ACP)" }],
   ["api_server", { ...READER, label: "API server" }],
   // Updates stay with Telegram until a later offset confirms them; a bot cannot read what it has sent.
   ["telegram", { ...PLAIN, label: "Telegram", redactable: true, threads: true, inbound: "redelivers" }],

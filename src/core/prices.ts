@@ -18,7 +18,7 @@ export interface PricedTokens {
   readonly cacheWriteTokens?: number;
 }
 
-interface Listed extends Price {
+interface ListedPrice extends Price {
   readonly provider: "anthropic" | "openai";
   /** Found in the model's name without its date. */
   readonly model: RegExp;
@@ -29,40 +29,40 @@ interface Listed extends Price {
 const OPENAI_LONG = { above: 272_000, input: 2, output: 1.5 };
 
 /** The first entry that fits counts; of several prices of a model the newest stands first. */
-const PRICES: readonly Listed[] = [
-  anthropic(/^claude-fable-5-1$/, 10, 50, { cacheRead: 0.25 }),
-  anthropic(/^claude-fable-5$/, 10, 50),
-  anthropic(/^claude-opus-5-5$/, 4, 20, { cacheRead: 0.2 }),
-  anthropic(/^claude-opus-(5|4-[5-8])$/, 5, 25),
-  anthropic(/^claude-(opus-4(-[01])?|3-opus)$/, 15, 75),
-  anthropic(/^claude-sonnet-5-5$/, 2, 10, { cacheRead: 0.1, from: "2026-10-07" }),
-  anthropic(/^claude-sonnet-5(-5)?$/, 2, 10),
-  anthropic(/^claude-(sonnet-4(-[056])?|3-[57]-sonnet)$/, 3, 15),
-  anthropic(/^claude-haiku-5-5$/, 0.1, 0.5, { long: { above: 100_000, input: 5, output: 5 } }),
-  anthropic(/^claude-haiku-4-5$/, 1, 5),
-  anthropic(/^claude-3-5-haiku$/, 0.8, 4),
-  anthropic(/^claude-3-haiku$/, 0.25, 1.25, { cacheRead: 0.03, cacheWrite: 0.3 }),
-  openai(/^gpt-6\.1-sol$/, 2, 10, 0.1, { cacheWrite: 2.5, long: OPENAI_LONG }),
-  openai(/^gpt-6-sol$/, 2, 10, 0.2, { cacheWrite: 2.5, long: OPENAI_LONG }),
-  openai(/^gpt-6-luna$/, 0.1, 0.5, 0.01, { cacheWrite: 0.125, long: OPENAI_LONG }),
-  openai(/^gpt-5\.5$/, 5, 30, 0.5, { long: OPENAI_LONG }),
-  openai(/^gpt-5\.4$/, 2.5, 15, 0.25, { long: OPENAI_LONG }),
-  openai(/^gpt-5\.4-mini$/, 0.75, 4.5, 0.075),
-  openai(/^gpt-5\.4-nano$/, 0.2, 1.25, 0.02),
-  openai(/^gpt-5\.[23](-codex|-chat-latest)?$/, 1.75, 14, 0.175),
-  openai(/^gpt-5(\.1)?(-codex|-chat-latest)?$/, 1.25, 10, 0.125),
-  openai(/^gpt-5-mini$/, 0.25, 2, 0.025),
-  openai(/^gpt-5-nano$/, 0.05, 0.4, 0.005),
-  openai(/^gpt-4\.1$/, 2, 8, 0.5),
-  openai(/^gpt-4\.1-mini$/, 0.4, 1.6, 0.1),
-  openai(/^gpt-4\.1-nano$/, 0.1, 0.4, 0.025),
-  openai(/^gpt-4o$/, 2.5, 10, 1.25),
-  openai(/^gpt-4o-mini$/, 0.15, 0.6, 0.075),
-  openai(/^o3$/, 2, 8, 0.5, { from: "2025-06-10" }),
-  openai(/^o3$/, 10, 40, 2.5),
-  openai(/^o4-mini$/, 1.1, 4.4, 0.275),
-  openai(/^o3-mini$/, 1.1, 4.4, 0.55),
-  openai(/^o1$/, 15, 60, 7.5),
+const PRICES: readonly ListedPrice[] = [
+  anthropicPrice(/^claude-fable-5-1$/, 10, 50, { cacheRead: 0.25 }),
+  anthropicPrice(/^claude-fable-5$/, 10, 50),
+  anthropicPrice(/^claude-opus-5-5$/, 4, 20, { cacheRead: 0.2 }),
+  anthropicPrice(/^claude-opus-(5|4-[5-8])$/, 5, 25),
+  anthropicPrice(/^claude-(opus-4(-[01])?|3-opus)$/, 15, 75),
+  anthropicPrice(/^claude-sonnet-5-5$/, 2, 10, { cacheRead: 0.1, from: "2026-10-07" }),
+  anthropicPrice(/^claude-sonnet-5(-5)?$/, 2, 10),
+  anthropicPrice(/^claude-(sonnet-4(-[056])?|3-[57]-sonnet)$/, 3, 15),
+  anthropicPrice(/^claude-haiku-5-5$/, 0.1, 0.5, { long: { above: 100_000, input: 5, output: 5 } }),
+  anthropicPrice(/^claude-haiku-4-5$/, 1, 5),
+  anthropicPrice(/^claude-3-5-haiku$/, 0.8, 4),
+  anthropicPrice(/^claude-3-haiku$/, 0.25, 1.25, { cacheRead: 0.03, cacheWrite: 0.3 }),
+  openaiPrice(/^gpt-6\.1-sol$/, 2, 10, 0.1, { cacheWrite: 2.5, long: OPENAI_LONG }),
+  openaiPrice(/^gpt-6-sol$/, 2, 10, 0.2, { cacheWrite: 2.5, long: OPENAI_LONG }),
+  openaiPrice(/^gpt-6-luna$/, 0.1, 0.5, 0.01, { cacheWrite: 0.125, long: OPENAI_LONG }),
+  openaiPrice(/^gpt-5\.5$/, 5, 30, 0.5, { long: OPENAI_LONG }),
+  openaiPrice(/^gpt-5\.4$/, 2.5, 15, 0.25, { long: OPENAI_LONG }),
+  openaiPrice(/^gpt-5\.4-mini$/, 0.75, 4.5, 0.075),
+  openaiPrice(/^gpt-5\.4-nano$/, 0.2, 1.25, 0.02),
+  openaiPrice(/^gpt-5\.[23](-codex|-chat-latest)?$/, 1.75, 14, 0.175),
+  openaiPrice(/^gpt-5(\.1)?(-codex|-chat-latest)?$/, 1.25, 10, 0.125),
+  openaiPrice(/^gpt-5-mini$/, 0.25, 2, 0.025),
+  openaiPrice(/^gpt-5-nano$/, 0.05, 0.4, 0.005),
+  openaiPrice(/^gpt-4\.1$/, 2, 8, 0.5),
+  openaiPrice(/^gpt-4\.1-mini$/, 0.4, 1.6, 0.1),
+  openaiPrice(/^gpt-4\.1-nano$/, 0.1, 0.4, 0.025),
+  openaiPrice(/^gpt-4o$/, 2.5, 10, 1.25),
+  openaiPrice(/^gpt-4o-mini$/, 0.15, 0.6, 0.075),
+  openaiPrice(/^o3$/, 2, 8, 0.5, { from: "2025-06-10" }),
+  openaiPrice(/^o3$/, 10, 40, 2.5),
+  openaiPrice(/^o4-mini$/, 1.1, 4.4, 0.275),
+  openaiPrice(/^o3-mini$/, 1.1, 4.4, 0.55),
+  openaiPrice(/^o1$/, 15, 60, 7.5),
 ];
 
 /** What a provider asked for this model on that day; nothing where the table does not know. */
@@ -86,12 +86,12 @@ export function priceRequest(price: Price, used: PricedTokens): number {
 }
 
 /** Cached input costs a tenth, and five quarters for writing it for five minutes, unless said. */
-function anthropic(
+function anthropicPrice(
   model: RegExp,
   input: number,
   output: number,
-  more: Partial<Price> & Pick<Listed, "from"> = {},
-): Listed {
+  more: Partial<Price> & Pick<ListedPrice, "from"> = {},
+): ListedPrice {
   return {
     provider: "anthropic",
     model,
@@ -104,12 +104,12 @@ function anthropic(
 }
 
 /** Writing the cache costs the same as other input, unless said. */
-function openai(
+function openaiPrice(
   model: RegExp,
   input: number,
   output: number,
   cacheRead: number,
-  more: Partial<Price> & Pick<Listed, "from"> = {},
-): Listed {
+  more: Partial<Price> & Pick<ListedPrice, "from"> = {},
+): ListedPrice {
   return { provider: "openai", model, input, output, cacheRead, cacheWrite: input, ...more };
 }

@@ -3,13 +3,13 @@ import type { Source } from "./source.ts";
 /** How much of what a process prints is kept, in characters: the last of it. */
 export const KEPT_OUTPUT = 200_000;
 /** So many run at once in one home. */
-export const MOST_PROCESSES = 64;
+export const MAX_PROCESSES = 64;
 /** How long one that has ended is still among those that are listed, from its end. */
 export const LISTED_AFTER_END_MS: number = 30 * 60_000;
 /** Its row and its output are kept longer. */
 export const OUTPUT_KEPT_MS: number = 7 * 86_400_000;
 /** Nobody is told of a process more often than this. */
-export const LEAST_WATCH_MS = 30_000;
+export const MIN_REPORT_INTERVAL_MS = 30_000;
 
 /** What the chat that started a process is told of it: everything, its end, its end if it failed, or nothing. */
 export type WatchMode = "all" | "result" | "error" | "off";
@@ -56,7 +56,7 @@ export type ProcessState =
       readonly state: "running";
       readonly pid: number;
       /** When it started, as the kernel says: a pid that came back is another process. */
-      readonly born: string;
+      readonly startTime: string;
       /** The runner that looks after it. */
       readonly keeper: string;
       /** Its keeper was killed and its files are gone: it runs, but its output and its exit code cannot be seen any more. */
@@ -79,18 +79,18 @@ export interface Process extends NewProcess {
   /** The keeper's own mark of how far it has stored what was printed; the next keeper goes on from there. */
   readonly readTo?: string;
   /** Lines that a pattern was found in, and how many there were in all. */
-  readonly matches: Matches;
-  readonly told: Told;
+  readonly matches: WatchMatches;
+  readonly reported: ReportedState;
 }
 
-export interface Matches {
+export interface WatchMatches {
   readonly count: number;
   /** The newest, oldest first. */
   readonly lines: readonly string[];
 }
 
 /** What the chat has been told of a process. */
-export interface Told {
+export interface ReportedState {
   /** Of its output, up to this character. */
   readonly upTo: number;
   readonly at: number;
@@ -109,7 +109,7 @@ export interface ProcessOutput {
 }
 
 /** The chat is told so much more of a process. */
-export interface TellProcess {
+export interface ProcessReport {
   readonly process: string;
   /** What had been told before, so that nothing is told twice. */
   readonly before: { readonly upTo: number; readonly matches: number; readonly end: boolean };

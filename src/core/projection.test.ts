@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Message, type NewMessage, type ToolCall, text, textOf } from "./message.ts";
+import { getText, type Message, type NewMessage, type ToolCall, textPart } from "./message.ts";
 import { NO_RESULT, providerHistory } from "./projection.ts";
 
 const call = (id: string, name = "run"): ToolCall => ({ id, name, arguments: {} });
-const user = (value: string): NewMessage => ({ role: "user", parts: [text(value)] });
-const note = (value: string): NewMessage => ({ role: "note", parts: [text(value)] });
+const user = (value: string): NewMessage => ({ role: "user", parts: [textPart(value)] });
+const note = (value: string): NewMessage => ({ role: "note", parts: [textPart(value)] });
 const says = (value: string, ...toolCalls: ToolCall[]): NewMessage => ({
   role: "assistant",
-  parts: value === "" ? [] : [text(value)],
+  parts: value === "" ? [] : [textPart(value)],
   ...(toolCalls.length > 0 && { toolCalls }),
 });
 const answers = (toolCallId: string, value = `result of ${toolCallId}`): NewMessage => ({
   role: "tool",
-  parts: [text(value)],
+  parts: [textPart(value)],
   toolCallId,
   toolName: "run",
 });
@@ -106,7 +106,7 @@ describe("what a provider is sent", () => {
     const messages = log(
       user("a"),
       says(""),
-      { role: "assistant", parts: [text("")] },
+      { role: "assistant", parts: [textPart("")] },
       note(""),
       says("", call("", "x")),
     );
@@ -126,7 +126,7 @@ describe("whatever was stored", () => {
   const anyMessage: fc.Arbitrary<NewMessage> = fc.record(
     {
       role: fc.constantFrom("user", "assistant", "assistant", "tool", "tool", "note"),
-      parts: fc.array(fc.constantFrom(text(""), text("x"), { type: "resource", uri: "u" } as const), {
+      parts: fc.array(fc.constantFrom(textPart(""), textPart("x"), { type: "resource", uri: "u" } as const), {
         maxLength: 2,
       }),
       toolCalls: fc.array(
@@ -165,12 +165,12 @@ describe("whatever was stored", () => {
       fc.property(anyLog, (messages) => {
         const spoken = (list: readonly Message[]): string[] =>
           list
-            .filter((m) => m.role !== "tool" && textOf(m).trim() !== "")
-            .map((m) => `${m.seq} ${m.role} ${textOf(m)}`);
+            .filter((m) => m.role !== "tool" && getText(m).trim() !== "")
+            .map((m) => `${m.seq} ${m.role} ${getText(m)}`);
         const result = providerHistory(messages);
         expect(spoken(result).toSorted()).toEqual(spoken(messages).toSorted());
         for (const message of result) {
-          if (message.origin?.interrupted === true) expect(textOf(message)).toBe(NO_RESULT);
+          if (message.origin?.interrupted === true) expect(getText(message)).toBe(NO_RESULT);
           else expect(messages[message.seq - 1]).toMatchObject({ role: message.role, parts: message.parts });
         }
       }),
@@ -234,7 +234,7 @@ function brief(messages: readonly Message[]): string[] {
     const calls =
       message.toolCalls === undefined ? "" : `[${message.toolCalls.map((one) => one.id).join(" ")}]`;
     const who = message.role === "tool" ? `tool ${message.toolCallId}` : message.role;
-    return `${who}: ${[textOf(message), calls].filter((said) => said !== "").join(" ")}`;
+    return `${who}: ${[getText(message), calls].filter((said) => said !== "").join(" ")}`;
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Message, type ToolCall, text, textOf } from "./message.ts";
+import { getText, type Message, type ToolCall, textPart } from "./message.ts";
 
 /** What a model is told about a call whose result was never stored. */
 export const NO_RESULT = "interrupted: no result was recorded";
@@ -12,11 +12,11 @@ export function providerHistory(messages: readonly Message[]): Message[] {
   const result: Message[] = [];
   let open: OpenCalls | undefined;
   const close = (): void => {
-    if (open !== undefined) result.push(...settled(open));
+    if (open !== undefined) result.push(...closeCalls(open));
     open = undefined;
   };
   for (const stored of messages) {
-    const message = withValidCalls(stored);
+    const message = dropInvalidCalls(stored);
     if (message.role === "tool") {
       // First wins: a later one is a repetition, or answers a call that nobody sees any more.
       const id = message.toolCallId ?? "";
@@ -27,7 +27,7 @@ export function providerHistory(messages: readonly Message[]): Message[] {
     } else {
       close();
       if (message.toolCalls === undefined || message.toolCalls.length === 0) result.push(message);
-      else open = awaiting(message, message.toolCalls);
+      else open = startCalls(message, message.toolCalls);
     }
   }
   close();
@@ -44,23 +44,23 @@ interface OpenCalls {
   readonly notes: Message[];
 }
 
-function awaiting(message: Message, calls: readonly ToolCall[]): OpenCalls {
+function startCalls(message: Message, calls: readonly ToolCall[]): OpenCalls {
   return { message, calls, results: new Map(calls.map(({ id }) => [id, null])), notes: [] };
 }
 
-function settled({ message, calls, results, notes }: OpenCalls): Message[] {
-  const answers = calls.map((call) => results.get(call.id) ?? interrupted(message, call));
+function closeCalls({ message, calls, results, notes }: OpenCalls): Message[] {
+  const answers = calls.map((call) => results.get(call.id) ?? buildMissingResult(message, call));
   return [message, ...answers, ...notes];
 }
 
 /** It never was a row, so it borrows the place and time of the message that called. */
-function interrupted({ session, seq, at }: Message, call: ToolCall): Message {
+function buildMissingResult({ session, seq, at }: Message, call: ToolCall): Message {
   return {
     session,
     seq,
     at,
     role: "tool",
-    parts: [text(NO_RESULT)],
+    parts: [textPart(NO_RESULT)],
     toolCallId: call.id,
     toolName: call.name,
     origin: { interrupted: true },
@@ -68,7 +68,7 @@ function interrupted({ session, seq, at }: Message, call: ToolCall): Message {
 }
 
 /** Only an assistant calls, by an id and a name, and by each id once. The same object if nothing is wrong. */
-function withValidCalls(message: Message): Message {
+function dropInvalidCalls(message: Message): Message {
   if (message.toolCalls === undefined) return message;
   const seen = new Set<string>();
   const valid = message.toolCalls.filter(({ id, name }) => {
@@ -83,7 +83,7 @@ function withValidCalls(message: Message): Message {
 
 /** An assistant that says and calls nothing is refused by providers; a note without words tells them nothing. */
 function isWorthSending(message: Message): boolean {
-  if (message.role === "note") return textOf(message) !== "";
+  if (message.role === "note") return getText(message) !== "";
   if (message.role !== "assistant" || (message.toolCalls?.length ?? 0) > 0) return true;
   return message.parts.some((part) => part.type !== "text" || part.text !== "");
 }

@@ -5,7 +5,7 @@ import {
   hashChat,
   hashId,
   hashSender,
-  looksLikePhone,
+  isPhoneLike,
   type Privacy,
   redactHome,
   redactSource,
@@ -83,12 +83,12 @@ describe("hashes", () => {
 describe("a phone number", () => {
   it.each([phone, "15551234567", "+1-555-123-4567", "+1 555 123 4567", "+1 (555) 123-4567", "1234567"])(
     "is seen in %j",
-    (text) => expect(looksLikePhone(text)).toBe(true),
+    (text) => expect(isPhoneLike(text)).toBe(true),
   );
 
   it.each(["alice", "user-123", "", "123456", "+", "Team 15551234567", "15551234567@s.whatsapp.net"])(
     "is not seen in %j",
-    (text) => expect(looksLikePhone(text)).toBe(false),
+    (text) => expect(isPhoneLike(text)).toBe(false),
   );
 });
 

@@ -37,23 +37,23 @@ export function hashChat(value: string, key?: Uint8Array): string {
 }
 
 /** Optional +, a digit, then at least six digits and the signs that people write between them. */
-export function looksLikePhone(text: string): boolean {
+export function isPhoneLike(text: string): boolean {
   return /^\+?\(?\d[\d\s().-]{6,}$/.test(text);
 }
 
 /** The source as the model may see it. Without redaction it is the source itself. */
 export function redactSource(source: Source, privacy: Privacy): Source {
-  const mask = maskFor(source.platform, privacy);
+  const mask = buildMask(source.platform, privacy);
   if (mask === undefined) return source;
   const { platform, chatType, chatId, userId, threadId, chatTopic } = source;
   return {
     platform,
     chatType,
     chatId: mask.ids ? hashChat(chatId, mask.key) : chatId,
-    ...present({
-      chatName: maskedChatName(source, mask),
+    ...omitUndefined({
+      chatName: maskChatName(source, mask),
       userId: mask.ids && userId !== undefined ? hashSender(userId, mask.key) : userId,
-      userName: maskedUserName(source, mask),
+      userName: maskUserName(source, mask),
       threadId: mask.ids ? undefined : threadId,
       chatTopic: mask.names && chatTopic !== undefined ? "(hidden)" : chatTopic,
     }),
@@ -66,10 +66,10 @@ export function redactHome<Home extends { platform: string; chatId: string; name
   at: string,
   privacy: Privacy,
 ): Home {
-  const mask = maskFor(at, privacy);
+  const mask = buildMask(at, privacy);
   if (mask === undefined) return home;
   const masksId = mask.ids || home.platform !== at;
-  const givesAway = looksLikePhone(home.name) || home.name === home.chatId;
+  const givesAway = isPhoneLike(home.name) || home.name === home.chatId;
   return {
     ...home,
     chatId: masksId ? hashChat(home.chatId, mask.key) : home.chatId,
@@ -86,15 +86,15 @@ interface Mask {
 
 const KIND = /^[a-z][a-z_-]*$/i;
 
-function maskFor(platform: string, privacy: Privacy): Mask | undefined {
+function buildMask(platform: string, privacy: Privacy): Mask | undefined {
   const traits = platformTraits(platform);
   if (privacy.redactPii === "strict") {
-    return { ids: !traits.rawIdsForMentions, names: true, key: homeKey(privacy.homeKey) };
+    return { ids: !traits.rawIdsForMentions, names: true, key: parseHomeKey(privacy.homeKey) };
   }
   return privacy.redactPii && traits.redactable ? { ids: true, names: false } : undefined;
 }
 
-function homeKey(hex: string | undefined): Uint8Array {
+function parseHomeKey(hex: string | undefined): Uint8Array {
   // A short key could be tried out like the phone numbers it protects.
   if (hex === undefined || !/^(?:[0-9a-f]{2}){16,}$/i.test(hex)) {
     throw new PostriderError(
@@ -106,27 +106,27 @@ function homeKey(hex: string | undefined): Uint8Array {
   return hexToBytes(hex);
 }
 
-function maskedUserName(source: Source, mask: Mask): string | undefined {
+function maskUserName(source: Source, mask: Mask): string | undefined {
   const { userName, userId } = source;
   if (userName === undefined) return undefined;
   // The id says who it is as well as a masked name would, and stays the same when the name changes.
   if (mask.names) return userId === undefined ? hashSender(userName, mask.key) : undefined;
-  return givesAway(userName, source) ? hashSender(userName, mask.key) : userName;
+  return isRevealing(userName, source) ? hashSender(userName, mask.key) : userName;
 }
 
-function maskedChatName(source: Source, mask: Mask): string | undefined {
+function maskChatName(source: Source, mask: Mask): string | undefined {
   const { chatName } = source;
   if (chatName === undefined || mask.names) return undefined;
-  return givesAway(chatName, source) ? hashChat(chatName, mask.key) : chatName;
+  return isRevealing(chatName, source) ? hashChat(chatName, mask.key) : chatName;
 }
 
 /** Platforms that know no name often put the number or the id itself in its place. */
-function givesAway(name: string, source: Source): boolean {
+function isRevealing(name: string, source: Source): boolean {
   const ids = [source.chatId, source.userId, source.userIdAlt, source.chatIdAlt];
-  return looksLikePhone(name) || ids.includes(name);
+  return isPhoneLike(name) || ids.includes(name);
 }
 
-function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function omitUndefined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

@@ -19,7 +19,7 @@ export function isRefused(value: unknown): value is Refused {
 }
 
 /** For callers to whom a refusal is an error. */
-export function unrefused<T>(value: T | Refused): T {
+export function throwIfRefused<T>(value: T | Refused): T {
   if (isRefused(value)) {
     throw new PostriderError(value.refused, value.reason, { details: { ...value.details } });
   }

@@ -5,7 +5,7 @@
 export const REPEATED_MARK = "↻ You may have received this already:";
 
 /** The text as it is sent again. Marked once, however often it is tried. */
-export function markedAsRepeated(text: string): string {
+export function markAsRepeated(text: string): string {
   return isMarkedAsRepeated(text) ? text : `${REPEATED_MARK}\n${text}`;
 }
 

@@ -1,12 +1,12 @@
 import type { ResetPolicy } from "./reset-policy.ts";
 import type { ResetInstants, ResetReason } from "./reset-reason.ts";
-import { lastDailyBoundary, nextDailyBoundary } from "./zone.ts";
+import { findLastDailyBoundary, findNextDailyBoundary } from "./zone.ts";
 
 /** Whoever was active before one of these starts afresh. */
-export function resetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
+export function computeResetInstants(policy: ResetPolicy, now: number, zone: string): ResetInstants {
   return {
     ...(resetsWhenIdle(policy) && { idleBefore: now - policy.idleMinutes * MINUTE }),
-    ...(resetsDaily(policy) && { dailyBefore: lastDailyBoundary(now, policy.atHour, zone) }),
+    ...(resetsDaily(policy) && { dailyBefore: findLastDailyBoundary(now, policy.atHour, zone) }),
   };
 }
 
@@ -18,7 +18,7 @@ export function nextReset(
 ): { readonly at: number; readonly reason: ResetReason } | undefined {
   const idle = resetsWhenIdle(policy) ? activeAt + policy.idleMinutes * MINUTE + 1 : Number.POSITIVE_INFINITY;
   const daily = resetsDaily(policy)
-    ? nextDailyBoundary(activeAt, policy.atHour, zone)
+    ? findNextDailyBoundary(activeAt, policy.atHour, zone)
     : Number.POSITIVE_INFINITY;
   const at = Math.min(idle, daily);
   // Someone who means "never" may write a silence that no calendar can show.

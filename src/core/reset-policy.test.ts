@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
-import { nextReset, resetInstants } from "./reset-instants.ts";
+import { computeResetInstants, nextReset } from "./reset-instants.ts";
 import {
   DEFAULT_RESET_POLICY,
   NO_RESET,
-  policyFor,
   type ResetPolicy,
   resetPolicyFromJson,
   resetPolicyToJson,
   resetReason,
   resetSettingsFromJson,
+  resolveResetPolicy,
 } from "./reset-policy.ts";
 
 const MINUTE = 60_000;
@@ -18,7 +18,7 @@ const NOON = Date.parse("2026-07-01T12:00:00Z");
 
 const policy = (change: Partial<ResetPolicy>): ResetPolicy => ({ ...DEFAULT_RESET_POLICY, ...change });
 const reasonAfter = (minutes: number, change: Partial<ResetPolicy>, now = NOON) =>
-  resetReason(now - minutes * MINUTE, resetInstants(policy(change), now, "UTC"));
+  resetReason(now - minutes * MINUTE, computeResetInstants(policy(change), now, "UTC"));
 
 describe("when a conversation starts fresh", () => {
   it("goes on after a minute, whatever the mode", () => {
@@ -34,7 +34,7 @@ describe("when a conversation starts fresh", () => {
   });
 
   it("goes on after a silence of exactly the idle time", () => {
-    const instants = resetInstants(policy({ mode: "idle", idleMinutes: 30 }), NOON, "UTC");
+    const instants = computeResetInstants(policy({ mode: "idle", idleMinutes: 30 }), NOON, "UTC");
     expect(resetReason(NOON - 30 * MINUTE, instants)).toBeUndefined();
     expect(resetReason(NOON - 30 * MINUTE - 1, instants)).toBe("idle");
   });
@@ -56,21 +56,21 @@ describe("when a conversation starts fresh", () => {
 
   it("never starts fresh with mode none", () => {
     expect(reasonAfter(30 * 24 * 60, { mode: "none" })).toBeUndefined();
-    expect(resetInstants(NO_RESET, NOON, "UTC")).toEqual({});
+    expect(computeResetInstants(NO_RESET, NOON, "UTC")).toEqual({});
   });
 
   it("means the hour of the named zone, not of the machine", () => {
     const daily = policy({ mode: "daily", atHour: 4 });
-    expect(resetInstants(daily, NOON, "Asia/Kolkata")).toEqual({
+    expect(computeResetInstants(daily, NOON, "Asia/Kolkata")).toEqual({
       dailyBefore: Date.parse("2026-06-30T22:30:00Z"),
     });
-    expect(resetInstants(daily, NOON, "America/New_York")).toEqual({
+    expect(computeResetInstants(daily, NOON, "America/New_York")).toEqual({
       dailyBefore: Date.parse("2026-07-01T08:00:00Z"),
     });
   });
 
   it("lets an idle hour last an hour while clocks are set back", () => {
-    const instants = resetInstants(
+    const instants = computeResetInstants(
       policy({ mode: "idle", idleMinutes: 60 }),
       Date.parse("2026-11-01T06:30:00Z"),
       "America/New_York",
@@ -104,8 +104,8 @@ describe("what people read about the next reset", () => {
         const next = nextReset(activeAt, some, zone);
         expect(next === undefined).toBe(some.mode === "none");
         if (next === undefined) return;
-        expect(resetReason(activeAt, resetInstants(some, next.at, zone))).toBe(next.reason);
-        expect(resetReason(activeAt, resetInstants(some, next.at - 1, zone))).toBeUndefined();
+        expect(resetReason(activeAt, computeResetInstants(some, next.at, zone))).toBe(next.reason);
+        expect(resetReason(activeAt, computeResetInstants(some, next.at - 1, zone))).toBeUndefined();
       }),
     );
   });
@@ -115,7 +115,7 @@ describe("what people read about the next reset", () => {
       fc.property(somePolicy, someInstant, someZone, fc.nat(10 ** 10), (some, activeAt, zone, later) => {
         const next = nextReset(activeAt, some, zone);
         if (next === undefined) return;
-        expect(resetReason(activeAt, resetInstants(some, next.at + later, zone))).toBeDefined();
+        expect(resetReason(activeAt, computeResetInstants(some, next.at + later, zone))).toBeDefined();
       }),
     );
   });
@@ -227,31 +227,31 @@ describe("which policy counts", () => {
   });
 
   it("is the platform's, else the chat type's, else the default", () => {
-    expect(policyFor(settings, "telegram", "group").mode).toBe("none");
-    expect(policyFor(settings, "discord", "group").mode).toBe("idle");
-    expect(policyFor(settings, "discord", "dm").mode).toBe("daily");
+    expect(resolveResetPolicy(settings, "telegram", "group").mode).toBe("none");
+    expect(resolveResetPolicy(settings, "discord", "group").mode).toBe("idle");
+    expect(resolveResetPolicy(settings, "discord", "dm").mode).toBe("daily");
   });
 
   it("is taken whole: what it leaves out is the built-in default, not the other policy's", () => {
-    expect(policyFor(settings, "discord", "group").idleMinutes).toBe(1440);
+    expect(resolveResetPolicy(settings, "discord", "group").idleMinutes).toBe(1440);
   });
 
   it("is none in an editor, where a thread is one session, whatever is configured", () => {
     const byPlatform = { acp: DEFAULT_RESET_POLICY };
-    expect(policyFor({ ...settings, byPlatform }, "acp", "dm").mode).toBe("none");
+    expect(resolveResetPolicy({ ...settings, byPlatform }, "acp", "dm").mode).toBe("none");
   });
 
   it("is the default where a policy was left empty", () => {
-    expect(policyFor(settings, "discord", "thread")).toBe(settings.default);
+    expect(resolveResetPolicy(settings, "discord", "thread")).toBe(settings.default);
   });
 
   it("is never taken from a name that every object has", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
-      expect(policyFor(settings, name, name)).toBe(settings.default);
+      expect(resolveResetPolicy(settings, name, name)).toBe(settings.default);
     }
     const odd = resetSettingsFromJson(JSON.parse('{"by_type":{"__proto__":{"mode":"none"}}}'));
-    expect(policyFor(odd, "discord", "__proto__").mode).toBe("none");
-    expect(policyFor(odd, "discord", "dm").mode).toBe("both");
+    expect(resolveResetPolicy(odd, "discord", "__proto__").mode).toBe("none");
+    expect(resolveResetPolicy(odd, "discord", "dm").mode).toBe("both");
   });
 });
 

@@ -1,5 +1,5 @@
 import { PostriderError } from "./errors.ts";
-import { EDITOR } from "./platforms.ts";
+import { EDITOR_PLATFORM } from "./platforms.ts";
 
 export { type ResetInstants, type ResetReason, resetReason } from "./reset-reason.ts";
 
@@ -39,13 +39,13 @@ export interface ResetSettings {
  * The policy of a platform, else of a chat type, else the default; the first that exists counts as a whole. A thread of an
  * editor is one session, whatever is configured.
  */
-export function policyFor(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
-  if (platform === EDITOR) return NO_RESET;
-  return own(settings.byPlatform, platform) ?? own(settings.byType, chatType) ?? settings.default;
+export function resolveResetPolicy(settings: ResetSettings, platform: string, chatType: string): ResetPolicy {
+  if (platform === EDITOR_PLATFORM) return NO_RESET;
+  return getOwn(settings.byPlatform, platform) ?? getOwn(settings.byType, chatType) ?? settings.default;
 }
 
 // Names come from outside: "constructor" is a legal chat type and not a policy.
-function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+function getOwn<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
@@ -66,31 +66,31 @@ const POLICY_KEYS: readonly string[] = Object.keys(resetPolicyToJson(DEFAULT_RES
 
 /** Missing and null values take the built-in default; what is not valid is refused by the path of its key. */
 export function resetPolicyFromJson(json: unknown, path: string): ResetPolicy {
-  return policyFrom(fields(json, path, POLICY_KEYS), path);
+  return parsePolicy(parseFields(json, path, POLICY_KEYS), path);
 }
 
 /** `{ …the default policy's fields, by_type: { … }, by_platform: { … } }` */
 export function resetSettingsFromJson(json: unknown, path = "session_reset"): ResetSettings {
-  const given = fields(json, path, [...POLICY_KEYS, "by_type", "by_platform"]);
+  const given = parseFields(json, path, [...POLICY_KEYS, "by_type", "by_platform"]);
   const policies = (key: string, check?: (name: string, path: string) => void) => {
-    const entries = Object.entries(fields(given[key], `${path}.${key}`)).flatMap(([name, policy]) => {
+    const entries = Object.entries(parseFields(given[key], `${path}.${key}`)).flatMap(([name, policy]) => {
       check?.(name, `${path}.${key}.${name}`);
       return policy === null ? [] : [[name, resetPolicyFromJson(policy, `${path}.${key}.${name}`)] as const];
     });
     return Object.fromEntries(entries);
   };
   return {
-    default: policyFrom(given, path),
+    default: parsePolicy(given, path),
     byType: policies("by_type"),
     byPlatform: policies("by_platform", assertPlatform),
   };
 }
 
-function policyFrom(given: Fields, path: string): ResetPolicy {
+function parsePolicy(given: Fields, path: string): ResetPolicy {
   const value = <T>(key: string, otherwise: T, valid: (value: unknown) => value is T, wanted: string): T => {
     const found = given[key] ?? otherwise;
     if (valid(found)) return found;
-    throw invalid(`${path}.${key}`, `must be ${wanted}, not ${shown(found)}`);
+    throw invalid(`${path}.${key}`, `must be ${wanted}, not ${formatValue(found)}`);
   };
   const { mode, atHour, idleMinutes, notify, notifyExcludePlatforms } = DEFAULT_RESET_POLICY;
   const policy: ResetPolicy = {
@@ -120,13 +120,13 @@ const isNames = (value: unknown): value is readonly string[] =>
 function assertPlatform(name: string, path: string): void {
   const right = name.trim().toLowerCase();
   if (right === "") throw invalid(path, "names a platform without a name");
-  if (right !== name) throw invalid(path, `names a platform that is written ${shown(right)}`);
+  if (right !== name) throw invalid(path, `names a platform that is written ${formatValue(right)}`);
 }
 
-function fields(json: unknown, path: string, valid?: readonly string[]): Fields {
+function parseFields(json: unknown, path: string, valid?: readonly string[]): Fields {
   if (json === undefined || json === null) return {};
   if (typeof json !== "object" || Array.isArray(json)) {
-    throw invalid(path, `must be a mapping of names to values, not ${shown(json)}`);
+    throw invalid(path, `must be a mapping of names to values, not ${formatValue(json)}`);
   }
   const unknown = valid && Object.keys(json).find((key) => !valid.includes(key));
   if (valid === undefined || unknown === undefined) return { ...json };
@@ -138,7 +138,7 @@ function fields(json: unknown, path: string, valid?: readonly string[]): Fields 
   throw invalid(`${path}.${unknown}`, `is not a setting; ${hint}valid are ${valid.join(", ")}`);
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   const text = typeof value === "number" ? String(value) : JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { FTS5_TOKENIZE, MAX_QUERY_TERMS, matches, parseQuery, toFts5 } from "./search-query.ts";
-import { indexedText, searchTerms } from "./search-terms.ts";
+import { FTS5_TOKENIZE, MAX_QUERY_TERMS, matchesQuery, parseQuery, toFts5 } from "./search-query.ts";
+import { buildIndexText, extractTerms } from "./search-terms.ts";
 
 const db = new Database(":memory:");
 db.exec(
@@ -18,14 +18,14 @@ afterAll(() => db.close());
 /** Which texts the real index finds. */
 function indexFinds(query: string, texts: readonly string[]): number[] {
   clear.run();
-  for (const [i, text] of texts.entries()) insert.run(i, indexedText(text));
+  for (const [i, text] of texts.entries()) insert.run(i, buildIndexText(text));
   const match = toFts5(parseQuery(query));
   return match === undefined ? [] : select.all(match);
 }
 
 function scanFinds(query: string, texts: readonly string[]): number[] {
   const parsed = parseQuery(query);
-  return [...texts.keys()].filter((i) => matches(parsed, searchTerms(texts[i] ?? "")));
+  return [...texts.keys()].filter((i) => matchesQuery(parsed, extractTerms(texts[i] ?? "")));
 }
 
 function finds(query: string, text: string): boolean {
@@ -160,7 +160,7 @@ describe("whatever people type", () => {
       fc.property(anything, (query) => {
         const match = toFts5(parseQuery(query));
         if (match !== undefined) select.all(match);
-        matches(parseQuery(query), ["a"]);
+        matchesQuery(parseQuery(query), ["a"]);
       }),
       { numRuns: 3000 },
     );
@@ -186,7 +186,7 @@ describe("whatever people type", () => {
         fc.nat(),
         fc.nat(),
         (text, from, to) => {
-          const terms = searchTerms(text);
+          const terms = extractTerms(text);
           const part = terms.slice(from % (terms.length + 1)).slice(0, (to % 5) + 1);
           if (part.length > 0) expect(finds(`"${part.join(" ")}"`, text)).toBe(true);
         },
@@ -199,7 +199,7 @@ describe("whatever people type", () => {
     const terms: string[] = [];
     for (let code = 0; code <= 0x10ffff; code++) {
       const char = String.fromCodePoint(code);
-      if (!/[\p{Cn}\p{Co}]/u.test(char)) terms.push(...searchTerms(`x${char} ${char}`));
+      if (!/[\p{Cn}\p{Co}]/u.test(char)) terms.push(...extractTerms(`x${char} ${char}`));
     }
     clear.run();
     insert.run(1, terms.join(" "));

@@ -1,4 +1,4 @@
-import { searchTerms } from "./search-terms.ts";
+import { extractTerms } from "./search-terms.ts";
 
 /**
  * The tokenizer for an FTS5 table over `indexedText`. It divides at ASCII characters that are no letter or digit
@@ -51,13 +51,13 @@ export function parseQuery(text: string): SearchQuery {
     if (operator === "OR") close();
     else if (operator === "NOT") negated = true;
     else if (operator !== "AND") {
-      const clause = phrase === undefined ? wordClause(word ?? "") : clauseOf(phrase, star !== "");
+      const clause = phrase === undefined ? parseWordClause(word ?? "") : buildClause(phrase, star !== "");
       if (clause === undefined) continue;
       if (negated || minus === "-") {
         // Shortened, it would leave out more than was asked for.
         if (clause.terms.length <= room) excluded.push(clause);
       } else if (room > 0) {
-        required.push(shortened(clause, room));
+        required.push(limitClause(clause, room));
       }
       room -= clause.terms.length;
       negated = false;
@@ -74,13 +74,13 @@ export function toFts5(query: SearchQuery): string | undefined {
 }
 
 /** Whether a text with these terms, in their order, is what FTS5 would find. */
-export function matches(query: SearchQuery, terms: readonly string[]): boolean {
-  const found = (clause: SearchClause): boolean => clausePosition(clause, terms, 0) >= 0;
+export function matchesQuery(query: SearchQuery, terms: readonly string[]): boolean {
+  const found = (clause: SearchClause): boolean => findClause(clause, terms, 0) >= 0;
   return query.alternatives.some(({ required, excluded }) => required.every(found) && !excluded.some(found));
 }
 
 /** Where the clause begins in `terms`, at `from` or later; −1 if nowhere. */
-export function clausePosition(clause: SearchClause, terms: readonly string[], from: number): number {
+export function findClause(clause: SearchClause, terms: readonly string[], from: number): number {
   const last = clause.terms.length - 1;
   const isAt = (start: number): boolean =>
     clause.terms.every((wanted, i) => {
@@ -100,19 +100,19 @@ const CURLY_QUOTES = /[“”„‟＂]/g;
  */
 const ITEM = /(?<minus>(?<=^|\s)-(?=[^\s-]))?(?:"(?<phrase>[^"]*)"(?<star>\**)|(?<word>[^\s"]+))/g;
 
-function wordClause(word: string): SearchClause | undefined {
+function parseWordClause(word: string): SearchClause | undefined {
   const bare = word.replace(/\*+$/, "");
-  return clauseOf(bare, bare !== word);
+  return buildClause(bare, bare !== word);
 }
 
 /** A star counts only directly after a word: `C++*` looks for c, not for everything that begins with c. */
-function clauseOf(text: string, star: boolean): SearchClause | undefined {
-  const terms = searchTerms(text);
+function buildClause(text: string, star: boolean): SearchClause | undefined {
+  const terms = extractTerms(text);
   if (terms.length === 0) return undefined;
   return { terms, prefix: star && /[\p{L}\p{N}\p{M}]$/u.test(text) };
 }
 
-function shortened(clause: SearchClause, room: number): SearchClause {
+function limitClause(clause: SearchClause, room: number): SearchClause {
   return clause.terms.length <= room ? clause : { terms: clause.terms.slice(0, room), prefix: false };
 }
 

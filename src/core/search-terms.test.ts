@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { indexedText, MAX_INDEXED_CHARS, searchTerms, termsWithOffsets } from "./search-terms.ts";
+import { buildIndexText, extractTermOffsets, extractTerms, MAX_INDEXED_CHARS } from "./search-terms.ts";
 
 describe("words", () => {
   it.each([
@@ -11,30 +11,30 @@ describe("words", () => {
     ["नमस्ते हिन्दी", ["नमस्ते", "हिन्दी"]],
     ["한국어 검색", ["한", "국", "어", "검", "색"]],
   ])("makes terms of %j", (text, terms) => {
-    expect(searchTerms(text)).toEqual(terms);
+    expect(extractTerms(text)).toEqual(terms);
   });
 
   it("finds a word whatever its case, accents and width", () => {
-    expect(searchTerms("Crème BRÛLÉE")).toEqual(searchTerms("creme brulee"));
-    expect(searchTerms("cafe\u0301")).toEqual(searchTerms("café"));
-    expect(searchTerms("ΟΔΌΣ")).toEqual(searchTerms("οδος"));
-    expect(searchTerms("Ёлка")).toEqual(searchTerms("елка"));
-    expect(searchTerms("ＡＢＣ ﬁn ½ İstanbul")).toEqual(["abc", "fin", "1", "2", "istanbul"]);
-    expect(searchTerms("Straße")).toEqual(["straße"]);
+    expect(extractTerms("Crème BRÛLÉE")).toEqual(extractTerms("creme brulee"));
+    expect(extractTerms("cafe\u0301")).toEqual(extractTerms("café"));
+    expect(extractTerms("ΟΔΌΣ")).toEqual(extractTerms("οδος"));
+    expect(extractTerms("Ёлка")).toEqual(extractTerms("елка"));
+    expect(extractTerms("ＡＢＣ ﬁn ½ İstanbul")).toEqual(["abc", "fin", "1", "2", "istanbul"]);
+    expect(extractTerms("Straße")).toEqual(["straße"]);
   });
 
   it("keeps the marks that make another word in other scripts", () => {
-    expect(searchTerms("がか")).toEqual(["が", "か"]);
-    expect(searchTerms("か\u3099")).toEqual(["が"]);
-    expect(searchTerms("ｶﾞ")).toEqual(["ガ"]);
-    expect(searchTerms("한")).toEqual(searchTerms("\u1112\u1161\u11ab"));
+    expect(extractTerms("がか")).toEqual(["が", "か"]);
+    expect(extractTerms("か\u3099")).toEqual(["が"]);
+    expect(extractTerms("ｶﾞ")).toEqual(["ガ"]);
+    expect(extractTerms("한")).toEqual(extractTerms("\u1112\u1161\u11ab"));
   });
 
   it("is not divided by invisible characters", () => {
-    expect(searchTerms("Silben\u00adtrennung")).toEqual(["silbentrennung"]);
-    expect(searchTerms("می\u200cخواهم")).toEqual(["میخواهم"]);
-    expect(searchTerms("1\ufe0f\u20e3 葛\u{e0100}飾")).toEqual(["1", "葛", "飾"]);
-    expect(searchTerms("a\u200bb")).toEqual(["a", "b"]);
+    expect(extractTerms("Silben\u00adtrennung")).toEqual(["silbentrennung"]);
+    expect(extractTerms("می\u200cخواهم")).toEqual(["میخواهم"]);
+    expect(extractTerms("1\ufe0f\u20e3 葛\u{e0100}飾")).toEqual(["1", "葛", "飾"]);
+    expect(extractTerms("a\u200bb")).toEqual(["a", "b"]);
   });
 });
 
@@ -46,7 +46,7 @@ describe("scripts without spaces", () => {
     ["ភាសាខ្មែរ", 9],
     ["မြန်မာ", 6],
   ])("makes a term of each character of %s", (text, count) => {
-    expect(searchTerms(text)).toHaveLength(count);
+    expect(extractTerms(text)).toHaveLength(count);
   });
 
   it("finds every substring, and nothing but substrings", () => {
@@ -59,8 +59,8 @@ describe("scripts without spaces", () => {
         const chars = Array.from(text);
         const start = at % (chars.length + 1);
         const part = chars.slice(start, start + length).join("");
-        expect(indexedText(text)).toContain(indexedText(part));
-        expect(indexedText(text).includes(indexedText(other))).toBe(text.includes(other));
+        expect(buildIndexText(text)).toContain(buildIndexText(part));
+        expect(buildIndexText(text).includes(buildIndexText(other))).toBe(text.includes(other));
       }),
     );
   });
@@ -80,9 +80,9 @@ describe("whatever the text", () => {
   it("gives terms of letters, digits and marks only, which stay the same when read again", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const terms = searchTerms(text);
+        const terms = extractTerms(text);
         for (const term of terms) expect(term).toMatch(/^[\p{L}\p{N}\p{M}]+$/u);
-        expect(searchTerms(terms.join(" "))).toEqual(terms);
+        expect(extractTerms(terms.join(" "))).toEqual(terms);
       }),
       { numRuns: 1000 },
     );
@@ -92,8 +92,8 @@ describe("whatever the text", () => {
     fc.assert(
       fc.property(anyText, fc.nat(80), anyText, (before, gap, after) => {
         const text = `${before}${"ascii words ".repeat(gap).slice(0, gap)}${after}`;
-        const placed = termsWithOffsets(text);
-        expect(placed.map(({ term }) => term)).toEqual(searchTerms(text));
+        const placed = extractTermOffsets(text);
+        expect(placed.map(({ term }) => term)).toEqual(extractTerms(text));
         let last = 0;
         for (const { start, end } of placed) {
           expect(start).toBeGreaterThanOrEqual(last);
@@ -115,36 +115,36 @@ describe("whatever the text", () => {
     expect(chars.length).toBeGreaterThan(15_000);
     for (const between of [" ", "a", "é ", "ก", "ㅏ"]) {
       const text = chars.join(between);
-      const terms = searchTerms(text).join(" ");
+      const terms = extractTerms(text).join(" ");
       expect(
-        termsWithOffsets(text)
+        extractTermOffsets(text)
           .map(({ term }) => term)
           .join(" ") === terms,
       ).toBe(true);
-      expect(indexedText(terms) === terms).toBe(true);
+      expect(buildIndexText(terms) === terms).toBe(true);
     }
   });
 
   it("does not divide a long word differently because of what stands near it", () => {
     const word = `é${"a".repeat(50)}é`;
-    expect(searchTerms(word)).toEqual([`e${"a".repeat(50)}e`]);
-    expect(searchTerms(`x ${word} y`)).toEqual(["x", `e${"a".repeat(50)}e`, "y"]);
+    expect(extractTerms(word)).toEqual([`e${"a".repeat(50)}e`]);
+    expect(extractTerms(`x ${word} y`)).toEqual(["x", `e${"a".repeat(50)}e`, "y"]);
   });
 });
 
 describe("limits", () => {
   it("makes several terms of a word too long for an index", () => {
-    const terms = searchTerms("ab".repeat(300));
+    const terms = extractTerms("ab".repeat(300));
     expect(terms.map((term) => term.length)).toEqual([256, 256, 88]);
-    expect(searchTerms("äb".repeat(300)).join("")).toBe("ab".repeat(300));
-    expect(searchTerms("äb".repeat(300))).toEqual(terms);
+    expect(extractTerms("äb".repeat(300)).join("")).toBe("ab".repeat(300));
+    expect(extractTerms("äb".repeat(300))).toEqual(terms);
   });
 
   it("reads the first 256 Ki characters of a text and no more", () => {
     const text = `${"a ".repeat(MAX_INDEXED_CHARS / 2)}never`;
-    expect(searchTerms(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
-    expect(termsWithOffsets(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
-    expect(searchTerms(`${"x".repeat(MAX_INDEXED_CHARS - 1)}😀`).join("")).toBe(
+    expect(extractTerms(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
+    expect(extractTermOffsets(text)).toHaveLength(MAX_INDEXED_CHARS / 2);
+    expect(extractTerms(`${"x".repeat(MAX_INDEXED_CHARS - 1)}😀`).join("")).toBe(
       "x".repeat(MAX_INDEXED_CHARS - 1),
     );
   });
@@ -153,8 +153,8 @@ describe("limits", () => {
     for (const unit of ["a", "é", "\u0301", "\u200d", "ﷺ", "中", "ㅏ", "-é-", "\ud800"]) {
       const started = performance.now();
       const text = unit.repeat(MAX_INDEXED_CHARS / unit.length);
-      searchTerms(text);
-      termsWithOffsets(text);
+      extractTerms(text);
+      extractTermOffsets(text);
       expect(performance.now() - started).toBeLessThan(5_000);
     }
   });

@@ -11,40 +11,40 @@ export const MAX_INDEXED_CHARS: number = 256 * 1024;
  * tone marks included, is a term by itself and a query a phrase of them, which finds any substring. A longer
  * word (base64, a hash chain) is several terms in a row: stores have limits, and as a phrase it is still exact.
  */
-export function searchTerms(text: string): string[] {
-  const head = indexedPart(text);
+export function extractTerms(text: string): string[] {
+  const head = limitIndexed(text);
   const terms: string[] = [];
   let done = 0;
   // Folding costs five times as much as reading ASCII, and most texts are ASCII but for a dash or an emoji.
-  for (let strange = nonAsciiFrom(head, 0); strange >= 0; strange = nonAsciiFrom(head, done)) {
-    const start = startOfWord(head, strange, done);
-    const end = endOfStretch(head, strange);
-    pushAll(terms, asciiTerms(head.slice(done, start)));
-    pushAll(terms, folded(head.slice(start, end)).match(TERM));
+  for (let strange = findNonAscii(head, 0); strange >= 0; strange = findNonAscii(head, done)) {
+    const start = findWordStart(head, strange, done);
+    const end = findStretchEnd(head, strange);
+    pushAll(terms, matchAsciiTerms(head.slice(done, start)));
+    pushAll(terms, foldText(head.slice(start, end)).match(TERM));
     done = end;
   }
-  const rest = asciiTerms(done === 0 ? head : head.slice(done));
+  const rest = matchAsciiTerms(done === 0 ? head : head.slice(done));
   if (done === 0) return rest ?? [];
   pushAll(terms, rest);
   return terms;
 }
 
 /** What a store gives to its index: the terms, one space between. */
-export function indexedText(text: string): string {
-  return searchTerms(text).join(" ");
+export function buildIndexText(text: string): string {
+  return extractTerms(text).join(" ");
 }
 
 /** A term and the part of the original text it was made from: `text.slice(start, end)`. */
-export interface TermAt {
+export interface TermOffset {
   readonly term: string;
   readonly start: number;
   readonly end: number;
 }
 
 /** The same terms in the same order, with their places; slower, for snippets. */
-export function termsWithOffsets(text: string): TermAt[] {
-  const head = indexedPart(text);
-  if (nonAsciiFrom(head, 0) < 0) {
+export function extractTermOffsets(text: string): TermOffset[] {
+  const head = limitIndexed(text);
+  if (findNonAscii(head, 0) < 0) {
     return Array.from(head.toLowerCase().matchAll(ASCII_TERM), ({ 0: term, index }) => {
       return { term, start: index, end: index + term.length };
     });
@@ -55,7 +55,7 @@ export function termsWithOffsets(text: string): TermAt[] {
   const starts: number[] = [];
   const ends: number[] = [];
   for (const { 0: cluster, index } of head.matchAll(CLUSTER)) {
-    const piece = isPlain(cluster) ? cluster.toLowerCase() : folded(cluster);
+    const piece = isPlain(cluster) ? cluster.toLowerCase() : foldText(cluster);
     for (let i = 0; i < piece.length; i++) {
       starts.push(index);
       ends.push(index + cluster.length);
@@ -73,11 +73,11 @@ function isPlain(cluster: string): boolean {
   return cluster.length === 1 && (code < 0x80 || (code >= 0x4e00 && code <= 0x9fff));
 }
 
-function indexedPart(text: string): string {
+function limitIndexed(text: string): string {
   return text.length > MAX_INDEXED_CHARS ? text.slice(0, MAX_INDEXED_CHARS) : text;
 }
 
-function asciiTerms(text: string): string[] | null {
+function matchAsciiTerms(text: string): string[] | null {
   return text.toLowerCase().match(ASCII_TERM);
 }
 
@@ -85,19 +85,19 @@ function pushAll(terms: string[], more: readonly string[] | null): void {
   if (more !== null) for (const term of more) terms.push(term);
 }
 
-function nonAsciiFrom(text: string, index: number): number {
+function findNonAscii(text: string, index: number): number {
   NON_ASCII.lastIndex = index;
   return NON_ASCII.test(text) ? NON_ASCII.lastIndex - 1 : -1;
 }
 
-function startOfWord(text: string, index: number, from: number): number {
+function findWordStart(text: string, index: number, from: number): number {
   let start = index;
   while (start > from && isAsciiWord(text.charCodeAt(start - 1))) start--;
   return start;
 }
 
 /** Past the last character that is not ASCII, and its word, before a long run of ASCII: each fold has its price. */
-function endOfStretch(text: string, from: number): number {
+function findStretchEnd(text: string, from: number): number {
   let last = from;
   for (let i = from; i < text.length && i - last < 32; i++) if (text.charCodeAt(i) > 0x7f) last = i;
   let end = last + 1;
@@ -114,7 +114,7 @@ function isAsciiWord(code: number): boolean {
 }
 
 /** Compatibility forms, case and the accents of Latin, Greek and Cyrillic off; everything else composed. */
-function folded(text: string): string {
+function foldText(text: string): string {
   return text
     .replace(INVISIBLE, "")
     .normalize("NFKD")

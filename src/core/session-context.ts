@@ -1,5 +1,5 @@
 import { isShared, type ScopeSettings, scopeFor } from "./identity.ts";
-import { displayText, type Source } from "./source.ts";
+import { type Source, toDisplayText } from "./source.ts";
 
 /** The chat on a platform that receives what has no other place to go. */
 export interface HomeChannel {
@@ -50,7 +50,7 @@ export function buildSessionContext(
     homeChannels.push({
       platform,
       chatId: homeChannel.chatId,
-      name: displayText(homeChannel.name) ?? "Home",
+      name: toDisplayText(homeChannel.name) ?? "Home",
     });
   }
   return {

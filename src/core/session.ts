@@ -1,6 +1,6 @@
 import { PostriderError } from "./errors.ts";
 import type { Ownership, PersonId } from "./owner.ts";
-import { onOneLine } from "./printable.ts";
+import { toOneLine } from "./printable.ts";
 import type { Source } from "./source.ts";
 import type { Usage } from "./usage.ts";
 
@@ -47,7 +47,7 @@ const MAX_REASON_LENGTH = 100;
 
 /** A reason on one line. Throws `invalid_input` for one that is empty or too long. */
 export function checkEndReason(raw: string, field: string): EndReason {
-  const reason = onOneLine(raw).trim();
+  const reason = toOneLine(raw).trim();
   if (reason !== "" && reason.length <= MAX_REASON_LENGTH) return reason;
   throw new PostriderError(
     "invalid_input",

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseQuery } from "./search-query.ts";
-import { searchTerms } from "./search-terms.ts";
-import { neighbourText, type SnippetOptions, snippet } from "./snippet.ts";
+import { extractTerms } from "./search-terms.ts";
+import { buildSnippet, type SnippetOptions, shortenNeighbour } from "./snippet.ts";
 
 function shown(text: string, query: string, options?: SnippetOptions): string {
-  return snippet(text, parseQuery(query), options);
+  return buildSnippet(text, parseQuery(query), options);
 }
 
 const filler = Array.from({ length: 100 }, (_, i) => `w${i}`).join(" ");
@@ -20,11 +20,11 @@ describe("a snippet", () => {
   it("shows about forty words around the hit, and says where it was cut", () => {
     const result = shown(`${filler} needle ${filler}`, "needle");
     expect(result).toMatch(/^\.\.\.w8\d .* w99 >>>needle<<< w0 .* w\d+\.\.\.$/);
-    expect(searchTerms(result)).toHaveLength(40);
+    expect(extractTerms(result)).toHaveLength(40);
   });
 
   it("shows more on the other side when the hit is near an end", () => {
-    expect(searchTerms(shown(`needle ${filler}`, "needle"))).toHaveLength(40);
+    expect(extractTerms(shown(`needle ${filler}`, "needle"))).toHaveLength(40);
     expect(shown(`needle ${filler}`, "needle")).toMatch(/^>>>needle<<< w0 /);
     expect(shown(`${filler} needle.`, "needle")).toMatch(/^\.\.\.w61 .*>>>needle<<<\.$/);
   });
@@ -128,9 +128,9 @@ describe("a snippet", () => {
 
 describe("a neighbour's text", () => {
   it("is cut at 200 characters and never inside one", () => {
-    expect(neighbourText("short")).toBe("short");
-    expect(neighbourText("x".repeat(300))).toBe("x".repeat(200));
-    expect(neighbourText(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));
-    expect(neighbourText(`${"x".repeat(198)}😀😀`)).toBe(`${"x".repeat(198)}😀`);
+    expect(shortenNeighbour("short")).toBe("short");
+    expect(shortenNeighbour("x".repeat(300))).toBe("x".repeat(200));
+    expect(shortenNeighbour(`${"x".repeat(199)}😀`)).toBe("x".repeat(199));
+    expect(shortenNeighbour(`${"x".repeat(198)}😀😀`)).toBe(`${"x".repeat(198)}😀`);
   });
 });

@@ -1,5 +1,5 @@
-import { clausePosition, type SearchClause, type SearchQuery } from "./search-query.ts";
-import { type TermAt, termsWithOffsets } from "./search-terms.ts";
+import { findClause, type SearchClause, type SearchQuery } from "./search-query.ts";
+import { extractTermOffsets, type TermOffset } from "./search-terms.ts";
 
 export interface SnippetOptions {
   /** How many words around the best hit; in a script without spaces, characters. */
@@ -16,54 +16,54 @@ const ELLIPSIS = "...";
  * The part of a text that shows best why it was found: the original characters, each hit between `>>>` and
  * `<<<`, `...` where something was left off. A text without a hit shows its beginning.
  */
-export function snippet(text: string, query: SearchQuery, options: SnippetOptions = {}): string {
+export function buildSnippet(text: string, query: SearchQuery, options: SnippetOptions = {}): string {
   const { words = 40, chars = 400 } = options;
-  const terms = termsWithOffsets(text);
-  const hits = hitsIn(terms, query);
-  const core = bestRun(hits, terms, words, chars) ?? { first: 0, last: 0 };
-  const { start, end } = grown(core, text, terms, words, chars);
+  const terms = extractTermOffsets(text);
+  const hits = findHits(terms, query);
+  const core = findBestRun(hits, terms, words, chars) ?? { first: 0, last: 0 };
+  const { start, end } = growRange(core, text, terms, words, chars);
   const before = text.slice(0, start).trim() === "" ? "" : ELLIPSIS;
   const after = text.slice(end).trim() === "" ? "" : ELLIPSIS;
-  return `${before}${marked(text, start, end, hits, terms)}${after}`;
+  return `${before}${markHits(text, start, end, hits, terms)}${after}`;
 }
 
 /** The beginning of a message that stands beside a hit. */
-export function neighbourText(text: string): string {
-  return text.slice(0, wholeCharacter(text, 200));
+export function shortenNeighbour(text: string): string {
+  return text.slice(0, alignToCharacter(text, 200));
 }
 
 /** A found clause: its first and last term, and which clause it was. */
-interface Hit {
+interface TermHit {
   readonly first: number;
   readonly last: number;
   readonly clause: SearchClause;
 }
 
-type TermRange = Pick<Hit, "first" | "last">;
+type TermRange = Pick<TermHit, "first" | "last">;
 
 /** Enough to choose from. Each hit is compared with those near it, so there is a limit for all clauses together. */
 const MAX_HITS = 2000;
 const MAX_HITS_OF_CLAUSE = 500;
 
-function hitsIn(terms: readonly TermAt[], query: SearchQuery): Hit[] {
+function findHits(terms: readonly TermOffset[], query: SearchQuery): TermHit[] {
   const plain = terms.map(({ term }) => term);
-  const hits: Hit[] = [];
+  const hits: TermHit[] = [];
   const clauses = query.alternatives.flatMap(({ required }) => required);
   const most = Math.min(MAX_HITS_OF_CLAUSE, Math.ceil(MAX_HITS / Math.max(1, clauses.length)));
   for (const clause of clauses) {
-    let at = clausePosition(clause, plain, 0);
+    let at = findClause(clause, plain, 0);
     for (let count = 0; at >= 0 && count < most; count++) {
       hits.push({ first: at, last: at + clause.terms.length - 1, clause });
-      at = clausePosition(clause, plain, at + 1);
+      at = findClause(clause, plain, at + 1);
     }
   }
   return hits.sort((a, b) => a.first - b.first || a.last - b.last);
 }
 
 /** The run of hits that fits and shows the most different clauses; among equals the first. */
-function bestRun(
-  hits: readonly Hit[],
-  terms: readonly TermAt[],
+function findBestRun(
+  hits: readonly TermHit[],
+  terms: readonly TermOffset[],
   words: number,
   chars: number,
 ): TermRange | undefined {
@@ -75,7 +75,7 @@ function bestRun(
     for (let j = i; j < hits.length; j++) {
       const hit = hits[j];
       if (hit === undefined || hit.first >= first + words) break;
-      const fits = hit.last < first + words && endOf(terms, hit.last) - startOf(terms, first) <= chars;
+      const fits = hit.last < first + words && getEnd(terms, hit.last) - getStart(terms, first) <= chars;
       if (!fits && j > i) continue;
       seen.add(hit.clause);
       end = Math.max(end, hit.last);
@@ -89,16 +89,16 @@ function bestRun(
 }
 
 /** Word by word to both sides, while there is room; to the text's own ends if they are near. */
-function grown(
+function growRange(
   core: TermRange,
   text: string,
-  terms: readonly TermAt[],
+  terms: readonly TermOffset[],
   words: number,
   chars: number,
 ): { start: number; end: number } {
   let { first, last } = core;
   const fits = (from: number, to: number): boolean =>
-    from >= 0 && to < terms.length && to - from < words && endOf(terms, to) - startOf(terms, from) <= chars;
+    from >= 0 && to < terms.length && to - from < words && getEnd(terms, to) - getStart(terms, from) <= chars;
   for (let grew = true; grew; ) {
     grew = false;
     if (fits(first, last + 1)) {
@@ -110,22 +110,22 @@ function grown(
       grew = true;
     }
   }
-  const start = first === 0 && endOf(terms, last) <= chars ? 0 : startOf(terms, first);
+  const start = first === 0 && getEnd(terms, last) <= chars ? 0 : getStart(terms, first);
   const isEnd = last >= terms.length - 1 && text.length - start <= chars;
-  const end = isEnd || terms.length === 0 ? text.length : endOf(terms, last);
-  return { start, end: Math.min(end, wholeCharacter(text, start + chars)) };
+  const end = isEnd || terms.length === 0 ? text.length : getEnd(terms, last);
+  return { start, end: Math.min(end, alignToCharacter(text, start + chars)) };
 }
 
-function marked(
+function markHits(
   text: string,
   start: number,
   end: number,
-  hits: readonly Hit[],
-  terms: readonly TermAt[],
+  hits: readonly TermHit[],
+  terms: readonly TermOffset[],
 ): string {
   let result = "";
   let done = start;
-  for (const span of spans(hits, terms)) {
+  for (const span of mergeSpans(hits, terms)) {
     const from = Math.max(span.start, done);
     const to = Math.min(span.end, end);
     if (from >= to) continue;
@@ -136,10 +136,13 @@ function marked(
 }
 
 /** The hits as places in the text, those that overlap joined: 中中 in 中中中 is one mark, not two inside each other. */
-function spans(hits: readonly Hit[], terms: readonly TermAt[]): { start: number; end: number }[] {
+function mergeSpans(
+  hits: readonly TermHit[],
+  terms: readonly TermOffset[],
+): { start: number; end: number }[] {
   const result: { start: number; end: number }[] = [];
   for (const { first, last } of hits) {
-    const [start, end] = [startOf(terms, first), endOf(terms, last)];
+    const [start, end] = [getStart(terms, first), getEnd(terms, last)];
     const previous = result.at(-1);
     if (previous !== undefined && start < previous.end) previous.end = Math.max(previous.end, end);
     else result.push({ start, end });
@@ -147,16 +150,16 @@ function spans(hits: readonly Hit[], terms: readonly TermAt[]): { start: number;
   return result;
 }
 
-function startOf(terms: readonly TermAt[], index: number): number {
+function getStart(terms: readonly TermOffset[], index: number): number {
   return terms[index]?.start ?? 0;
 }
 
-function endOf(terms: readonly TermAt[], index: number): number {
+function getEnd(terms: readonly TermOffset[], index: number): number {
   return terms[index]?.end ?? 0;
 }
 
 /** The place at or before `at` that does not cut a character in two. */
-function wholeCharacter(text: string, at: number): number {
+function alignToCharacter(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const code = text.charCodeAt(at);
   const previous = text.charCodeAt(at - 1);

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
 import {
   describeSource,
-  displayText,
   localSource,
   MAX_SOURCE_TEXT,
   type SourceInput,
   source,
   sourceFromJson,
   sourceToJson,
+  toDisplayText,
 } from "./source.ts";
 
 function refusal(act: () => unknown): PostriderError {
@@ -212,7 +212,7 @@ describe("a source given by a program", () => {
   it("cuts a long topic instead of refusing the message, and never through a character", () => {
     const cut = source({ platform: "discord", chatId: "1", chatTopic: `${"x".repeat(1023)}😀😀` }).chatTopic;
     expect(cut).toBe("x".repeat(1023));
-    expect(displayText(`${"x".repeat(1020)}   😀😀`)).toBe("x".repeat(1020));
+    expect(toDisplayText(`${"x".repeat(1020)}   😀😀`)).toBe("x".repeat(1020));
   });
 
   it("gives the same source when it is read again, as itself or from its JSON", () => {

@@ -98,7 +98,7 @@ export function localSource(): Source {
  * Makes a name or topic fit for one line: control characters and line breaks become spaces, so that nobody can
  * write lines of their own into a prompt or a list by choosing a name. Blank becomes undefined.
  */
-export function displayText(text: string): string | undefined {
+export function toDisplayText(text: string): string | undefined {
   const line = text.toWellFormed().replace(CONTROLS, " ").trim();
   // The cut may fall inside a surrogate pair; the half that stays would not survive being stored.
   const cut = line.slice(0, MAX_SOURCE_TEXT).replace(/[\uD800-\uDBFF]$/, "");
@@ -180,7 +180,7 @@ function parseId(name: string, value: unknown): string | undefined {
 /** A long topic is cut rather than refused: it must not cost anyone their message. */
 function parseText(name: string, value: unknown): string | undefined {
   const text = parseScalar(name, value);
-  return text === undefined ? undefined : displayText(text);
+  return text === undefined ? undefined : toDisplayText(text);
 }
 
 function parseScalar(name: string, value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openFence, splitText } from "./split-text.ts";
+import { findOpenFence, splitText } from "./split-text.ts";
 
 describe("splitting a text", () => {
   it("leaves alone what fits", () => {
@@ -37,7 +37,7 @@ describe("splitting a text", () => {
           expect(made.length).toBeLessThanOrEqual(limit);
           expect(made.isWellFormed()).toBe(true);
         }
-        for (const made of pieces.slice(0, -1)) expect(openFence(made)).toBeUndefined();
+        for (const made of pieces.slice(0, -1)) expect(findOpenFence(made)).toBeUndefined();
       }),
     );
   });

@@ -14,12 +14,12 @@ export function splitText(text: string, limit: number): string[] {
   while (prefix.length + text.length - from > limit) {
     // Only what one piece can hold is looked at: reading all that follows for each piece would take ever longer.
     const window = prefix + text.slice(from, from + limit - prefix.length);
-    const fence = openFence(window);
+    const fence = findOpenFence(window);
     // What closes a block must fit, too: its fence may be longer than three.
     const room = fence === undefined ? limit : limit - fence.mark.length - 1;
-    const at = Math.max(prefix.length + 1, cutAt(window, room, fence?.from ?? 0));
+    const at = Math.max(prefix.length + 1, findCut(window, room, fence?.from ?? 0));
     const head = window.slice(0, at);
-    const open = openFence(head);
+    const open = findOpenFence(head);
     from += at - prefix.length;
     const next = text.slice(from, from + limit);
     if (open === undefined) {
@@ -45,18 +45,18 @@ export interface OpenFence {
 }
 
 /** The block of code that is still open at the end of a text. */
-export function openFence(text: string): OpenFence | undefined {
+export function findOpenFence(text: string): OpenFence | undefined {
   let open: OpenFence | undefined;
   let at = 0;
   for (const line of text.split("\n")) {
     at += line.length + 1;
-    open = fenceAfter(line, open, at);
+    open = advanceFence(line, open, at);
   }
   return open;
 }
 
 /** The block that is open after a line which ends at `at`. */
-export function fenceAfter(line: string, open: OpenFence | undefined, at: number): OpenFence | undefined {
+export function advanceFence(line: string, open: OpenFence | undefined, at: number): OpenFence | undefined {
   const [, mark = "", info = ""] = FENCE.exec(line) ?? [];
   if (mark === "") return open;
   if (open === undefined) return { mark, line: `${mark}${info}`.slice(0, 40), from: at };
@@ -65,7 +65,7 @@ export function fenceAfter(line: string, open: OpenFence | undefined, at: number
 }
 
 /** Where to cut so that at most `room` units come before, and more than what was only repeated. */
-function cutAt(text: string, room: number, atLeast: number): number {
+function findCut(text: string, room: number, atLeast: number): number {
   const window = text.slice(0, room);
   for (const pause of ["\n\n", "\n", " "]) {
     const at = window.lastIndexOf(pause) + pause.length;

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { autoTitle, cleanTitle, findByTitle, lineageOf, nextInLineage, preview } from "./titles.ts";
+import {
+  buildNextTitle,
+  buildPreview,
+  cleanProposedTitle,
+  cleanTitle,
+  findTitleMatch,
+  parseLineage,
+} from "./titles.ts";
 
 const titled = (...titles: readonly string[]) => titles.map((title) => ({ title }));
 
@@ -69,7 +76,7 @@ describe("a title's lineage", () => {
     ["order #20260315092437", "order #20260315092437", 1],
     ["notes #２", "notes #２", 1],
   ])("of %j is %j, number %i", (title, base, number) => {
-    expect(lineageOf(title)).toEqual({ base, number });
+    expect(parseLineage(title)).toEqual({ base, number });
   });
 });
 
@@ -87,28 +94,28 @@ describe("the next title of a lineage", () => {
     ["100% done", ["100% done"], "100% done #2"],
     ["a.*", ["abc #8"], "a.*"],
   ])("after %j, with %j there, is %j", (title, existing, next) => {
-    expect(nextInLineage(title, existing)).toBe(next);
+    expect(buildNextTitle(title, existing)).toBe(next);
   });
 
   it("is none when the number no longer fits", () => {
     const long = "x".repeat(97);
-    expect(nextInLineage(long, [long])).toBe(`${long} #2`);
-    expect(nextInLineage(`${long}x`, [`${long}x`])).toBeUndefined();
-    expect(nextInLineage(long, [`${long} #9`])).toBeUndefined();
-    expect(nextInLineage("notes", ["notes #999999999"])).toBeUndefined();
+    expect(buildNextTitle(long, [long])).toBe(`${long} #2`);
+    expect(buildNextTitle(`${long}x`, [`${long}x`])).toBeUndefined();
+    expect(buildNextTitle(long, [`${long} #9`])).toBeUndefined();
+    expect(buildNextTitle("notes", ["notes #999999999"])).toBeUndefined();
   });
 
   it("is never taken, and is found by the bare title", () => {
     fc.assert(
       fc.property(fc.array(someTitle, { maxLength: 20 }), someTitle, (existing, title) => {
-        const next = nextInLineage(title, existing);
+        const next = buildNextTitle(title, existing);
         if (next === undefined) return;
         expect(existing).not.toContain(next);
-        const { base } = lineageOf(title);
-        expect(lineageOf(next).base === base || next === base).toBe(true);
+        const { base } = parseLineage(title);
+        expect(parseLineage(next).base === base || next === base).toBe(true);
         // Bases that end in a number themselves are found exactly only.
-        if (lineageOf(base).base === base) {
-          expect(findByTitle(base, titled(...existing, next))?.title).toBe(next);
+        if (parseLineage(base).base === base) {
+          expect(findTitleMatch(base, titled(...existing, next))?.title).toBe(next);
         }
       }),
     );
@@ -117,46 +124,46 @@ describe("the next title of a lineage", () => {
 
 describe("finding a session by its title", () => {
   it("takes the highest number, not the newest", () => {
-    const found = findByTitle("notes", titled("notes #10", "notes", "notes #9", "other #99"));
+    const found = findTitleMatch("notes", titled("notes #10", "notes", "notes #9", "other #99"));
     expect(found?.title).toBe("notes #10");
   });
 
   it("takes the bare title when it is alone, counting as the first", () => {
-    expect(findByTitle("notes", titled("other", "notes"))?.title).toBe("notes");
-    expect(findByTitle("notes", titled("notes #1", "notes"))?.title).toBe("notes");
-    expect(findByTitle("notes", titled("notes", "notes #1"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", titled("other", "notes"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", titled("notes #1", "notes"))?.title).toBe("notes");
+    expect(findTitleMatch("notes", titled("notes", "notes #1"))?.title).toBe("notes");
   });
 
   it("takes exactly the number that was asked for, or none", () => {
     const candidates = titled("notes", "notes #2", "notes #3", "notes #2 #5");
-    expect(findByTitle("notes #2", candidates)?.title).toBe("notes #2");
-    expect(findByTitle("notes #4", candidates)).toBeUndefined();
+    expect(findTitleMatch("notes #2", candidates)?.title).toBe("notes #2");
+    expect(findTitleMatch("notes #4", candidates)).toBeUndefined();
   });
 
   it("never takes a longer title that only begins alike", () => {
-    expect(findByTitle("PR", titled("PR #438 fix auth", "PR review", "PR#2"))).toBeUndefined();
-    expect(findByTitle("PR #438", titled("PR #438 fix auth"))).toBeUndefined();
+    expect(findTitleMatch("PR", titled("PR #438 fix auth", "PR review", "PR#2"))).toBeUndefined();
+    expect(findTitleMatch("PR #438", titled("PR #438 fix auth"))).toBeUndefined();
   });
 
   it("does not read wildcards or letter case into it", () => {
-    expect(findByTitle("test_project", titled("testXproject", "testXproject #2"))).toBeUndefined();
-    expect(findByTitle("100% done", titled("100% done", "100 percent done"))?.title).toBe("100% done");
-    expect(findByTitle("notes", titled("Notes #2"))).toBeUndefined();
+    expect(findTitleMatch("test_project", titled("testXproject", "testXproject #2"))).toBeUndefined();
+    expect(findTitleMatch("100% done", titled("100% done", "100 percent done"))?.title).toBe("100% done");
+    expect(findTitleMatch("notes", titled("Notes #2"))).toBeUndefined();
   });
 
   it("gives back the caller's own candidate", () => {
     const candidate = { title: "notes", id: 7 };
-    expect(findByTitle("notes", new Set([candidate]))).toBe(candidate);
-    expect(findByTitle("notes", [])).toBeUndefined();
+    expect(findTitleMatch("notes", new Set([candidate]))).toBe(candidate);
+    expect(findTitleMatch("notes", [])).toBeUndefined();
   });
 
   it("finds every title by its own exact name, or a higher one of its lineage", () => {
     fc.assert(
       fc.property(fc.uniqueArray(someTitle, { minLength: 1, maxLength: 20 }), fc.nat(), (titles, index) => {
         const wanted = titles[index % titles.length] ?? "";
-        const found = findByTitle(wanted, titled(...titles))?.title ?? "";
-        const numbered = lineageOf(wanted).base !== wanted;
-        const higher = lineageOf(found).base === wanted && lineageOf(found).number > 1;
+        const found = findTitleMatch(wanted, titled(...titles))?.title ?? "";
+        const numbered = parseLineage(wanted).base !== wanted;
+        const higher = parseLineage(found).base === wanted && parseLineage(found).number > 1;
         expect(found === wanted || (!numbered && higher)).toBe(true);
       }),
     );
@@ -178,26 +185,26 @@ describe("a title that a model proposed", () => {
     ["Titles: how to", "Titles: how to"],
     ["Fix\nlogin\u200b bug", "Fix login bug"],
   ])("loses its wrapping: %j", (raw, title) => {
-    expect(autoTitle(raw)).toBe(title);
+    expect(cleanProposedTitle(raw)).toBe(title);
   });
 
   it.each(["", '""', '"', "Title:", '"Title:"', "\u200b"])(
     "is none when only wrapping is there: %j",
     (raw) => {
-      expect(autoTitle(raw)).toBeUndefined();
+      expect(cleanProposedTitle(raw)).toBeUndefined();
     },
   );
 
   it("is cut to 80 characters", () => {
-    expect(autoTitle("a".repeat(80))).toBe("a".repeat(80));
-    expect(autoTitle("a".repeat(81))).toBe(`${"a".repeat(77)}...`);
-    expect(autoTitle("🚀".repeat(500))).toBe(`${"🚀".repeat(77)}...`);
+    expect(cleanProposedTitle("a".repeat(80))).toBe("a".repeat(80));
+    expect(cleanProposedTitle("a".repeat(81))).toBe(`${"a".repeat(77)}...`);
+    expect(cleanProposedTitle("🚀".repeat(500))).toBe(`${"🚀".repeat(77)}...`);
   });
 
   it("is always a title that can be stored", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 300 }), (raw) => {
-        const title = autoTitle(raw);
+        const title = cleanProposedTitle(raw);
         if (title !== undefined) expect(cleanTitle(title)).toBe(title);
       }),
     );
@@ -206,21 +213,21 @@ describe("a title that a model proposed", () => {
 
 describe("a preview", () => {
   it("is the first 60 characters on one line", () => {
-    expect(preview("hello")).toBe("hello");
-    expect(preview("A".repeat(60))).toBe("A".repeat(60));
-    expect(preview("A".repeat(100))).toBe(`${"A".repeat(60)}...`);
-    expect(preview("one\ntwo\r\nthree\rfour\n")).toBe("one two three four");
+    expect(buildPreview("hello")).toBe("hello");
+    expect(buildPreview("A".repeat(60))).toBe("A".repeat(60));
+    expect(buildPreview("A".repeat(100))).toBe(`${"A".repeat(60)}...`);
+    expect(buildPreview("one\ntwo\r\nthree\rfour\n")).toBe("one two three four");
   });
 
   it("is empty when there is no text", () => {
-    expect(preview(undefined)).toBe("");
-    expect(preview("")).toBe("");
-    expect(preview(" \n ")).toBe("");
+    expect(buildPreview(undefined)).toBe("");
+    expect(buildPreview("")).toBe("");
+    expect(buildPreview(" \n ")).toBe("");
   });
 
   it("never cuts a character in half", () => {
-    expect(preview(`a${"🚀".repeat(60)}`)).toBe(`a${"🚀".repeat(59)}...`);
-    expect(preview("🚀".repeat(60))).toBe("🚀".repeat(60));
+    expect(buildPreview(`a${"🚀".repeat(60)}`)).toBe(`a${"🚀".repeat(59)}...`);
+    expect(buildPreview("🚀".repeat(60))).toBe("🚀".repeat(60));
   });
 
   it("is short and well formed whatever the text", () => {
@@ -228,7 +235,7 @@ describe("a preview", () => {
       fc.property(
         fc.string({ unit: fc.constantFrom("a", "🚀", "\n", "\r", " "), maxLength: 300 }),
         (text) => {
-          const shown = preview(text);
+          const shown = buildPreview(text);
           const whole = [...text.trim().replaceAll("\r\n", "\n")];
           expect(shown.endsWith("...")).toBe(whole.length > 60);
           expect([...shown].length).toBe(whole.length > 60 ? 63 : whole.length);

@@ -5,7 +5,7 @@ export const MAX_TITLE_LENGTH: number = 100;
 
 /** A title fit to be stored and shown on one line, or `undefined` when nothing visible is left of it. */
 export function cleanTitle(raw: string): string | undefined {
-  const title = visible(raw);
+  const title = stripInvisible(raw);
   const { length } = [...title];
   if (length > MAX_TITLE_LENGTH) {
     throw new PostriderError(
@@ -19,7 +19,7 @@ export function cleanTitle(raw: string): string | undefined {
 
 /** The same, and one that is too long is cut instead of refused. */
 export function cutTitle(raw: string): { readonly title?: string; readonly isCut: boolean } {
-  const characters = [...visible(raw)];
+  const characters = [...stripInvisible(raw)];
   const title = characters.slice(0, MAX_TITLE_LENGTH).join("").trim();
   return { ...(title !== "" && { title }), isCut: characters.length > MAX_TITLE_LENGTH };
 }
@@ -31,7 +31,7 @@ const INVISIBLE =
 
 // U+0085 is a line break that JavaScript does not count among whitespace. \p{Cs} is half a character, which
 // no database would give back as it was.
-function visible(raw: string): string {
+function stripInvisible(raw: string): string {
   return raw
     .replaceAll(INVISIBLE, "")
     .replaceAll(/[\s\u0085]+/g, " ")
@@ -39,13 +39,13 @@ function visible(raw: string): string {
 }
 
 /** A title's place among its namesakes. */
-export interface Lineage {
+export interface TitleLineage {
   readonly base: string;
   readonly number: number;
 }
 
 /** `notes #3` is number 3 of `notes`; a bare title is number 1 of itself. */
-export function lineageOf(title: string): Lineage {
+export function parseLineage(title: string): TitleLineage {
   // Ten digits or more are an order number or a date, not a count of namesakes; neither is a leading zero.
   const [, base, number] = /^(.*\S) #([1-9]\d{0,8})$/su.exec(title) ?? [];
   if (base === undefined || number === undefined) return { base: title, number: 1 };
@@ -56,13 +56,13 @@ export function lineageOf(title: string): Lineage {
  * The title for one more session of this lineage: the base itself while it has no namesake, else one more than
  * the highest number. `undefined` when that would be too long to be a title.
  */
-export function nextInLineage(title: string, existing: Iterable<string>): string | undefined {
-  const { base } = lineageOf(title);
+export function buildNextTitle(title: string, existing: Iterable<string>): string | undefined {
+  const { base } = parseLineage(title);
   let highest = 0;
-  for (const other of existing) highest = Math.max(highest, numberUnder(base, other) ?? 0);
+  for (const other of existing) highest = Math.max(highest, parseNumberUnder(base, other) ?? 0);
   const next = highest === 0 ? base : `${base} #${highest + 1}`;
   // A number too large to be read back as one would be given out again and again.
-  const fits = [...next].length <= MAX_TITLE_LENGTH && numberUnder(base, next) !== undefined;
+  const fits = [...next].length <= MAX_TITLE_LENGTH && parseNumberUnder(base, next) !== undefined;
   return fits ? next : undefined;
 }
 
@@ -70,16 +70,16 @@ export function nextInLineage(title: string, existing: Iterable<string>): string
  * What a person means by a title. One that ends in a number means exactly that one; a bare one means the highest
  * number of its lineage. Only whole titles count: "PR" never finds "PR #438 fix auth".
  */
-export function findByTitle<T extends { readonly title: string }>(
+export function findTitleMatch<T extends { readonly title: string }>(
   wanted: string,
   candidates: Iterable<T>,
 ): T | undefined {
-  const exactOnly = lineageOf(wanted).base !== wanted;
+  const exactOnly = parseLineage(wanted).base !== wanted;
   let best: { readonly number: number; readonly candidate: T } | undefined;
   for (const candidate of candidates) {
     const exact = candidate.title === wanted;
     if (exactOnly && exact) return candidate;
-    const number = exactOnly ? undefined : numberUnder(wanted, candidate.title);
+    const number = exactOnly ? undefined : parseNumberUnder(wanted, candidate.title);
     if (number === undefined) continue;
     // `t` and `t #1` share a number; then the one that was asked for word by word wins.
     if (best === undefined || number > best.number || (number === best.number && exact)) {
@@ -90,9 +90,9 @@ export function findByTitle<T extends { readonly title: string }>(
 }
 
 /** The number of a title below this base; `undefined` for a title of another lineage. */
-function numberUnder(base: string, title: string): number | undefined {
+function parseNumberUnder(base: string, title: string): number | undefined {
   if (title === base) return 1;
-  const lineage = lineageOf(title);
+  const lineage = parseLineage(title);
   return lineage.base === base ? lineage.number : undefined;
 }
 
@@ -101,18 +101,18 @@ const MAX_AUTO_TITLE = 80;
 const MAX_PROPOSED = 1000;
 
 /** The title a model proposed, without the wrapping that models put around it. */
-export function autoTitle(raw: string): string | undefined {
-  let title = visible(raw.slice(0, MAX_PROPOSED));
+export function cleanProposedTitle(raw: string): string | undefined {
+  let title = stripInvisible(raw.slice(0, MAX_PROPOSED));
   for (let before = ""; before !== title; ) {
     before = title;
-    title = unquoted(title.replace(/^title\s*:/i, "").trim());
+    title = stripQuotes(title.replace(/^title\s*:/i, "").trim());
   }
-  return title === "" ? undefined : shortened(title, MAX_AUTO_TITLE, MAX_AUTO_TITLE - ELLIPSIS.length);
+  return title === "" ? undefined : shorten(title, MAX_AUTO_TITLE, MAX_AUTO_TITLE - ELLIPSIS.length);
 }
 
 const QUOTES = ['""', "''", "``", "“”", "„“", "„”", "‘’", "‚‘", "«»", "»«", "‹›", "「」", "『』"];
 
-function unquoted(text: string): string {
+function stripQuotes(text: string): string {
   const closing = text.charAt(text.length - 1);
   // Not `"this" and "that"`; but an apostrophe inside a word is no quote.
   const inner = text.slice(1, -1).replaceAll(/(?<=\p{L})['’](?=\p{L})/gu, "");
@@ -123,16 +123,16 @@ function unquoted(text: string): string {
 const PREVIEW_LENGTH = 60;
 
 /** The start of a text on one line, for lists; "" when there is none. */
-export function preview(text: string | undefined): string {
+export function buildPreview(text: string | undefined): string {
   // Only a head: a message may have millions of characters, of which two units make at most one of ours.
   const head = (text ?? "").trim().slice(0, 2 * (PREVIEW_LENGTH + 1));
-  return shortened(head.replaceAll(/\r\n|[\r\n]/g, " "), PREVIEW_LENGTH, PREVIEW_LENGTH);
+  return shorten(head.replaceAll(/\r\n|[\r\n]/g, " "), PREVIEW_LENGTH, PREVIEW_LENGTH);
 }
 
 const ELLIPSIS = "...";
 
 /** Cut by code points, so never inside a surrogate pair. */
-function shortened(text: string, limit: number, keep: number): string {
+function shorten(text: string, limit: number, keep: number): string {
   const characters = [...text];
   return characters.length > limit ? characters.slice(0, keep).join("") + ELLIPSIS : text;
 }

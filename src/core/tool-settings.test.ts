@@ -1,36 +1,42 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Role } from "./access.ts";
-import { knownPlatforms } from "./platforms.ts";
-import { DEFAULT_TOOLS, HARMLESS_TOOLS, TOOL_NAMES, type ToolSettings, toolsGiven } from "./tool-settings.ts";
+import type { AccessRole } from "./access.ts";
+import { listKnownPlatforms } from "./platforms.ts";
+import {
+  DEFAULT_TOOLS,
+  HARMLESS_TOOLS,
+  selectTools,
+  TOOL_NAMES,
+  type ToolSettings,
+} from "./tool-settings.ts";
 
-const at = (role: Role, chatType = "dm", platform = "telegram") => ({ role, platform, chatType });
+const at = (role: AccessRole, chatType = "dm", platform = "telegram") => ({ role, platform, chatType });
 
 describe("the tools of a turn", () => {
   it("are all of them for the owner alone with the agent, and the harmless ones before others' eyes", () => {
-    expect(toolsGiven(DEFAULT_TOOLS, at("owner"))).toEqual(TOOL_NAMES);
+    expect(selectTools(DEFAULT_TOOLS, at("owner"))).toEqual(TOOL_NAMES);
     for (const chatType of ["group", "channel", "thread", "forum"])
-      expect(toolsGiven(DEFAULT_TOOLS, at("owner", chatType))).toEqual(HARMLESS_TOOLS);
+      expect(selectTools(DEFAULT_TOOLS, at("owner", chatType))).toEqual(HARMLESS_TOOLS);
   });
 
   it("are the harmless ones for everybody else, until configuration says more", () => {
-    expect(toolsGiven(DEFAULT_TOOLS, at("member"))).toEqual(HARMLESS_TOOLS);
+    expect(selectTools(DEFAULT_TOOLS, at("member"))).toEqual(HARMLESS_TOOLS);
     const settings: ToolSettings = { ...DEFAULT_TOOLS, member: ["read_file", "memory"] };
-    expect(toolsGiven(settings, at("member"))).toEqual(["read_file", "memory"]);
-    expect(toolsGiven(settings, at("member", "group"))).toEqual(["memory"]);
+    expect(selectTools(settings, at("member"))).toEqual(["read_file", "memory"]);
+    expect(selectTools(settings, at("member", "group"))).toEqual(["memory"]);
   });
 
   it("are never more on a platform than the speaker has elsewhere", () => {
     const settings: ToolSettings = { ...DEFAULT_TOOLS, byPlatform: { telegram: TOOL_NAMES, discord: [] } };
-    expect(toolsGiven(settings, at("member"))).toEqual(HARMLESS_TOOLS);
-    expect(toolsGiven(settings, at("owner", "group"))).toEqual(HARMLESS_TOOLS);
-    expect(toolsGiven(settings, at("owner", "dm", "discord"))).toEqual([]);
-    expect(toolsGiven(settings, at("owner", "dm", "local"))).toEqual(TOOL_NAMES);
+    expect(selectTools(settings, at("member"))).toEqual(HARMLESS_TOOLS);
+    expect(selectTools(settings, at("owner", "group"))).toEqual(HARMLESS_TOOLS);
+    expect(selectTools(settings, at("owner", "dm", "discord"))).toEqual([]);
+    expect(selectTools(settings, at("owner", "dm", "local"))).toEqual(TOOL_NAMES);
   });
 
   it("are, whatever is configured, of the speaker's own, and of each list that applies", () => {
     const names = fc.subarray([...TOOL_NAMES]);
-    const platform = fc.constantFrom(...knownPlatforms());
+    const platform = fc.constantFrom(...listKnownPlatforms());
     const settings = fc.record({
       owner: names,
       member: names,
@@ -38,7 +44,7 @@ describe("the tools of a turn", () => {
       byPlatform: fc.dictionary(platform, names, { noNullPrototype: true }),
     });
     const where = fc.record({
-      role: fc.constantFrom<Role>("owner", "member"),
+      role: fc.constantFrom<AccessRole>("owner", "member"),
       platform,
       chatType: fc.constantFrom("dm", "group", "channel", "thread", "webhook"),
     });
@@ -49,7 +55,7 @@ describe("the tools of a turn", () => {
           given.byPlatform[asked.platform] ?? TOOL_NAMES,
           asked.chatType === "dm" ? TOOL_NAMES : given.groups,
         ];
-        expect(new Set(toolsGiven({ ...DEFAULT_TOOLS, ...given }, asked))).toEqual(
+        expect(new Set(selectTools({ ...DEFAULT_TOOLS, ...given }, asked))).toEqual(
           new Set(TOOL_NAMES.filter((name) => lists.every((list) => list.includes(name)))),
         );
       }),

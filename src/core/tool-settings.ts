@@ -1,4 +1,4 @@
-import type { Role } from "./access.ts";
+import type { AccessRole } from "./access.ts";
 import type { WatchMode } from "./process.ts";
 
 /** What an agent may be given to work with. */
@@ -60,9 +60,13 @@ export const DEFAULT_TOOLS: ToolSettings = {
 };
 
 /** The tools for one turn, by who asks and where. */
-export function toolsGiven(
+export function selectTools(
   settings: ToolSettings,
-  { role, platform, chatType }: { readonly role: Role; readonly platform: string; readonly chatType: string },
+  {
+    role,
+    platform,
+    chatType,
+  }: { readonly role: AccessRole; readonly platform: string; readonly chatType: string },
 ): readonly ToolName[] {
   const { byPlatform, groups } = settings;
   const here = byPlatform[platform] ?? TOOL_NAMES;

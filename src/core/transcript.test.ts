@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message } from "./message.ts";
-import { text } from "./message.ts";
+import { textPart } from "./message.ts";
 import type { Session } from "./session.ts";
-import { clockTime, transcript } from "./transcript.ts";
+import { formatClockTime, formatTranscript } from "./transcript.ts";
 import { emptyUsage } from "./usage.ts";
 
 /** Half an hour before the clocks in Berlin went from two to three. */
@@ -26,14 +26,14 @@ const session: Session = {
 };
 
 function said(role: Message["role"], words: string, more: Partial<Message> = {}): Message {
-  return { session: session.id, seq: 1, at: AT, role, parts: words === "" ? [] : [text(words)], ...more };
+  return { session: session.id, seq: 1, at: AT, role, parts: words === "" ? [] : [textPart(words)], ...more };
 }
 
 describe("a session as a document", () => {
   it("has its title, what it is, and what was said, by whom and when", () => {
     const { title: _, ...untitled } = session;
     expect(
-      transcript(
+      formatTranscript(
         session,
         [said("user", "hello"), said("assistant", "*hi*", { at: AT + HOUR })],
         "Europe/Berlin",
@@ -55,35 +55,39 @@ hello
 `,
     );
     const source = { platform: "local", chatType: "dm", chatId: "cli" };
-    const document = transcript({ ...untitled, origin: source }, [], "UTC");
+    const document = formatTranscript({ ...untitled, origin: source }, [], "UTC");
     expect(document).toMatch(/^# Session k7f\n/);
     expect(document).toContain("- platform: local\n- messages: 0\n");
   });
 
   it("names who spoke, on one line, where the platform told", () => {
     const from = (userName: string) =>
-      transcript(session, [said("user", "x", { origin: { userName } })], "UTC");
+      formatTranscript(session, [said("user", "x", { origin: { userName } })], "UTC");
     expect(from("Ann\n## Agent")).toContain("## Ann ## Agent, 2026");
     expect(from(" ")).toContain("## You, 2026");
-    expect(transcript(session, [said("note", "x", { origin: { userName: "Ann" } })], "UTC")).toContain(
+    expect(formatTranscript(session, [said("note", "x", { origin: { userName: "Ann" } })], "UTC")).toContain(
       "## Note, ",
     );
   });
 
   it("says that nobody said what Postrider itself has told the agent", () => {
     const told = said("user", "[It has ended.]", { origin: { proactive: true, userName: "Ann" } });
-    expect(transcript(session, [told], "UTC")).toContain("## Postrider, 2026");
+    expect(formatTranscript(session, [told], "UTC")).toContain("## Postrider, 2026");
   });
 
   it("has nothing of what was thought, or is kept for the model's provider", () => {
     const extra = { model: { provider: "anthropic", parts: [{ data: { signature: "sig-1" } }] } };
-    const written = transcript(session, [said("assistant", "Here.", { reasoning: "hm-hm", extra })], "UTC");
+    const written = formatTranscript(
+      session,
+      [said("assistant", "Here.", { reasoning: "hm-hm", extra })],
+      "UTC",
+    );
     expect(written).toContain("Here.");
     expect(written).not.toMatch(/sig-1|anthropic|hm-hm/);
   });
 
   it("marks an answer that was stopped", () => {
-    const document = transcript(
+    const document = formatTranscript(
       session,
       [said("assistant", "half", { origin: { interrupted: true } })],
       "UTC",
@@ -101,18 +105,20 @@ hello
       ["```not a block``` here", "here\n"],
       [`${whole}\n\n  \`\`\`\nx`, "x\n```\n"],
     ])
-      expect(transcript(session, [said("assistant", words ?? "")], "UTC").endsWith(ending ?? "")).toBe(true);
+      expect(formatTranscript(session, [said("assistant", words ?? "")], "UTC").endsWith(ending ?? "")).toBe(
+        true,
+      );
   });
 
   it("shows a tool's output as it is, in a fence longer than any in it", () => {
     const tool = said("tool", "````\n# not a title\n````", { toolName: "cat", toolCallId: "1" });
-    expect(transcript(session, [tool], "UTC")).toContain(
+    expect(formatTranscript(session, [tool], "UTC")).toContain(
       "## Tool cat, 2026-03-29 00:30\n\n`````\n````\n# not a title\n````\n`````\n",
     );
     fc.assert(
       fc.property(fc.array(fc.constantFrom("`", "\n", "a", "~"), { maxLength: 30 }), (pieces) => {
         const words = pieces.join("");
-        const document = transcript(session, [said("tool", words), said("user", "after")], "UTC");
+        const document = formatTranscript(session, [said("tool", words), said("user", "after")], "UTC");
         const [, fence = ""] = /## Tool, [^\n]*\n\n(`+)\n/.exec(document) ?? [];
         expect(fence.length).toBeGreaterThan(2);
         expect(words).not.toContain(fence);
@@ -128,13 +134,13 @@ hello
     const bytes = { blob: "ab".repeat(32), mimeType: "image/png", size: 3 };
     const attached = said("user", "look", {
       parts: [
-        text("look"),
+        textPart("look"),
         { type: "image", ...bytes },
         { type: "file", ...bytes, name: "plan.pdf" },
         { type: "resource", uri: "file:///a" },
       ],
     });
-    const document = transcript(session, [call, attached], "UTC");
+    const document = formatTranscript(session, [call, attached], "UTC");
     expect(document).toContain(
       '## Agent, 2026-03-29 00:30\n\nCalls read:\n\n```json\n{\n  "path": "a`b"\n}\n```\n',
     );
@@ -146,9 +152,9 @@ hello
 
 describe("the wall clock", () => {
   it("is that of the zone, also across the change to summer time", () => {
-    expect(clockTime(AT, "UTC")).toBe("2026-03-29 00:30");
-    expect(clockTime(AT + HOUR, "Europe/Berlin")).toBe("2026-03-29 03:30");
-    expect(clockTime(AT, "Asia/Kathmandu")).toBe("2026-03-29 06:15");
-    expect(clockTime(AT, "America/New_York")).toBe("2026-03-28 20:30");
+    expect(formatClockTime(AT, "UTC")).toBe("2026-03-29 00:30");
+    expect(formatClockTime(AT + HOUR, "Europe/Berlin")).toBe("2026-03-29 03:30");
+    expect(formatClockTime(AT, "Asia/Kathmandu")).toBe("2026-03-29 06:15");
+    expect(formatClockTime(AT, "America/New_York")).toBe("2026-03-28 20:30");
   });
 });

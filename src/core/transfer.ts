@@ -42,7 +42,7 @@ export interface ImportedConversation {
 }
 
 /** What an imported session has got since then at the place it came from. */
-export interface ImportedMore {
+export interface ImportedMessages {
   readonly session: string;
   /** How many messages it has here; these follow them. */
   readonly after: number;

@@ -1,5 +1,5 @@
-import type { Conversation, ConversationSettings, Fresh, Routing } from "./conversation.ts";
-import type { Delivery, Shown as DeliveryShown, NewDelivery } from "./delivery.ts";
+import type { Conversation, ConversationSettings, FreshStart, Routing } from "./conversation.ts";
+import type { Delivery, AttemptTrace as DeliveryShown, NewDelivery } from "./delivery.ts";
 import type { NewMessage } from "./message.ts";
 import type { PlanEntry } from "./plan.ts";
 import type { Session } from "./session.ts";
@@ -13,7 +13,7 @@ export interface Blob {
 }
 
 /** The platform's place in its own stream. */
-export interface Cursor {
+export interface PlatformCursor {
   readonly name: string;
   readonly value: string;
 }
@@ -25,9 +25,9 @@ export interface Accept extends Routing {
   readonly message: NewMessage;
   readonly blobs?: readonly Blob[];
   /** Stored in the same commit. */
-  readonly cursor?: Cursor;
+  readonly cursor?: PlatformCursor;
   /** How many messages may wait in a conversation. One more is not taken, and will not be when it comes again. */
-  readonly mostWaiting?: number;
+  readonly maxPending?: number;
   /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
   readonly claim?: ClaimBy;
 }
@@ -50,8 +50,8 @@ export type Accepted =
       readonly inbox: number;
       readonly session: Session;
       readonly conversation: Conversation;
-      readonly fresh?: Fresh;
-      readonly scopeKept: boolean;
+      readonly fresh?: FreshStart;
+      readonly usesOldScope: boolean;
       readonly turn?: Turn;
       /** The number of the turn behind which it waits, if one runs. */
       readonly running?: number;
@@ -72,49 +72,49 @@ export interface Turn {
   /** What was chosen for the conversation. */
   readonly settings: ConversationSettings;
   /** A fresh start of which the model or the person has not been told yet. */
-  readonly fresh?: Fresh;
+  readonly fresh?: FreshStart;
   /** What an earlier attempt had said after the last message that it stored. */
-  readonly said?: SaidSoFar;
+  readonly answerDraft?: AnswerDraft;
   /** A draft of the answer that an earlier attempt has shown, or may have. */
-  readonly draft?: { readonly delivery: number; readonly shown: DeliveryShown };
+  readonly draftDelivery?: { readonly delivery: number; readonly shown: DeliveryShown };
 }
 
 /** What an agent has said and thought since its last whole message. */
-export interface SaidSoFar {
+export interface AnswerDraft {
   readonly text: string;
   readonly thought: string;
   readonly plan?: readonly PlanEntry[];
 }
 
 /** What is kept of the message that a running turn is writing. */
-export interface Growing {
+export interface MessageDraft {
   /** The seq that the message will have. */
   readonly seq: number;
-  readonly said: SaidSoFar;
+  readonly answerDraft: AnswerDraft;
 }
 
-export interface KeepSaid {
+export interface SaveDraftInput {
   readonly turn: number;
   readonly fence: number;
-  readonly said: SaidSoFar;
+  readonly answerDraft: AnswerDraft;
 }
 
 /**
  * A line that is no message: a command, a press of a button, a stranger's words. It waits for no turn, but it is stored
  * before it is acknowledged and acts once, however often it arrives.
  */
-export interface AcceptLine {
+export interface AcceptCommand {
   readonly profile: string;
   readonly source: Source;
   readonly messageId: string;
   readonly line: string;
   readonly runner: string;
-  readonly cursor?: Cursor;
+  readonly cursor?: PlatformCursor;
   readonly now: number;
 }
 
 /** A line whose runner is gone and that was not answered: it may have acted. */
-export interface LeftLine {
+export interface OrphanedCommand {
   readonly inbox: number;
   readonly source: Source;
   readonly messageId: string;
@@ -122,19 +122,19 @@ export interface LeftLine {
 }
 
 /** A person changed or took back what they had said. Only what still waits changes; else it is recorded. */
-export interface Afterthought {
+export interface InboundEdit {
   readonly profile: string;
   readonly source: Pick<Source, "platform" | "chatId">;
   readonly messageId: string;
   /** Absent when it was taken back. */
   readonly message?: NewMessage;
   readonly blobs?: readonly Blob[];
-  readonly cursor?: Cursor;
+  readonly cursor?: PlatformCursor;
   readonly now: number;
 }
 
 /** `late`: its turn had begun. `unknown`: there is no such message here. */
-export type AfterthoughtOutcome = "changed" | "late" | "unknown";
+export type InboundEditOutcome = "changed" | "late" | "unknown";
 
 export interface BeginDraft {
   readonly turn: number;
@@ -145,7 +145,7 @@ export interface BeginDraft {
 }
 
 /** What became of the attempt to show a draft. What has surely not arrived leaves no delivery behind. */
-export interface NoteDraft {
+export interface DraftOutcome {
   readonly delivery: number;
   readonly shown: DeliveryShown;
 }
@@ -166,7 +166,7 @@ export interface Finish {
   readonly usage?: UsageDelta;
   readonly deliveries?: readonly NewDelivery[];
   /** What the person or the model was told in this turn about a fresh start. */
-  readonly shown?: Shown;
+  readonly notified?: ResetNotification;
   /** Take up the session's next waiting input in the same commit. */
   readonly next?: ClaimBy;
   readonly now: number;
@@ -179,7 +179,7 @@ export interface Finished {
   readonly next?: Turn;
 }
 
-export interface Shown {
+export interface ResetNotification {
   readonly note?: boolean;
   readonly notice?: boolean;
 }

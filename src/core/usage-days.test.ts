@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addUsage, emptyUsage, sumUsage, type UsageEntry, usageSpan } from "./usage.ts";
-import { usageByDay } from "./usage-days.ts";
-import { zonedParts } from "./zone.ts";
+import { addUsage, emptyUsage, sumUsage, toUsageSpan, type UsageEntry } from "./usage.ts";
+import { sumByDay } from "./usage-days.ts";
+import { getZonedParts } from "./zone.ts";
 
 const entry = (at: number, inputTokens: number): UsageEntry => ({
-  at: usageSpan(at),
+  at: toUsageSpan(at),
   purpose: "answer",
   usage: addUsage(emptyUsage(), { inputTokens }),
 });
@@ -17,8 +17,7 @@ describe("usage by day", () => {
       entry(Date.UTC(2026, 2, 15, 18, 16), 20),
       entry(Date.UTC(2026, 2, 15, 18, 31), 300),
     ];
-    const days = (zone: string) =>
-      usageByDay(entries, zone).map(({ day, usage }) => [day, usage.inputTokens]);
+    const days = (zone: string) => sumByDay(entries, zone).map(({ day, usage }) => [day, usage.inputTokens]);
     expect(days("UTC")).toEqual([["2026-03-15", 321]]);
     expect(days("Asia/Kolkata")).toEqual([
       ["2026-03-15", 21],
@@ -38,10 +37,10 @@ describe("usage by day", () => {
     fc.assert(
       fc.property(entries, zone, (given, name) => {
         const all = given.map(([instant, tokens]) => entry(instant, tokens));
-        const days = usageByDay(all, name);
+        const days = sumByDay(all, name);
         expect(sumUsage(days.map(({ usage }) => usage))).toEqual(sumUsage(all.map(({ usage }) => usage)));
         const dates = all.map((one) => {
-          const { year, month, day } = zonedParts(one.at, name);
+          const { year, month, day } = getZonedParts(one.at, name);
           return `${year}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;
         });
         expect(days.map(({ day }) => day)).toEqual([...new Set(dates)].toSorted());

@@ -5,10 +5,10 @@ import {
   emptyUsage,
   isUsed,
   joinDeltas,
+  sumByPurpose,
   sumUsage,
   USAGE_PURPOSES,
   type UsageDelta,
-  usageByPurpose,
 } from "./usage.ts";
 
 const usageOf = (...deltas: readonly UsageDelta[]) => deltas.reduce(addUsage, emptyUsage());
@@ -187,7 +187,7 @@ describe("sums of usage", () => {
     });
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 8 }), (entries) => {
-        const found = usageByPurpose(entries);
+        const found = sumByPurpose(entries);
         const purposes = new Set(entries.map(({ purpose }) => purpose));
         expect(found.map(({ purpose }) => purpose)).toEqual(
           USAGE_PURPOSES.filter((one) => purposes.has(one)),

@@ -73,13 +73,16 @@ export function emptyUsage(): Usage {
  * adding it every turn would count the same tokens again and again.
  */
 export function addUsage(usage: Usage, delta: UsageDelta): Usage {
-  const inputTokens = usage.inputTokens + tokens(delta.inputTokens, "input_tokens");
-  const outputTokens = usage.outputTokens + tokens(delta.outputTokens, "output_tokens");
-  const cacheReadTokens = usage.cacheReadTokens + tokens(delta.cacheReadTokens, "cache_read_tokens");
-  const cacheWriteTokens = usage.cacheWriteTokens + tokens(delta.cacheWriteTokens, "cache_write_tokens");
-  const reasoningTokens = usage.reasoningTokens + tokens(delta.reasoningTokens, "reasoning_tokens");
-  const lastPromptTokens = tokens(delta.lastPromptTokens ?? usage.lastPromptTokens, "last_prompt_tokens");
-  const costUsd = added(usage.costUsd, delta.costUsd);
+  const inputTokens = usage.inputTokens + checkTokens(delta.inputTokens, "input_tokens");
+  const outputTokens = usage.outputTokens + checkTokens(delta.outputTokens, "output_tokens");
+  const cacheReadTokens = usage.cacheReadTokens + checkTokens(delta.cacheReadTokens, "cache_read_tokens");
+  const cacheWriteTokens = usage.cacheWriteTokens + checkTokens(delta.cacheWriteTokens, "cache_write_tokens");
+  const reasoningTokens = usage.reasoningTokens + checkTokens(delta.reasoningTokens, "reasoning_tokens");
+  const lastPromptTokens = checkTokens(
+    delta.lastPromptTokens ?? usage.lastPromptTokens,
+    "last_prompt_tokens",
+  );
+  const costUsd = addCost(usage.costUsd, delta.costUsd);
   const costSource = joinSource(usage.costSource, delta.costSource);
   const model = usage.model || delta.model;
   const provider = usage.provider || delta.provider;
@@ -124,12 +127,12 @@ export function joinDeltas(earlier: UsageDelta | undefined, more: UsageDelta): U
 }
 
 /** The same without what only an answer tells: how long the conversation's prompt is. */
-export function withoutPrompt({ lastPromptTokens: _, ...delta }: UsageDelta): UsageDelta {
+export function omitPromptTokens({ lastPromptTokens: _, ...delta }: UsageDelta): UsageDelta {
   return delta;
 }
 
 /** One sum for each purpose that has used anything, in the order of `USAGE_PURPOSES`. */
-export function usageByPurpose(entries: Iterable<Pick<UsageEntry, "purpose" | "usage">>): PurposeUsage[] {
+export function sumByPurpose(entries: Iterable<Pick<UsageEntry, "purpose" | "usage">>): PurposeUsage[] {
   const groups = Map.groupBy(entries, ({ purpose }) => purpose);
   return USAGE_PURPOSES.flatMap((purpose) => {
     const group = groups.get(purpose);
@@ -147,7 +150,7 @@ export function isUsed({ inputTokens, outputTokens, ...more }: UsageDelta): bool
 /** Every zone's days begin at a full quarter of an hour, so that sums by day are exact in each of them. */
 export const USAGE_SPAN_MS: number = 15 * 60_000;
 
-export function usageSpan(at: number): number {
+export function toUsageSpan(at: number): number {
   return at - (at % USAGE_SPAN_MS);
 }
 
@@ -155,19 +158,19 @@ function joinSource(one: string | undefined, other: string | undefined): string 
   return one && other && one !== other ? "mixed" : one || other;
 }
 
-function tokens(count: number | undefined, field: string): number {
+function checkTokens(count: number | undefined, field: string): number {
   const value = count ?? 0;
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw refused(field, value, "a whole number of at least 0");
+  throw invalidUsage(field, value, "a whole number of at least 0");
 }
 
-function added(cost: number | undefined, more: number | undefined): number | undefined {
+function addCost(cost: number | undefined, more: number | undefined): number | undefined {
   if (more === undefined) return cost;
   if (Number.isFinite(more) && more >= 0) return (cost ?? 0) + more;
-  throw refused("cost_usd", more, "a number of at least 0");
+  throw invalidUsage("cost_usd", more, "a number of at least 0");
 }
 
-function refused(field: string, value: unknown, wanted: string): PostriderError {
+function invalidUsage(field: string, value: unknown, wanted: string): PostriderError {
   return new PostriderError("invalid_input", `${field} must be ${wanted}, not ${String(value)}.`, {
     details: { field },
   });

@@ -2,18 +2,18 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
 import {
-  appended,
-  compressed,
-  cut,
-  forked,
-  initialView,
-  messageAt,
-  positionOf,
-  restored,
-  rewritten,
-  shownPieces,
+  appendToView,
+  compressView,
+  countShown,
+  createView,
+  cutView,
+  findMessageAt,
+  findPosition,
+  forkView,
+  listShownPieces,
+  restoreView,
+  rewriteView,
   type ViewState,
-  viewLength,
 } from "./view.ts";
 
 const A = 7;
@@ -21,61 +21,61 @@ const B = 8;
 
 describe("a session's view", () => {
   it("starts empty, with its own open piece", () => {
-    expect(initialView(A)).toEqual({ self: A, nextSeq: 1, pieces: [{ session: A, from: 1 }], hidden: [] });
-    expect(shownPieces(initialView(A))).toEqual([]);
-    expect(viewLength(initialView(A))).toBe(0);
+    expect(createView(A)).toEqual({ self: A, nextSeq: 1, pieces: [{ session: A, from: 1 }], hidden: [] });
+    expect(listShownPieces(createView(A))).toEqual([]);
+    expect(countShown(createView(A))).toBe(0);
   });
 
   it("grows by appending without touching the list", () => {
-    const before = initialView(A);
-    const after = appended(before, 3);
+    const before = createView(A);
+    const after = appendToView(before, 3);
     expect(after.pieces).toBe(before.pieces);
     expect(names(after)).toEqual(["7/1", "7/2", "7/3"]);
   });
 
   it("undoes by cutting, hides what was taken back, and goes on with new numbers", () => {
-    const undone = cut(appended(initialView(A), 4), 2);
+    const undone = cutView(appendToView(createView(A), 4), 2);
     expect(undone.pieces).toEqual([
       { session: A, from: 1, to: 2 },
       { session: A, from: 5 },
     ]);
     expect(undone.hidden).toEqual([{ from: 3, to: 4 }]);
-    expect(names(appended(undone, 1))).toEqual(["7/1", "7/2", "7/5"]);
+    expect(names(appendToView(undone, 1))).toEqual(["7/1", "7/2", "7/5"]);
   });
 
   it("keeps one open piece when a cut takes nothing away", () => {
-    const state = appended(initialView(A), 4);
-    expect(cut(state, 4)).toEqual(state);
-    expect(cut(state, 99)).toEqual(state);
+    const state = appendToView(createView(A), 4);
+    expect(cutView(state, 4)).toEqual(state);
+    expect(cutView(state, 99)).toEqual(state);
   });
 
   it("redoes by restoring what was shown, and un-hides it", () => {
-    const state = appended(initialView(A), 4);
-    const redone = restored(cut(state, 1), shownPieces(state));
+    const state = appendToView(createView(A), 4);
+    const redone = restoreView(cutView(state, 1), listShownPieces(state));
     expect(redone).toEqual(state);
   });
 
   it("rewrites with new messages and hides the old ones", () => {
-    const state = rewritten(appended(initialView(A), 3), 2);
+    const state = rewriteView(appendToView(createView(A), 3), 2);
     expect(state).toEqual({
       self: A,
       nextSeq: 6,
       pieces: [{ session: A, from: 4 }],
       hidden: [{ from: 1, to: 3 }],
     });
-    expect(viewLength(rewritten(state, 0))).toBe(0);
+    expect(countShown(rewriteView(state, 0))).toBe(0);
   });
 
   it("compresses to a summary and the tail, and hides nothing", () => {
-    const state = compressed(appended(initialView(A), 5), 2);
+    const state = compressView(appendToView(createView(A), 5), 2);
     expect(names(state)).toEqual(["7/6", "7/4", "7/5"]);
     expect(state.hidden).toEqual([]);
-    expect(names(appended(state, 1))).toEqual(["7/6", "7/4", "7/5", "7/7"]);
-    expect(compressed(appended(initialView(A), 5), 0).pieces).toEqual([{ session: A, from: 6 }]);
+    expect(names(appendToView(state, 1))).toEqual(["7/6", "7/4", "7/5", "7/7"]);
+    expect(compressView(appendToView(createView(A), 5), 0).pieces).toEqual([{ session: A, from: 6 }]);
   });
 
   it("forks with a handful of numbers, whatever the length", () => {
-    const fork = forked(appended(initialView(A), 10_000), B, 9_000);
+    const fork = forkView(appendToView(createView(A), 10_000), B, 9_000);
     expect(fork).toEqual({
       self: B,
       nextSeq: 1,
@@ -85,32 +85,32 @@ describe("a session's view", () => {
       ],
       hidden: [],
     });
-    expect(forked(initialView(A), B)).toEqual(initialView(B));
+    expect(forkView(createView(A), B)).toEqual(createView(B));
   });
 
   it("never hides the origin's messages when a fork undoes them", () => {
-    const fork = appended(forked(appended(initialView(A), 3), B), 2);
-    const undone = cut(fork, 1);
+    const fork = appendToView(forkView(appendToView(createView(A), 3), B), 2);
+    const undone = cutView(fork, 1);
     expect(names(undone)).toEqual(["7/1"]);
     expect(undone.hidden).toEqual([{ from: 1, to: 2 }]);
   });
 
   it("finds nothing outside the view", () => {
-    const state = cut(appended(initialView(A), 3), 2);
-    expect(positionOf(state, A, 3)).toBeUndefined();
-    expect(positionOf(state, B, 1)).toBeUndefined();
-    expect(messageAt(state, 2)).toBeUndefined();
-    expect(messageAt(state, -1)).toBeUndefined();
-    expect(messageAt(state, 0.5)).toBeUndefined();
+    const state = cutView(appendToView(createView(A), 3), 2);
+    expect(findPosition(state, A, 3)).toBeUndefined();
+    expect(findPosition(state, B, 1)).toBeUndefined();
+    expect(findMessageAt(state, 2)).toBeUndefined();
+    expect(findMessageAt(state, -1)).toBeUndefined();
+    expect(findMessageAt(state, 0.5)).toBeUndefined();
   });
 
   it("refuses half messages and messages that were never said", () => {
-    const state = appended(initialView(A), 3);
-    expect(() => cut(state, -1)).toThrow(PostriderError);
-    expect(() => appended(state, 1.5)).toThrow(PostriderError);
-    expect(() => rewritten(state, Number.NaN)).toThrow(PostriderError);
-    expect(() => restored(state, [{ session: A, from: 1, to: 4 }])).toThrow(PostriderError);
-    expect(() => restored(state, [{ session: B, from: 0, to: 4 }])).toThrow(PostriderError);
+    const state = appendToView(createView(A), 3);
+    expect(() => cutView(state, -1)).toThrow(PostriderError);
+    expect(() => appendToView(state, 1.5)).toThrow(PostriderError);
+    expect(() => rewriteView(state, Number.NaN)).toThrow(PostriderError);
+    expect(() => restoreView(state, [{ session: A, from: 1, to: 4 }])).toThrow(PostriderError);
+    expect(() => restoreView(state, [{ session: B, from: 0, to: 4 }])).toThrow(PostriderError);
   });
 });
 
@@ -143,7 +143,7 @@ describe("whatever happens to sessions", () => {
       fc.property(ops, (list) => {
         for (const [state, model] of run(list)) {
           expect(names(state)).toEqual(model.shown);
-          expect(viewLength(state)).toBe(model.shown.length);
+          expect(countShown(state)).toBe(model.shown.length);
           expect(state.nextSeq).toBe(model.next);
           expect(new Set(model.shown).size).toBe(model.shown.length);
         }
@@ -190,10 +190,16 @@ describe("whatever happens to sessions", () => {
     fc.assert(
       fc.property(ops, fc.nat(9), (list, n) => {
         for (const [state] of run(list)) {
-          const before = shownPieces(state);
-          const changes = [appended(state, n), cut(state, n), rewritten(state, n), compressed(state, n)];
-          for (const changed of changes) expect(shownPieces(restored(changed, before))).toEqual(before);
-          expect(restored(cut(state, n), before)).toEqual(restored(state, before));
+          const before = listShownPieces(state);
+          const changes = [
+            appendToView(state, n),
+            cutView(state, n),
+            rewriteView(state, n),
+            compressView(state, n),
+          ];
+          for (const changed of changes)
+            expect(listShownPieces(restoreView(changed, before))).toEqual(before);
+          expect(restoreView(cutView(state, n), before)).toEqual(restoreView(state, before));
         }
       }),
     );
@@ -203,11 +209,11 @@ describe("whatever happens to sessions", () => {
     fc.assert(
       fc.property(ops, (list) => {
         for (const [state] of run(list)) {
-          for (let i = 0; i < viewLength(state); i++) {
-            const message = messageAt(state, i);
-            expect(message && positionOf(state, message.session, message.seq)).toBe(i);
+          for (let i = 0; i < countShown(state); i++) {
+            const message = findMessageAt(state, i);
+            expect(message && findPosition(state, message.session, message.seq)).toBe(i);
           }
-          expect(messageAt(state, viewLength(state))).toBeUndefined();
+          expect(findMessageAt(state, countShown(state))).toBeUndefined();
         }
       }),
     );
@@ -217,7 +223,7 @@ describe("whatever happens to sessions", () => {
 /** Frozen states prove that no operation, a fork least of all, changes what it was given. */
 function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
   const sessions: [ViewState, Model, ViewState[]][] = [
-    [frozen(initialView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],
+    [frozen(createView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],
   ];
   for (const { op, on, n } of list) {
     const entry = sessions[on % sessions.length];
@@ -227,22 +233,22 @@ function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
     if (op === "fork") {
       const self = sessions.length + 1;
       const shown = model.shown.slice(0, n);
-      sessions.push([frozen(forked(state, self, n)), { self, next: 1, shown, hidden: new Set() }, []]);
+      sessions.push([frozen(forkView(state, self, n)), { self, next: 1, shown, hidden: new Set() }, []]);
     } else if (op === "append") {
-      entry[0] = frozen(appended(state, n));
+      entry[0] = frozen(appendToView(state, n));
       model.shown.push(...fresh(model, n));
     } else if (op === "rewrite") {
-      entry[0] = frozen(rewritten(state, n));
+      entry[0] = frozen(rewriteView(state, n));
       show(model, fresh(model, n));
     } else if (op === "cut") {
-      entry[0] = frozen(cut(state, n));
+      entry[0] = frozen(cutView(state, n));
       show(model, model.shown.slice(0, n));
     } else if (op === "compress") {
-      entry[0] = frozen(compressed(state, n));
+      entry[0] = frozen(compressView(state, n));
       model.shown = [...fresh(model, 1), ...(n === 0 ? [] : model.shown.slice(-n))];
     } else {
       const version = versions[n % versions.length] ?? state;
-      entry[0] = frozen(restored(state, shownPieces(version)));
+      entry[0] = frozen(restoreView(state, listShownPieces(version)));
       show(model, names(version));
     }
   }
@@ -261,7 +267,7 @@ function show(model: Model, shown: string[]): void {
 }
 
 function names(state: ViewState): string[] {
-  return shownPieces(state).flatMap(({ session, from, to }) =>
+  return listShownPieces(state).flatMap(({ session, from, to }) =>
     Array.from({ length: to - from + 1 }, (_, i) => `${session}/${from + i}`),
   );
 }

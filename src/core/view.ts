@@ -29,29 +29,29 @@ export interface SeqRange {
 export type ClosedPiece = Required<Piece>;
 
 /** A session in which nothing was said yet. */
-export function initialView(self: number): ViewState {
+export function createView(self: number): ViewState {
   return { self, nextSeq: 1, pieces: [{ session: self, from: 1 }], hidden: [] };
 }
 
 /** What the session shows now: closed pieces, none empty, neighbours joined. */
-export function shownPieces(state: ViewState): readonly ClosedPiece[] {
-  return joined(state.pieces.map(({ session, from, to = state.nextSeq - 1 }) => ({ session, from, to })));
+export function listShownPieces(state: ViewState): readonly ClosedPiece[] {
+  return joinPieces(state.pieces.map(({ session, from, to = state.nextSeq - 1 }) => ({ session, from, to })));
 }
 
 /** All that was said in the session, and what it shows of others. */
-export function heldLength(state: ViewState): number {
-  const others = shownPieces(state).filter(({ session }) => session !== state.self);
-  return state.nextSeq - 1 + countOf(others);
+export function countHeld(state: ViewState): number {
+  const others = listShownPieces(state).filter(({ session }) => session !== state.self);
+  return state.nextSeq - 1 + sumLengths(others);
 }
 
-export function viewLength(state: ViewState): number {
-  return countOf(shownPieces(state));
+export function countShown(state: ViewState): number {
+  return sumLengths(listShownPieces(state));
 }
 
 /** The 0-based place of a message in the view; `undefined` while it is not shown. */
-export function positionOf(state: ViewState, session: number, seq: number): number | undefined {
+export function findPosition(state: ViewState, session: number, seq: number): number | undefined {
   let before = 0;
-  for (const piece of shownPieces(state)) {
+  for (const piece of listShownPieces(state)) {
     if (piece.session === session && piece.from <= seq && seq <= piece.to) return before + seq - piece.from;
     before += piece.to - piece.from + 1;
   }
@@ -59,10 +59,13 @@ export function positionOf(state: ViewState, session: number, seq: number): numb
 }
 
 /** The inverse of `positionOf`. */
-export function messageAt(state: ViewState, position: number): { session: number; seq: number } | undefined {
+export function findMessageAt(
+  state: ViewState,
+  position: number,
+): { session: number; seq: number } | undefined {
   if (!Number.isInteger(position) || position < 0) return undefined;
   let rest = position;
-  for (const piece of shownPieces(state)) {
+  for (const piece of listShownPieces(state)) {
     const length = piece.to - piece.from + 1;
     if (rest < length) return { session: piece.session, seq: piece.from + rest };
     rest -= length;
@@ -71,34 +74,34 @@ export function messageAt(state: ViewState, position: number): { session: number
 }
 
 /** `count` messages more. The open last piece grows in place, so the list stays the very same. */
-export function appended(state: ViewState, count: number): ViewState {
-  return { ...state, nextSeq: state.nextSeq + whole(count, "count") };
+export function appendToView(state: ViewState, count: number): ViewState {
+  return { ...state, nextSeq: state.nextSeq + checkWhole(count, "count") };
 }
 
 /** Shows only the first `keep` messages: undo, retry and rewind. A `keep` beyond the end changes nothing shown. */
-export function cut(state: ViewState, keep: number): ViewState {
-  return showing(state, state.nextSeq, firstOf(shownPieces(state), whole(keep, "keep")));
+export function cutView(state: ViewState, keep: number): ViewState {
+  return replacePieces(state, state.nextSeq, takeFirst(listShownPieces(state), checkWhole(keep, "keep")));
 }
 
 /** `count` new messages, numbered from `nextSeq`, take the place of everything shown. */
-export function rewritten(state: ViewState, count: number): ViewState {
-  const nextSeq = state.nextSeq + whole(count, "count");
-  return showing(state, nextSeq, [{ session: state.self, from: state.nextSeq, to: nextSeq - 1 }]);
+export function rewriteView(state: ViewState, count: number): ViewState {
+  const nextSeq = state.nextSeq + checkWhole(count, "count");
+  return replacePieces(state, nextSeq, [{ session: state.self, from: state.nextSeq, to: nextSeq - 1 }]);
 }
 
 /**
  * One new message, the summary, stands for all but the last `keepLast`. The originals are not hidden: they were
  * not taken back, so search still finds them.
  */
-export function compressed(state: ViewState, keepLast: number): ViewState {
+export function compressView(state: ViewState, keepLast: number): ViewState {
   const { self, nextSeq, hidden } = state;
   const summary = { session: self, from: nextSeq, to: nextSeq };
-  const tail = lastOf(shownPieces(state), whole(keepLast, "keepLast"));
-  return { self, nextSeq: nextSeq + 1, pieces: opened(self, nextSeq + 1, [summary, ...tail]), hidden };
+  const tail = takeLast(listShownPieces(state), checkWhole(keepLast, "keepLast"));
+  return { self, nextSeq: nextSeq + 1, pieces: addOpenPiece(self, nextSeq + 1, [summary, ...tail]), hidden };
 }
 
 /** Shows exactly these pieces again: redo, and going back to a kept version. */
-export function restored(state: ViewState, pieces: readonly ClosedPiece[]): ViewState {
+export function restoreView(state: ViewState, pieces: readonly ClosedPiece[]): ViewState {
   for (const { session, from, to } of pieces) {
     if (from < 1 || (session === state.self && to >= state.nextSeq)) {
       throw new PostriderError("invalid_input", "A view can only show messages that were said.", {
@@ -106,27 +109,27 @@ export function restored(state: ViewState, pieces: readonly ClosedPiece[]): View
       });
     }
   }
-  return showing(state, state.nextSeq, pieces);
+  return replacePieces(state, state.nextSeq, pieces);
 }
 
 /** A new session that shows the origin's first `keep` messages (all by default), then what it says itself. */
-export function forked(origin: ViewState, self: number, keep?: number): ViewState {
-  const shown = shownPieces(origin);
-  const kept = keep === undefined ? shown : firstOf(shown, whole(keep, "keep"));
-  return { self, nextSeq: 1, pieces: opened(self, 1, kept), hidden: [] };
+export function forkView(origin: ViewState, self: number, keep?: number): ViewState {
+  const shown = listShownPieces(origin);
+  const kept = keep === undefined ? shown : takeFirst(shown, checkWhole(keep, "keep"));
+  return { self, nextSeq: 1, pieces: addOpenPiece(self, 1, kept), hidden: [] };
 }
 
 /** The session with another list. What it showed of its own and no longer shows is hidden, and the reverse. */
-function showing(state: ViewState, nextSeq: number, closed: readonly ClosedPiece[]): ViewState {
-  const own = ownRanges(state.self, closed);
-  const left = without(ownRanges(state.self, shownPieces(state)), own);
-  const hidden = without(union([...state.hidden, ...left]), own);
-  return { self: state.self, nextSeq, pieces: opened(state.self, nextSeq, closed), hidden };
+function replacePieces(state: ViewState, nextSeq: number, closed: readonly ClosedPiece[]): ViewState {
+  const own = getOwnRanges(state.self, closed);
+  const left = subtractRanges(getOwnRanges(state.self, listShownPieces(state)), own);
+  const hidden = subtractRanges(mergeRanges([...state.hidden, ...left]), own);
+  return { self: state.self, nextSeq, pieces: addOpenPiece(state.self, nextSeq, closed), hidden };
 }
 
 /** Ends the list with the own open piece; a last own piece that reaches up to `nextSeq` becomes that piece. */
-function opened(self: number, nextSeq: number, closed: readonly ClosedPiece[]): readonly Piece[] {
-  const pieces: Piece[] = joined(closed);
+function addOpenPiece(self: number, nextSeq: number, closed: readonly ClosedPiece[]): readonly Piece[] {
+  const pieces: Piece[] = joinPieces(closed);
   const last = pieces.at(-1);
   const continues = last !== undefined && last.session === self && last.to === nextSeq - 1;
   if (continues) pieces.pop();
@@ -134,7 +137,7 @@ function opened(self: number, nextSeq: number, closed: readonly ClosedPiece[]): 
   return pieces;
 }
 
-function joined(pieces: readonly ClosedPiece[]): ClosedPiece[] {
+function joinPieces(pieces: readonly ClosedPiece[]): ClosedPiece[] {
   const result: ClosedPiece[] = [];
   for (const { session, from, to } of pieces) {
     if (to < from) continue;
@@ -148,11 +151,11 @@ function joined(pieces: readonly ClosedPiece[]): ClosedPiece[] {
   return result;
 }
 
-function countOf(pieces: readonly ClosedPiece[]): number {
+function sumLengths(pieces: readonly ClosedPiece[]): number {
   return pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
 }
 
-function firstOf(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
+function takeFirst(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
   const result: ClosedPiece[] = [];
   let rest = count;
   for (const { session, from, to } of pieces) {
@@ -163,7 +166,7 @@ function firstOf(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
   return result;
 }
 
-function lastOf(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
+function takeLast(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
   const result: ClosedPiece[] = [];
   let rest = count;
   for (const { session, from, to } of pieces.toReversed()) {
@@ -174,11 +177,11 @@ function lastOf(pieces: readonly ClosedPiece[], count: number): ClosedPiece[] {
   return result;
 }
 
-function ownRanges(self: number, pieces: readonly ClosedPiece[]): SeqRange[] {
-  return union(pieces.filter((piece) => piece.session === self));
+function getOwnRanges(self: number, pieces: readonly ClosedPiece[]): SeqRange[] {
+  return mergeRanges(pieces.filter((piece) => piece.session === self));
 }
 
-function union(ranges: readonly SeqRange[]): SeqRange[] {
+function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
   const result: SeqRange[] = [];
   for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
     if (to < from) continue;
@@ -193,7 +196,7 @@ function union(ranges: readonly SeqRange[]): SeqRange[] {
 }
 
 /** What `ranges` hold and `taken` do not; both sorted and disjoint. */
-function without(ranges: readonly SeqRange[], taken: readonly SeqRange[]): SeqRange[] {
+function subtractRanges(ranges: readonly SeqRange[], taken: readonly SeqRange[]): SeqRange[] {
   const result: SeqRange[] = [];
   for (const range of ranges) {
     let from = range.from;
@@ -207,7 +210,7 @@ function without(ranges: readonly SeqRange[], taken: readonly SeqRange[]): SeqRa
   return result;
 }
 
-function whole(value: number, field: string): number {
+function checkWhole(value: number, field: string): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw new PostriderError("invalid_input", `${field} must be a whole number of messages, not ${value}.`, {
     details: { field },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PostriderError } from "./errors.ts";
-import { assertZone, lastDailyBoundary, nextDailyBoundary, zonedParts } from "./zone.ts";
+import { assertZone, findLastDailyBoundary, findNextDailyBoundary, getZonedParts } from "./zone.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -73,7 +73,7 @@ describe("a zone's name", () => {
 
 describe("the wall clock of a zone", () => {
   it("shows what people there read", () => {
-    expect(zonedParts(at("2026-03-15T03:54:37.999Z"), "Asia/Kathmandu")).toEqual({
+    expect(getZonedParts(at("2026-03-15T03:54:37.999Z"), "Asia/Kathmandu")).toEqual({
       year: 2026,
       month: 3,
       day: 15,
@@ -81,7 +81,7 @@ describe("the wall clock of a zone", () => {
       minute: 39,
       second: 37,
     });
-    expect(zonedParts(at("2026-01-01T00:00:00Z"), "America/New_York")).toMatchObject({
+    expect(getZonedParts(at("2026-01-01T00:00:00Z"), "America/New_York")).toMatchObject({
       year: 2025,
       month: 12,
       day: 31,
@@ -209,21 +209,21 @@ describe("the last daily boundary", () => {
       "2011-12-30T10:00:00.000Z",
     ],
   ])("%s (%s at %i)", (_why, zone, hour, now, boundary) => {
-    expect(iso(lastDailyBoundary(at(now), hour, zone))).toBe(boundary);
+    expect(iso(findLastDailyBoundary(at(now), hour, zone))).toBe(boundary);
   });
 
   it("is never after now, and the next one always is", () => {
     fc.assert(
       fc.property(someMoment, ({ now, atHour, zone }) => {
-        const last = lastDailyBoundary(now, atHour, zone);
-        const next = nextDailyBoundary(now, atHour, zone);
+        const last = findLastDailyBoundary(now, atHour, zone);
+        const next = findNextDailyBoundary(now, atHour, zone);
         expect(last).toBeLessThanOrEqual(now);
         expect(next).toBeGreaterThan(now);
         // Nothing lies between them, from either side.
-        expect(lastDailyBoundary(next - 1, atHour, zone)).toBe(last);
-        expect(nextDailyBoundary(last, atHour, zone)).toBe(next);
-        expect(lastDailyBoundary(last, atHour, zone)).toBe(last);
-        expect(lastDailyBoundary(next, atHour, zone)).toBe(next);
+        expect(findLastDailyBoundary(next - 1, atHour, zone)).toBe(last);
+        expect(findNextDailyBoundary(last, atHour, zone)).toBe(next);
+        expect(findLastDailyBoundary(last, atHour, zone)).toBe(last);
+        expect(findLastDailyBoundary(next, atHour, zone)).toBe(next);
       }),
     );
   });
@@ -231,7 +231,7 @@ describe("the last daily boundary", () => {
   it("comes about once a day, whatever the clocks do", () => {
     fc.assert(
       fc.property(someMoment, ({ now, atHour, zone }) => {
-        const apart = nextDailyBoundary(now, atHour, zone) - lastDailyBoundary(now, atHour, zone);
+        const apart = findNextDailyBoundary(now, atHour, zone) - findLastDailyBoundary(now, atHour, zone);
         expect(apart).toBeGreaterThanOrEqual(22 * HOUR);
         expect(apart).toBeLessThanOrEqual(26 * HOUR);
       }),
@@ -241,8 +241,8 @@ describe("the last daily boundary", () => {
   it("never goes back as time goes on", () => {
     fc.assert(
       fc.property(someMoment, fc.integer({ min: 0, max: 3 * DAY }), ({ now, atHour, zone }, later) => {
-        expect(lastDailyBoundary(now + later, atHour, zone)).toBeGreaterThanOrEqual(
-          lastDailyBoundary(now, atHour, zone),
+        expect(findLastDailyBoundary(now + later, atHour, zone)).toBeGreaterThanOrEqual(
+          findLastDailyBoundary(now, atHour, zone),
         );
       }),
     );
@@ -261,8 +261,8 @@ describe("the last daily boundary", () => {
           if (reached && reached.instant > from) boundaries.add(reached.instant);
         }
         const found = new Set<number>();
-        let next = nextDailyBoundary(from, atHour, zone);
-        for (; next < at(turn) + 2 * DAY; next = nextDailyBoundary(next, atHour, zone)) found.add(next);
+        let next = findNextDailyBoundary(from, atHour, zone);
+        for (; next < at(turn) + 2 * DAY; next = findNextDailyBoundary(next, atHour, zone)) found.add(next);
         expect([...found].map(iso), `${atHour}:00`).toEqual([...boundaries].map(iso));
       }
     },

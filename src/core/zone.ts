@@ -24,8 +24,8 @@ export interface ZonedParts {
   readonly second: number;
 }
 
-export function zonedParts(now: number, zone: string): ZonedParts {
-  const { year, month, day, hour, minute, second } = zoned(now, zone);
+export function getZonedParts(now: number, zone: string): ZonedParts {
+  const { year, month, day, hour, minute, second } = toZoned(now, zone);
   return { year, month, day, hour, minute, second };
 }
 
@@ -34,13 +34,13 @@ export function zonedParts(now: number, zone: string): ZonedParts {
  * has reached `atHour`:00. So a repeated hour counts once, an hour that the clocks skip counts as soon as they
  * have skipped it, and a day that the calendar skips has none.
  */
-export function lastDailyBoundary(now: number, atHour: number, zone: string): number {
+export function findLastDailyBoundary(now: number, atHour: number, zone: string): number {
   const name = `${atHour} ${zone}`;
   const known = days.get(name);
   if (known !== undefined && known.from <= now && now < known.until) return known.from;
-  const from = boundaryBefore(now, atHour, zone);
+  const from = findBoundaryBefore(now, atHour, zone);
   if (days.size >= KEPT_DAYS) days.clear();
-  days.set(name, { from, until: nextDailyBoundary(now, atHour, zone) });
+  days.set(name, { from, until: findNextDailyBoundary(now, atHour, zone) });
   return from;
 }
 
@@ -48,25 +48,25 @@ export function lastDailyBoundary(now: number, atHour: number, zone: string): nu
 const days = new Map<string, { readonly from: number; readonly until: number }>();
 const KEPT_DAYS = 64;
 
-function boundaryBefore(now: number, atHour: number, zone: string): number {
-  const today = zoned(now, zone).toPlainDate();
+function findBoundaryBefore(now: number, atHour: number, zone: string): number {
+  const today = toZoned(now, zone).toPlainDate();
   // From tomorrow, because clocks set back over midnight show yesterday's date again after today's boundary.
   for (let days = 1; ; days--) {
-    const boundary = boundaryOf(today.add({ days }), atHour, zone);
+    const boundary = computeBoundary(today.add({ days }), atHour, zone);
     if (boundary !== undefined && boundary <= now) return boundary;
   }
 }
 
 /** The first daily boundary > now. */
-export function nextDailyBoundary(now: number, atHour: number, zone: string): number {
-  const today = zoned(now, zone).toPlainDate();
+export function findNextDailyBoundary(now: number, atHour: number, zone: string): number {
+  const today = toZoned(now, zone).toPlainDate();
   for (let days = 0; ; days++) {
-    const boundary = boundaryOf(today.add({ days }), atHour, zone);
+    const boundary = computeBoundary(today.add({ days }), atHour, zone);
     if (boundary !== undefined && boundary > now) return boundary;
   }
 }
 
-function boundaryOf(day: Temporal.PlainDate, atHour: number, zone: string): number | undefined {
+function computeBoundary(day: Temporal.PlainDate, atHour: number, zone: string): number | undefined {
   const wanted = day.toPlainDateTime(new Temporal.PlainTime(atHour));
   // "compatible" takes the first of two; in a gap its answer shows another time than the one asked for.
   const found = wanted.toZonedDateTime(zone, { disambiguation: "compatible" });
@@ -80,6 +80,6 @@ function boundaryOf(day: Temporal.PlainDate, atHour: number, zone: string): numb
   return skipped ? undefined : afterGap.epochMilliseconds;
 }
 
-function zoned(now: number, zone: string): Temporal.ZonedDateTime {
+function toZoned(now: number, zone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone);
 }

@@ -1,11 +1,11 @@
 import type { PostriderError } from "../core/errors.ts";
-import { type NewMessage, textOf } from "../core/message.ts";
+import { getText, type NewMessage } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Accept, Accepted } from "../core/turn.ts";
 import type { Inbound } from "../ports/platform.ts";
-import { routingOf } from "../sessions/routing.ts";
-import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
-import { takeBehind } from "./take-behind.ts";
+import { buildRouting } from "../sessions/routing.ts";
+import { claimNext } from "./claim-next.ts";
+import { type Flow, type IntakeResult, type PlatformConnection, runInBackground } from "./flow.ts";
 
 /** A message in the form in which it is stored. */
 export interface ReadyMessage {
@@ -19,18 +19,18 @@ export interface MessageAcceptor {
   accept(messages: readonly [ReadyMessage, ...ReadyMessage[]], patiently?: boolean): Promise<number>;
 }
 
-export function messageAcceptor(flow: Flow, connected: Connected): MessageAcceptor {
+export function messageAcceptor(flow: Flow, connected: PlatformConnection): MessageAcceptor {
   const { store, clock } = flow;
-  const takeWaiting = takeBehind(flow);
+  const takeWaiting = claimNext(flow);
 
   function inputFor({ inbound, message }: ReadyMessage): Accept {
     const { source, messageId, cursor, blobs } = inbound;
     const settings = flow.settings();
     return {
-      ...routingOf(source, { ...settings, clock }),
+      ...buildRouting(source, { ...settings, clock }),
       messageId,
       message,
-      mostWaiting: settings.mostWaiting,
+      maxPending: settings.maxPending,
       claim: { runner: flow.runner, take: "one" },
       ...(blobs !== undefined && { blobs }),
       ...(cursor !== undefined && { cursor }),
@@ -48,18 +48,22 @@ export function messageAcceptor(flow: Flow, connected: Connected): MessageAccept
     if (accepted.duplicate) return;
     if (accepted.tooMany !== undefined) {
       if (accepted.isFirst)
-        inBackground(flow.log, "a notice", tellTooMany(connected, inbound.source, accepted.tooMany));
+        runInBackground(
+          flow.log,
+          "a notice",
+          sendQueueFullNotice(connected, inbound.source, accepted.tooMany),
+        );
       return;
     }
     const { turn, running, session, conversation } = accepted;
-    if (turn !== undefined) inBackground(flow.log, "a turn", flow.turns.run(turn));
+    if (turn !== undefined) runInBackground(flow.log, "a turn", flow.turns.run(turn));
     else if (running === undefined || !flow.turns.isRunning(session.id))
-      inBackground(flow.log, "a turn", takeWaiting(session.id, conversation));
+      runInBackground(flow.log, "a turn", takeWaiting(session.id, conversation));
     else {
       const mode = conversation.settings.busy ?? flow.settings().busy;
       // A picture alone adds to what was asked, and interrupts nothing.
-      if (mode === "interrupt" && !patiently && textOf(message).trim() !== "")
-        inBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
+      if (mode === "interrupt" && !patiently && getText(message).trim() !== "")
+        runInBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
     }
   }
 
@@ -76,20 +80,26 @@ export function messageAcceptor(flow: Flow, connected: Connected): MessageAccept
   };
 }
 
-export function tellTooMany({ outbox }: Connected, source: Source, waiting: number): Promise<void> {
+export function sendQueueFullNotice(
+  { outbox }: PlatformConnection,
+  source: Source,
+  waiting: number,
+): Promise<void> {
   const words = `${waiting} messages wait here already, so this one was not taken, and none will be until some are answered. /status shows them, /stop all drops them.`;
-  return outbox.say(source, words);
+  return outbox.sendText(source, words);
 }
 
 /** Answers a message that cannot be stored with the reason: left unanswered, the platform would bring it for ever. */
 export async function refuseMessage(
   { store, clock, runner, settings }: Flow,
-  connected: Connected,
+  connected: PlatformConnection,
   { source, messageId, cursor }: Inbound,
   reason: PostriderError,
-): Promise<Stored> {
+): Promise<IntakeResult> {
   const { profile } = settings();
   const line = { profile, source, messageId, line: "", runner, now: clock.now(), ...(cursor && { cursor }) };
-  const { duplicate, inbox } = await store.acceptLine(line);
-  return duplicate ? {} : { after: connected.outbox.say(source, reason.message, { line: inbox }) };
+  const { duplicate, inbox } = await store.acceptCommand(line);
+  return duplicate
+    ? {}
+    : { after: connected.outbox.sendText(source, reason.message, { answeredCommand: inbox }) };
 }

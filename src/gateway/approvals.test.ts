@@ -3,7 +3,7 @@ import { type GatewayRoom, gatewayRoom } from "../../test/support/gateway-room.t
 import { MINUTE } from "../../test/support/test-home.ts";
 import { callTool } from "../agents/call-tool.ts";
 import type { Approval, ApprovalRequest } from "../core/approval.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent, AgentTurn } from "../ports/agent.ts";
 import type { Tool } from "../ports/tool.ts";
@@ -25,7 +25,7 @@ function remover(
     description: "Runs a command.",
     input: { type: "object" },
     effect: "external",
-    asks: (given) => ({
+    buildApprovalRequest: (given) => ({
       title: "remove build",
       detail: PATTERN,
       ...(pattern !== undefined && { pattern }),
@@ -33,7 +33,7 @@ function remover(
     }),
     async run() {
       ran.push(PATTERN);
-      return { parts: [text(`3 files are gone (${ran.length})`)] };
+      return { parts: [textPart(`3 files are gone (${ran.length})`)] };
     },
   };
   return {
@@ -42,13 +42,13 @@ function remover(
     async *run(turn, signal) {
       const wanted = { id: `c${turn.history.length}`, name: "terminal", arguments: { said: lastSaid(turn) } };
       const output = yield* callTool(wanted, [tool], signal);
-      if (output !== undefined) yield { type: "text", text: `It says: ${textOf(output)}` };
+      if (output !== undefined) yield { type: "text", text: `It says: ${getText(output)}` };
     },
   };
 }
 
 function lastSaid({ history }: AgentTurn): string {
-  return textOf(history.findLast(({ role }) => role === "user") ?? { parts: [] });
+  return getText(history.findLast(({ role }) => role === "user") ?? { parts: [] });
 }
 
 async function roomFor(agent: Agent = remover()) {
@@ -63,12 +63,12 @@ async function asked(room: GatewayRoom, source: Source = ada, sent = 1) {
   await chat.say("tidy up");
   const question = (await chat.sent(sent)).at(-1);
   const line = (label: string) => question?.buttons?.flat().find((one) => one.label === label)?.line ?? "";
-  return { chat, question: question === undefined ? "" : textOf(question), line };
+  return { chat, question: question === undefined ? "" : getText(question), line };
 }
 
 async function open({ home }: GatewayRoom): Promise<readonly Approval[]> {
-  const { person } = (await home.store.account({ platform: "telegram", userId: "1" })) ?? { person: "" };
-  return home.store.approvals({ person });
+  const { person } = (await home.store.getAccount({ platform: "telegram", userId: "1" })) ?? { person: "" };
+  return home.store.listApprovals({ person });
 }
 
 describe("what the agent asks", () => {

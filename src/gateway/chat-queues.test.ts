@@ -9,17 +9,17 @@ function held(together = 2, most = 4) {
   const overflowed: string[] = [];
   const failures: unknown[] = [];
   const queues = chatQueues<string>({
-    together,
-    most,
+    batchSize: together,
+    maxQueued: most,
     take(items) {
       const end = Promise.withResolvers<QueueStep>();
       steps.push({ items, end });
       return end.promise;
     },
-    async overflow(item) {
+    async onOverflow(item) {
       overflowed.push(item);
     },
-    failed: (error) => failures.push(error),
+    onError: (error) => failures.push(error),
   });
   const tick = (): Promise<void> => new Promise(setImmediate);
   return {

@@ -10,12 +10,12 @@ export interface ChatQueuesOptions<Item> {
   /** Stores some of the first items of a queue, in their order. */
   take(items: readonly [Item, ...Item[]]): Promise<QueueStep>;
   /** An item that finds its queue full is not queued. */
-  overflow(item: Item): Promise<void>;
-  failed(error: unknown): void;
+  onOverflow(item: Item): Promise<void>;
+  onError(error: unknown): void;
   /** How many items may wait in one queue. */
-  readonly most: number;
+  readonly maxQueued: number;
   /** How many items one step may take. */
-  readonly together: number;
+  readonly batchSize: number;
 }
 
 /** A queue per chat. Each has one step under way at a time, so a long queue delays no other by more than one step. */
@@ -24,23 +24,23 @@ export interface ChatQueues<Item> {
   add(chat: string, item: Item): Promise<void>;
 }
 
-interface Entry<Item> extends Pick<PromiseWithResolvers<void>, "resolve" | "reject"> {
+interface QueueEntry<Item> extends Pick<PromiseWithResolvers<void>, "resolve" | "reject"> {
   readonly item: Item;
 }
 
 export function chatQueues<Item>(options: ChatQueuesOptions<Item>): ChatQueues<Item> {
-  const { most, together } = options;
-  const queues = new Map<string, Entry<Item>[]>();
+  const { maxQueued, batchSize } = options;
+  const queues = new Map<string, QueueEntry<Item>[]>();
 
-  async function work(chat: string, queue: Entry<Item>[]): Promise<void> {
+  async function work(chat: string, queue: QueueEntry<Item>[]): Promise<void> {
     for (let first = queue[0]; first !== undefined; first = queue[0]) {
-      const more = queue.slice(1, together).map(({ item }) => item);
+      const more = queue.slice(1, batchSize).map(({ item }) => item);
       try {
         const { taken, after } = await options.take([first.item, ...more]);
         for (const { resolve } of queue.splice(0, taken)) resolve();
-        await after?.catch(options.failed);
+        await after?.catch(options.onError);
       } catch (error) {
-        options.failed(error);
+        options.onError(error);
         // Nothing overtakes an item that is not stored: the platform brings all of them again, in their order.
         for (const { reject } of queue.splice(0)) reject(error);
       }
@@ -51,7 +51,7 @@ export function chatQueues<Item>(options: ChatQueuesOptions<Item>): ChatQueues<I
   return {
     add(chat, item) {
       const queue = queues.get(chat);
-      if (queue !== undefined && queue.length >= most) return options.overflow(item);
+      if (queue !== undefined && queue.length >= maxQueued) return options.onOverflow(item);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       if (queue !== undefined) queue.push({ item, resolve, reject });
       else {

@@ -1,10 +1,10 @@
-import { commandsFor } from "../commands/table.ts";
+import { listCommandsFor } from "../commands/table.ts";
 import { PostriderError } from "../core/errors.ts";
 import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import type { Platform } from "../ports/platform.ts";
-import { type Due, dueIn, isDue, pause } from "../system/pause.ts";
-import { isClosed } from "../turns/closed.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { computeDueTime, type DueTime, isDue, pause } from "../system/pause.ts";
+import { isStoreClosed } from "../turns/store-closed.ts";
+import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { receiver } from "./receive.ts";
 
 const FIRST_RETRY_MS = 1000;
@@ -15,27 +15,27 @@ const REFUSED_RETRY_MS = 5 * 60_000;
 const SEND_MARGIN_MS = 10_000;
 
 /** A connection that one process may have at a time. */
-export interface HeldConnection {
+export interface LeasedConnection {
   readonly name: string;
   /** Whether enough is left of the lease for something to be sent. */
-  mayStart(): boolean;
+  canSend(): boolean;
   /** Renews it, saying how things are. False when another has it by now. */
-  keep(): Promise<boolean>;
-  say(about: string): void;
+  renew(): Promise<boolean>;
+  setStatus(about: string): void;
   release(): Promise<void>;
 }
 
 /** `undefined` while another process that lives has it. */
-export async function holdConnection(
+export async function leaseConnection(
   { store, clock, runner }: Pick<Flow, "store" | "clock" | "runner">,
   platform: Platform,
-): Promise<HeldConnection | undefined> {
-  const name = connectionName(platform);
+): Promise<LeasedConnection | undefined> {
+  const name = buildConnectionName(platform);
   let about = "connecting";
-  let sendsUntil: Due | undefined;
+  let sendsUntil: DueTime | undefined;
   const keep = async (): Promise<boolean> => {
-    const margin = dueIn(clock, RUNNER_DEAD_MS - SEND_MARGIN_MS);
-    const held = await store.lease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() });
+    const margin = computeDueTime(clock, RUNNER_DEAD_MS - SEND_MARGIN_MS);
+    const held = await store.acquireLease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() });
     sendsUntil = held === undefined ? undefined : margin;
     return held !== undefined;
   };
@@ -43,7 +43,7 @@ export async function holdConnection(
   let isRenewing = false;
   return {
     name,
-    mayStart() {
+    canSend() {
       if (sendsUntil === undefined) return false;
       if (!isDue(sendsUntil, clock)) return true;
       // The clock was set ahead, or the machine slept: nobody waits for the next heartbeat to renew it.
@@ -56,25 +56,25 @@ export async function holdConnection(
         });
       return false;
     },
-    keep,
-    say: (words) => {
+    renew: keep,
+    setStatus: (words) => {
       about = words;
     },
     async release() {
-      await store.unlease({ name, runner });
+      await store.releaseLease({ name, runner });
     },
   };
 }
 
-export function connectionName({ name, account }: Pick<Platform, "name" | "account">): string {
+export function buildConnectionName({ name, account }: Pick<Platform, "name" | "account">): string {
   return `platform:${name}:${account}`;
 }
 
 /** Receives from a platform for as long as the gateway runs, whatever happens to the connection. */
 export async function stayConnected(
   flow: Flow,
-  connected: Connected,
-  held: HeldConnection,
+  connected: PlatformConnection,
+  held: LeasedConnection,
   signal: AbortSignal,
 ): Promise<void> {
   const { platform } = connected;
@@ -82,9 +82,9 @@ export async function stayConnected(
   let failures = 0;
   const isUp = (): void => {
     failures = 0;
-    held.say("connected");
+    held.setStatus("connected");
     // Said at once, and not with the next heartbeat: whoever asks how it is should not read that it is connecting.
-    inBackground(flow.log, "saying that it is connected", held.keep());
+    runInBackground(flow.log, "saying that it is connected", held.renew());
     flow.log.info(about, "connected");
     offerMenu(flow, connected, signal);
   };
@@ -95,28 +95,28 @@ export async function stayConnected(
     } catch (error) {
       if (signal.aborted) return;
       // Without a store nothing can be taken in, however often it is brought again.
-      if (isClosed(error)) throw error;
+      if (isStoreClosed(error)) throw error;
       const { message } = error as Error;
       const isRefused = error instanceof PostriderError && error.code === "platform_refused";
       failures += 1;
       const wait = isRefused
         ? REFUSED_RETRY_MS
         : Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(10, failures - 1));
-      held.say(`${isRefused ? "refused" : "down"}: ${message}`);
+      held.setStatus(`${isRefused ? "refused" : "down"}: ${message}`);
       flow.log.error({ ...about, error, retryMs: wait }, isRefused ? "refused" : "not connected");
-      await held.keep().catch(() => false);
+      await held.renew().catch(() => false);
       await pause(wait, signal);
     }
   }
 }
 
-function offerMenu(flow: Flow, { platform }: Connected, signal: AbortSignal): void {
-  if (platform.menu === undefined) return;
-  const menu = commandsFor({ role: "member", kind: "messenger" }).map(({ name, summary }) => ({
+function offerMenu(flow: Flow, { platform }: PlatformConnection, signal: AbortSignal): void {
+  if (platform.setMenu === undefined) return;
+  const menu = listCommandsFor({ role: "member", kind: "messenger" }).map(({ name, summary }) => ({
     name,
     summary,
   }));
   platform
-    .menu(menu, signal)
+    .setMenu(menu, signal)
     .catch((error: unknown) => flow.log.warn({ error }, "the menu could not be offered"));
 }

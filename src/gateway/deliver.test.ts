@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { look } from "../../test/support/database.ts";
 import { type FakeClock, fakeClock, type Home, MINUTE, openHome } from "../../test/support/test-home.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { type PlatformTraits, platformTraits } from "../core/platforms.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import { REPEATED_MARK } from "../core/repetition.ts";
 import type { Source } from "../core/source.ts";
-import type { Outbound, Platform, Sent } from "../ports/platform.ts";
+import type { Outbound, Platform, SendOutcome } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { type DeliverOptions, type Outbox, outbox } from "./deliver.ts";
+import { type Outbox, type OutboxOptions, outbox } from "./deliver.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2" };
-const later: Sent = { state: "not_sent", reason: "Not now." };
-const failed: Sent = { state: "not_sent", reason: "Server error.", cause: "message" };
-const no: Sent = { state: "refused", reason: "You are not wanted here." };
-const broken: Sent = { state: "unknown", reason: "The connection broke." };
+const later: SendOutcome = { state: "not_sent", reason: "Not now." };
+const failed: SendOutcome = { state: "not_sent", reason: "Server error.", cause: "message" };
+const no: SendOutcome = { state: "refused", reason: "You are not wanted here." };
+const broken: SendOutcome = { state: "unknown", reason: "The connection broke." };
 
 interface Attempt {
   readonly at: number;
@@ -27,7 +27,7 @@ interface Attempt {
 }
 
 /** An error is thrown, which no platform should do. */
-type Planned = Sent | Promise<Sent> | Error;
+type Planned = SendOutcome | Promise<SendOutcome> | Error;
 
 interface Post {
   readonly home: Home;
@@ -40,7 +40,7 @@ interface Post {
   /** The texts of the attempts, in order. */
   words(chat?: string): string[];
   /** Decides what becomes of every attempt that nothing is planned for. */
-  fault(decide: (words: string) => Sent | undefined): void;
+  fault(decide: (words: string) => SendOutcome | undefined): void;
   /** Lets time pass, in steps. */
   pass(ms: number, step?: number): Promise<void>;
   /** Sets the system clock ahead of where it should be, or back. */
@@ -50,7 +50,7 @@ interface Post {
 }
 
 async function post(
-  options: Partial<DeliverOptions> & {
+  options: Partial<OutboxOptions> & {
     readonly outbound?: PlatformTraits["outbound"];
     readonly storeAs?: (store: Store) => Store;
     readonly found?: (nonce: string) => Promise<string | undefined>;
@@ -68,22 +68,22 @@ async function post(
   const home = await openHome({}, clock);
   const { store } = home;
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   const attempts: Attempt[] = [];
   const lookUps: string[] = [];
   const log: string[] = [];
   const planned: Planned[] = [];
-  let decide: (words: string) => Sent | undefined = () => undefined;
+  let decide: (words: string) => SendOutcome | undefined = () => undefined;
   const { outbound = "unknowable", found, draftEveryMs, storeAs = (same: Store) => same, ...more } = options;
   const platform: Platform = {
     name: "telegram",
     account: "1",
     traits: { ...platformTraits("telegram"), outbound },
     run: () => new Promise(() => {}),
-    async send({ target, parts, nonce }: Outbound): Promise<Sent> {
-      attempts.push({ at: clock.monotonic(), chat: target.chatId, words: textOf({ parts }), nonce });
+    async send({ target, parts, nonce }: Outbound): Promise<SendOutcome> {
+      attempts.push({ at: clock.monotonic(), chat: target.chatId, words: getText({ parts }), nonce });
       const next = (await planned.shift()) ??
-        decide(textOf({ parts })) ?? { state: "sent", messageId: `m${attempts.length}` };
+        decide(getText({ parts })) ?? { state: "sent", messageId: `m${attempts.length}` };
       if (next instanceof Error) throw next;
       return next;
     },
@@ -91,7 +91,7 @@ async function post(
       lookUps.push(nonce);
       return found?.(nonce);
     },
-    ...(draftEveryMs !== undefined && { draftEveryMs: () => draftEveryMs }),
+    ...(draftEveryMs !== undefined && { getDraftIntervalMs: () => draftEveryMs }),
   };
   const say = (_: object, words: string): void => void log.push(words);
   const start = (): Outbox => {
@@ -101,7 +101,7 @@ async function post(
       runner: runner.id,
       clock,
       log: { debug: () => {}, info: say, warn: say, error: say },
-      mayStart: () => true,
+      canSend: () => true,
       ...more,
     });
     onTestFinished(() => made.close());
@@ -124,7 +124,7 @@ async function post(
     async restart() {
       await out.close();
       const next = start();
-      await next.look();
+      await next.poll();
       return next;
     },
     words: (chat) =>
@@ -150,9 +150,9 @@ describe("what goes to one chat", () => {
   it("goes in order: nothing overtakes what has to be tried again, and other chats do not wait for it", async () => {
     const { out, answer, words, pass, home } = await post();
     answer(later);
-    await out.say(ada, "one");
-    await out.say(ada, "two");
-    await out.say(bob, "for Bob");
+    await out.sendText(ada, "one");
+    await out.sendText(ada, "two");
+    await out.sendText(bob, "for Bob");
     await pass(500);
     expect(words()).toEqual(["one", "for Bob"]);
     await pass(1000);
@@ -163,7 +163,13 @@ describe("what goes to one chat", () => {
   it("keeps its order while it is being stored, whoever looks meanwhile", async () => {
     const { out, words, pass } = await post();
     const long = Array.from({ length: 5 }, (_, n) => `${n} ${"x".repeat(4000)}`).join("\n\n");
-    await Promise.all([out.say(ada, long), out.look(), out.say(ada, "after it"), out.look(), out.look()]);
+    await Promise.all([
+      out.sendText(ada, long),
+      out.poll(),
+      out.sendText(ada, "after it"),
+      out.poll(),
+      out.poll(),
+    ]);
     await pass(10_000);
     expect(words().map((one) => one.slice(0, 8))).toEqual([
       ..."01234".split("").map((n) => `${n} xxxxxx`),
@@ -176,7 +182,7 @@ describe("what is not taken", () => {
   it("is tried again after a second, then after twice as long each time, up to ten minutes", async () => {
     const { out, answer, attempts, pass } = await post();
     answer(...Array.from({ length: 13 }, () => later));
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(60 * MINUTE, 1000);
     const waits = attempts.slice(1).map(({ at }, n) => (at - (attempts[n]?.at ?? 0)) / 1000);
     waits.forEach((wait, n) => {
@@ -189,8 +195,8 @@ describe("what is not taken", () => {
 
   it("is tried again when the messenger says, and not before", async () => {
     const { out, answer, attempts, pass } = await post();
-    answer({ ...later, retryAfterMs: 42_000 } as Sent);
-    await out.say(ada, "hello");
+    answer({ ...later, retryAfterMs: 42_000 } as SendOutcome);
+    await out.sendText(ada, "hello");
     await pass(41_000);
     expect(attempts).toHaveLength(1);
     await pass(1000);
@@ -201,7 +207,7 @@ describe("what is not taken", () => {
     const { out, answer, attempts, words, pass, home } = await post();
     const { session } = await sessionOf(home);
     answer(...Array.from({ length: 160 }, () => later));
-    await out.put(ada, [{ target: ada, parts: [text("hello")] }], { session });
+    await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
     // The store takes its own time, in which the fake one goes on.
     await pass(100 * 60 * MINUTE, MINUTE);
     const [first, last] = [attempts[0], attempts[159]];
@@ -218,8 +224,8 @@ describe("what is not taken", () => {
     const { session } = await sessionOf(home);
     // Neither the answer nor the word about it is wanted.
     answer(no, no);
-    await out.put(ada, [{ target: ada, parts: [text("hello")] }], { session });
-    await out.say(ada, "and then");
+    await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
+    await out.sendText(ada, "and then");
     await pass(60 * MINUTE);
     expect(words()).toEqual([
       "hello",
@@ -235,23 +241,23 @@ describe("a delivery that the platform answers with an error every time", () => 
   const NOTICE = /could not be delivered here: Server error\. It is tried again for about a day\./;
   /** The messenger never takes what has these words, and tells what became of everything else. */
   const unless =
-    (refused: RegExp, refusal: Sent = failed) =>
-    (words: string): Sent | undefined =>
+    (refused: RegExp, refusal: SendOutcome = failed) =>
+    (words: string): SendOutcome | undefined =>
       refused.test(words) ? refusal : undefined;
 
   it("steps aside within half a minute: later ones go on in order, and the person is told once, in its place", async () => {
     const { out, words, pass, home, fault } = await post();
     const { session } = await sessionOf(home);
     fault(unless(/two/));
-    const parts = ["one", "two", "three"].map((part) => ({ target: ada, parts: [text(part)] }));
-    await out.put(ada, parts, { session });
-    await out.say(ada, "and then");
+    const parts = ["one", "two", "three"].map((part) => ({ target: ada, parts: [textPart(part)] }));
+    await out.enqueue(ada, parts, { session });
+    await out.sendText(ada, "and then");
     await pass(30_000);
     const shown = words().filter((one) => one !== "two");
     expect(shown).toEqual(["one", expect.stringMatching(NOTICE), "three", "and then"]);
     const [{ handle = "" } = {}] = await home.store.find({ asker: { everyone: true }, text: session });
     expect(shown[1]).toContain(`\`postrider sessions show ${handle} --everyone\``);
-    expect(await home.store.deliveriesAside({ limit: 9 })).toMatchObject([
+    expect(await home.store.listDeferredDeliveries({ limit: 9 })).toMatchObject([
       { parts: [{ text: "two" }], status: { asideAt: expect.any(Number), lastError: "Server error." } },
     ]);
   });
@@ -259,7 +265,7 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("is retried at growing intervals beside the others, and arrives when the platform takes it", async () => {
     const { out, words, pass, fault, attempts, home } = await post();
     fault(unless(/two/));
-    await out.say(ada, "two");
+    await out.sendText(ada, "two");
     await pass(20 * MINUTE, 1000);
     const waits = attempts
       .filter((one) => one.words === "two")
@@ -279,7 +285,7 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("is dead after about a day, without another word to the person", async () => {
     const { out, words, pass, fault, home, attempts } = await post();
     fault(unless(/two/));
-    await out.say(ada, "two");
+    await out.sendText(ada, "two");
     await pass(60 * 60 * MINUTE, MINUTE);
     expect(words().filter((one) => one !== "two")).toEqual([expect.stringMatching(NOTICE)]);
     expect(statesIn(home)).toEqual(["dead", "sent"]);
@@ -293,10 +299,10 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("stays aside after a restart, and so does the place of its notice", async () => {
     const { out, words, pass, fault, restart } = await post();
     fault((one) => (/two|delivered/.test(one) ? failed : undefined));
-    await out.say(ada, "two");
+    await out.sendText(ada, "two");
     // The notice fails as well, and is being retried when the process ends.
     await pass(20_000);
-    await out.say(ada, "later");
+    await out.sendText(ada, "later");
     await restart();
     fault(unless(/two/));
     const before = words().length;
@@ -310,12 +316,12 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("does not step aside while the platform is down or asks to wait: everything waits in order", async () => {
     const { out, words, pass, fault, home } = await post();
     fault(unless(/./, later));
-    await out.say(ada, "one");
-    await out.say(ada, "two");
+    await out.sendText(ada, "one");
+    await out.sendText(ada, "two");
     await pass(20 * MINUTE, 1000);
     fault(unless(/./, { state: "not_sent", reason: "Too fast.", retryAfterMs: 60_000 }));
     await pass(20 * MINUTE, 1000);
-    expect(await home.store.deliveriesAside({ limit: 9 })).toEqual([]);
+    expect(await home.store.listDeferredDeliveries({ limit: 9 })).toEqual([]);
     const before = words().length;
     fault(() => undefined);
     await pass(20 * MINUTE, 1000);
@@ -325,8 +331,8 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("steps aside as soon after an outage as at any other time", async () => {
     const { out, words, pass, fault } = await post();
     fault(unless(/./, later));
-    await out.say(ada, "two");
-    await out.say(ada, "and then");
+    await out.sendText(ada, "two");
+    await out.sendText(ada, "and then");
     await pass(60 * MINUTE, 1000);
     fault(unless(/two/));
     // One wait of the outage may still be under way.
@@ -337,12 +343,12 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("steps aside, too, when the connection breaks over it every time while others are taken", async () => {
     const { out, words, pass, fault } = await post();
     fault(unless(/upload/, broken));
-    await out.say(ada, "upload");
-    await out.say(ada, "and then");
+    await out.sendText(ada, "upload");
+    await out.sendText(ada, "and then");
     await pass(2 * MINUTE);
     expect(words("1").filter((one) => !/upload/.test(one))).toEqual([]);
     for (let time = 0; time < 15; time += 1) {
-      await out.say(bob, "hello");
+      await out.sendText(bob, "hello");
       await pass(MINUTE);
     }
     expect(words("1").filter((one) => !/upload/.test(one))).toEqual([
@@ -354,7 +360,7 @@ describe("a delivery that the platform answers with an error every time", () => 
   it("keeps its mark when it may have arrived", async () => {
     const { out, words, pass, fault } = await post();
     fault(unless(/two/, { state: "unknown", reason: "Server error.", cause: "message" }));
-    await out.say(ada, "two");
+    await out.sendText(ada, "two");
     await pass(30_000);
     expect(
       words()
@@ -374,8 +380,8 @@ describe("a step of the system clock", () => {
   ])("%s does not delay the retry of a delivery", async (_, step) => {
     const { out, answer, words, pass, setClock } = await post();
     answer(later);
-    await out.say(ada, "hello");
-    await out.say(ada, "and then");
+    await out.sendText(ada, "hello");
+    await out.sendText(ada, "and then");
     await pass(500);
     setClock(step);
     await pass(1000);
@@ -385,11 +391,11 @@ describe("a step of the system clock", () => {
   it("back does not hold up the rest of a long answer", async () => {
     const { out, words, pass, setClock, home } = await post({ draftEveryMs: 1100 });
     const runner = localRunner();
-    await home.store.beat({ runner, now: home.clock.now() });
+    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
     const turn = await beginTurn(home, runner.id);
-    const deliveries = ["one", "two", "three"].map((part) => ({ target: ada, parts: [text(part)] }));
+    const deliveries = ["one", "two", "three"].map((part) => ({ target: ada, parts: [textPart(part)] }));
     const end = { ...turn, outcome: "done", messages: [], deliveries, now: home.clock.now() } as const;
-    out.take(unrefused(await home.store.finish(end)).deliveries);
+    out.schedule(throwIfRefused(await home.store.finish(end)).deliveries);
     await pass(500);
     expect(words()).toEqual(["one"]);
     setClock(-HOUR_MS);
@@ -401,7 +407,7 @@ describe("a step of the system clock", () => {
     const { out, answer, words, pass, setClock, restart } = await post();
     setClock(48 * HOUR_MS);
     answer(later);
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(500);
     setClock(0);
     await restart();
@@ -412,7 +418,7 @@ describe("a step of the system clock", () => {
   it("back before a restart, and right again soon after it: a stored wait is looked at every minute", async () => {
     const { out, answer, attempts, pass, setClock, restart } = await post();
     answer(...Array.from({ length: 9 }, () => later));
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(6 * MINUTE);
     expect(attempts).toHaveLength(9);
     setClock(-HOUR_MS);
@@ -427,7 +433,7 @@ describe("what may have arrived", () => {
   it("is sent again with a mark where nobody can know", async () => {
     const { out, answer, words, pass } = await post();
     answer(broken);
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(2000);
     expect(words()).toEqual(["hello", `${REPEATED_MARK}\nhello`]);
   });
@@ -435,7 +441,7 @@ describe("what may have arrived", () => {
   it("is what a platform leaves behind that breaks its promise: it is not sent every second", async () => {
     const { out, answer, words, pass } = await post();
     answer(new Error("a slip"), new Error("a slip"));
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(2000);
     await pass(4000);
     expect(words()).toEqual(["hello", `${REPEATED_MARK}\nhello`, `${REPEATED_MARK}\nhello`]);
@@ -444,7 +450,7 @@ describe("what may have arrived", () => {
   it("is sent again under the same name, without a mark, where the messenger knows it by that", async () => {
     const { out, answer, attempts, words, pass } = await post({ outbound: "idempotent" });
     answer(broken);
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(2000);
     expect(words()).toEqual(["hello", "hello"]);
     expect(new Set(attempts.map(({ nonce }) => nonce)).size).toBe(1);
@@ -459,12 +465,12 @@ describe("what may have arrived", () => {
     const found = (): Promise<string | undefined> => answers.shift()?.() ?? Promise.resolve(undefined);
     const { out, answer, words, lookUps, pass, home } = await post({ outbound: "can_be_looked_up", found });
     answer(broken);
-    await out.say(ada, "there");
+    await out.sendText(ada, "there");
     await pass(2000);
     await pass(4000);
     expect([words(), lookUps.length, statesIn(home)]).toEqual([["there"], 2, ["sent"]]);
     answer(broken);
-    await out.say(ada, "not there");
+    await out.sendText(ada, "not there");
     await pass(2000);
     expect(words()).toEqual(["there", "not there", "not there"]);
   });
@@ -481,7 +487,7 @@ describe("whatever happens meanwhile", () => {
       },
     });
     const { out, words, pass, log, home } = await post({ storeAs });
-    await out.say(ada, "hello");
+    await out.sendText(ada, "hello");
     await pass(10_000);
     expect(words()).toEqual(["hello"]);
     expect(statesIn(home)).toEqual(["sent"]);
@@ -491,10 +497,10 @@ describe("whatever happens meanwhile", () => {
   it("a session that is removed while something of it is being sent holds up nothing", async () => {
     const { out, answer, words, pass, home, log } = await post();
     const { session } = await sessionOf(home);
-    const sending = Promise.withResolvers<Sent>();
+    const sending = Promise.withResolvers<SendOutcome>();
     answer(sending.promise);
-    await out.put(ada, [{ target: ada, parts: [text("hello")] }], { session });
-    await out.say(ada, "and then");
+    await out.enqueue(ada, [{ target: ada, parts: [textPart("hello")] }], { session });
+    await out.sendText(ada, "and then");
     expect(await home.sessions.remove({ person: OWNER }, session)).toBe(true);
     sending.resolve({ state: "sent", messageId: "m1" });
     await pass(10_000);
@@ -504,8 +510,8 @@ describe("whatever happens meanwhile", () => {
 
   it("nothing is begun while the connection may be another's", async () => {
     let mine = false;
-    const { out, words, pass } = await post({ mayStart: () => mine });
-    await out.say(ada, "hello");
+    const { out, words, pass } = await post({ canSend: () => mine });
+    await out.sendText(ada, "hello");
     await pass(10_000);
     expect(words()).toEqual([]);
     mine = true;
@@ -516,9 +522,9 @@ describe("whatever happens meanwhile", () => {
   it("what was never seen is sent, also when a look begins behind it", async () => {
     const { out, words, pass, home } = await post();
     const { store, clock } = home;
-    const deliveries = ["one", "two"].map((words) => ({ target: bob, parts: [text(words)] }));
+    const deliveries = ["one", "two"].map((words) => ({ target: bob, parts: [textPart(words)] }));
     const stored = await store.enqueue({ deliveries, runner: "", now: clock.now() });
-    await out.look(stored.deliveries[0]?.number);
+    await out.poll(stored.deliveries[0]?.number);
     await pass(500);
     expect(words()).toEqual(["one", "two"]);
   });
@@ -527,16 +533,16 @@ describe("whatever happens meanwhile", () => {
     const { out, words, pass, home } = await post();
     const { store, clock } = home;
     const runner = localRunner();
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     const { turn, fence } = await beginTurn(home, runner.id);
-    const draft = unrefused(await store.beginDraft({ turn, fence, target: ada, now: clock.now() }));
+    const draft = throwIfRefused(await store.beginDraft({ turn, fence, target: ada, now: clock.now() }));
     await store.enqueue({
-      deliveries: [{ target: bob, parts: [text("newer")] }],
+      deliveries: [{ target: bob, parts: [textPart("newer")] }],
       runner: "",
       now: clock.now(),
     });
-    await out.look();
-    const ended = { target: ada, parts: [text("whole")], draft: draft.number };
+    await out.poll();
+    const ended = { target: ada, parts: [textPart("whole")], draft: draft.number };
     const end = {
       turn,
       fence,
@@ -545,25 +551,25 @@ describe("whatever happens meanwhile", () => {
       deliveries: [ended],
       now: clock.now(),
     } as const;
-    unrefused(await store.finish(end));
-    await out.look();
+    throwIfRefused(await store.finish(end));
+    await out.poll();
     await pass(500);
     expect(words()).toEqual(["newer"]);
-    await out.look(0);
+    await out.poll(0);
     await pass(500);
     // Whether anything of it was shown is not known here.
     expect(words("1")).toEqual([`${REPEATED_MARK}\nwhole`]);
-    await out.look(0);
+    await out.poll(0);
     await pass(500);
     expect(words()).toHaveLength(2);
   });
 
   it("the end waits for what is being sent, begins nothing more, and leaves the rest for the next start", async () => {
     const { out, answer, words, home } = await post();
-    const sending = Promise.withResolvers<Sent>();
+    const sending = Promise.withResolvers<SendOutcome>();
     answer(sending.promise);
-    await out.say(ada, "one");
-    await out.say(ada, "two");
+    await out.sendText(ada, "one");
+    await out.sendText(ada, "two");
     let isClosed = false;
     const closed = out.close().then(() => {
       isClosed = true;
@@ -590,7 +596,7 @@ async function beginTurn({ store, clock }: Home, runner: string): Promise<{ turn
     reset: {},
     newSession: { id: "talk", kind: "chat" },
     messageId: "1",
-    message: { role: "user", parts: [text("hello")] },
+    message: { role: "user", parts: [textPart("hello")] },
     claim: { runner, take: "one" },
     now: clock.now(),
   });

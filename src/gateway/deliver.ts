@@ -5,20 +5,20 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
-import { type Due, dueIn, pause, pauseUntil } from "../system/pause.ts";
-import { textDeliveries } from "../turns/outgoing.ts";
-import { dueOf, outcomeOf } from "./retry.ts";
-import { sendAttempt } from "./send-attempt.ts";
-import { noticeOf } from "./undelivered.ts";
+import { computeDueTime, type DueTime, pause, pauseUntil } from "../system/pause.ts";
+import { buildTextDeliveries } from "../turns/text-deliveries.ts";
+import { attemptSend } from "./attempt-send.ts";
+import { decideRetry, getDeliveryDueTime } from "./retry.ts";
+import { buildUndeliveredNotice } from "./undelivered-notice.ts";
 
-export interface DeliverOptions {
+export interface OutboxOptions {
   readonly store: Store;
   readonly platform: Platform;
   readonly runner: string;
   readonly clock: Clock;
   readonly log: Log;
   /** A send starts only while enough is left of the lease on the connection: else another may be sending. */
-  mayStart(): boolean;
+  canSend(): boolean;
 }
 
 /**
@@ -27,62 +27,62 @@ export interface DeliverOptions {
  */
 export interface Outbox {
   /** Stores a text, in as many messages as it takes, and sends it. */
-  say(target: Source, words: string, more?: Besides): Promise<void>;
+  sendText(target: Source, words: string, more?: EnqueueOptions): Promise<void>;
   /** Stores these, all to one target, and sends them. */
-  put(target: Source, deliveries: readonly NewDelivery[], more?: Besides): Promise<void>;
+  enqueue(target: Source, deliveries: readonly NewDelivery[], more?: EnqueueOptions): Promise<void>;
   /** For what is stored elsewhere: nothing new goes to the target until it has been taken or given up. */
-  hold(target: Source): Hold;
+  reserve(target: Source): LaneReservation;
   /** Whether nothing is on its way to the target. */
-  isFree(target: Source): boolean;
+  isIdle(target: Source): boolean;
   /** Sends these when their target's turn has come. What is here already is not taken twice. */
-  take(deliveries: readonly Delivery[]): void;
+  schedule(deliveries: readonly Delivery[]): void;
   /**
    * Takes what waits in the store and was not seen by an earlier look: what others have stored. From `back` on, also what
    * has come to wait since under an old number: what others have left behind, or a draft that another process has ended.
    */
-  look(back?: number): Promise<void>;
+  poll(back?: number): Promise<void>;
   /** Begins nothing more, and resolves when nothing is being sent. What waits is kept for the next start. */
   close(): Promise<void>;
 }
 
 /** What is stored in the same commit. */
-export type Besides = Omit<Enqueue, "deliveries" | "runner" | "now">;
+export type EnqueueOptions = Omit<Enqueue, "deliveries" | "runner" | "now">;
 
 /**
  * Without it, a look at what waits would find the second message of an answer before the first, whose attempt is counted
  * with the commit that stores it, has been taken.
  */
-export interface Hold {
+export interface LaneReservation {
   /** The deliveries with the first attempt of the first counted, if nothing is before it. */
-  begin(deliveries: readonly NewDelivery[]): readonly NewDelivery[];
+  startFirst(deliveries: readonly NewDelivery[]): readonly NewDelivery[];
   /** They are stored: sends them. Called once, also with none. */
-  take(deliveries: readonly Delivery[]): void;
+  commit(deliveries: readonly Delivery[]): void;
 }
 
 /** How soon the store is asked again after it failed, and a connection that may be another's by now. */
-const ASK_AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 const PAGE = 500;
 /** How long what is being sent when the program ends may still take. */
 const LAST_SEND_MS = 10_000;
 
-interface Queued {
+interface QueuedDelivery {
   readonly delivery: Delivery;
-  readonly due: Due;
+  readonly due: DueTime;
   /** How many others this process had sent when this one first failed. */
   readonly othersSent?: number;
 }
 
 interface Lane {
-  readonly queue: Queued[];
+  readonly queue: QueuedDelivery[];
   /** How many are storing something for it. */
-  held: number;
+  reservations: number;
   isWorking: boolean;
   lastTurn?: number;
   /** When something was last sent, by the monotonic clock. */
   lastAt: number;
 }
 
-export function outbox(options: DeliverOptions): Outbox {
+export function outbox(options: OutboxOptions): Outbox {
   const { store, platform, runner, clock, log } = options;
   const lanes = new Map<string, Lane>();
   const known = new Set<number>();
@@ -106,19 +106,19 @@ export function outbox(options: DeliverOptions): Outbox {
       lane.queue.shift();
       known.delete(first.delivery.number);
       if (after.notice !== undefined) insert(lane, after.notice, 0);
-      if (after.aside !== undefined) queueAside(after.aside);
+      if (after.deferred !== undefined) queueAside(after.deferred);
     }
   }
 
   /** One attempt, and what follows from it; nothing does if the delivery is settled or somebody else's. */
-  async function forward(lane: Lane, queued: Queued): Promise<After> {
+  async function forward(lane: Lane, queued: QueuedDelivery): Promise<AttemptResult> {
     const { delivery, due } = queued;
     const { status } = delivery;
     if (status.state === "sent" || status.state === "dead" || status.state === "draft") return {};
     if (status.state === "waiting") await pauseUntil(due, clock, closing.signal);
     await keepPace(lane, delivery);
-    if (closing.signal.aborted || !options.mayStart()) {
-      await pause(ASK_AGAIN_MS, closing.signal);
+    if (closing.signal.aborted || !options.canSend()) {
+      await pause(RETRY_MS, closing.signal);
       return { retry: queued };
     }
     const begun =
@@ -126,7 +126,7 @@ export function outbox(options: DeliverOptions): Outbox {
         ? delivery
         : await store.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
     if (begun === undefined) return {};
-    const sent = await sendAttempt({ store, platform, signal: cutting.signal }, begun);
+    const sent = await attemptSend({ store, platform, signal: cutting.signal }, begun);
     lane.lastAt = clock.monotonic();
     if (begun.turn !== undefined) lane.lastTurn = begun.turn;
     if (sent.state === "sent") {
@@ -138,16 +138,16 @@ export function outbox(options: DeliverOptions): Outbox {
     // A connection that breaks over this one while others are taken is this one's matter.
     const othersGo = queued.othersSent !== undefined && sentCount > queued.othersSent;
     const failure = sent.state === "unknown" && othersGo ? { ...sent, cause: "message" as const } : sent;
-    const { outcome, waitMs } = outcomeOf(begun, failure, clock);
-    const retry = dueIn(clock, waitMs);
-    const notice = await noticeOf(store, begun, outcome);
+    const { outcome, waitMs } = decideRetry(begun, failure, clock);
+    const retry = computeDueTime(clock, waitMs);
+    const notice = await buildUndeliveredNotice(store, begun, outcome);
     const settled = await settle(begun, outcome, notice);
     if (settled === undefined) return {};
     tell(settled, outcome);
     const next = { delivery: settled, due: retry, othersSent: queued.othersSent ?? sentCount };
     if (outcome.state !== "waiting") return { ...(settled.notice && { notice: settled.notice }) };
-    if (!outcome.aside || isAside(begun)) return { retry: next };
-    return { aside: next, ...(settled.notice && { notice: settled.notice }) };
+    if (!outcome.deferred || isDeferred(begun)) return { retry: next };
+    return { deferred: next, ...(settled.notice && { notice: settled.notice }) };
   }
 
   /** What was sent must not be sent again because it could not be noted: only the noting is. */
@@ -165,7 +165,7 @@ export function outbox(options: DeliverOptions): Outbox {
       } catch (error) {
         log.error({ error, delivery: number }, "what became of a delivery could not be stored yet");
         if (closing.signal.aborted) return undefined;
-        await pause(ASK_AGAIN_MS, closing.signal);
+        await pause(RETRY_MS, closing.signal);
       }
     }
   }
@@ -173,7 +173,7 @@ export function outbox(options: DeliverOptions): Outbox {
   /** The pieces of one answer keep the distance that the platform asks for; anything else need not wait. */
   async function keepPace(lane: Lane, { turn, target }: Delivery): Promise<void> {
     if (turn === undefined || turn !== lane.lastTurn) return;
-    const every = platform.draftEveryMs?.(target) ?? 0;
+    const every = platform.getDraftIntervalMs?.(target) ?? 0;
     await pause(lane.lastAt + every - clock.monotonic(), closing.signal);
   }
 
@@ -182,40 +182,44 @@ export function outbox(options: DeliverOptions): Outbox {
     if (outcome.state === "sent") log.debug(fields, "delivered");
     else if (outcome.state === "dead")
       log.error({ ...fields, error: outcome.error }, "could not be delivered");
-    else if (outcome.aside) log.warn({ ...fields, error: outcome.error }, "not delivered; retried aside");
+    else if (outcome.deferred) log.warn({ ...fields, error: outcome.error }, "not delivered; retried aside");
     else log.warn({ ...fields, error: outcome.error }, "not delivered yet");
   }
 
-  function say(target: Source, words: string, more: Besides = {}): Promise<void> {
-    return put(target, textDeliveries(target, words, { traits: platform.traits }), more);
+  function say(target: Source, words: string, more: EnqueueOptions = {}): Promise<void> {
+    return put(target, buildTextDeliveries(target, words, { traits: platform.traits }), more);
   }
 
-  async function put(target: Source, deliveries: readonly NewDelivery[], more: Besides = {}): Promise<void> {
+  async function put(
+    target: Source,
+    deliveries: readonly NewDelivery[],
+    more: EnqueueOptions = {},
+  ): Promise<void> {
     const held = hold(target);
     let stored: readonly Delivery[] = [];
     try {
-      const made = { ...more, deliveries: held.begin(deliveries), runner, now: clock.now() };
+      const made = { ...more, deliveries: held.startFirst(deliveries), runner, now: clock.now() };
       stored = (await store.enqueue(made)).deliveries;
     } finally {
-      held.take(stored);
+      held.commit(stored);
     }
   }
 
-  function hold(target: Source): Hold {
-    const name = laneTo(target);
+  function hold(target: Source): LaneReservation {
+    const name = getTargetLaneName(target);
     const lane = laneNamed(name);
-    const isFree = lane.queue.length === 0 && lane.held === 0;
-    lane.held += 1;
+    const isFree = lane.queue.length === 0 && lane.reservations === 0;
+    lane.reservations += 1;
     let isHeld = true;
     return {
-      begin: (deliveries) =>
+      startFirst: (deliveries) =>
         deliveries.map((delivery, index) =>
-          index === 0 && isFree ? { ...delivery, begun: true } : delivery,
+          index === 0 && isFree ? { ...delivery, sendNow: true } : delivery,
         ),
-      take(deliveries) {
+      commit(deliveries) {
         if (!isHeld) return;
         isHeld = false;
-        lane.held -= 1;
+        lane.reservations -= 1;
         for (const delivery of deliveries) enter(lane, delivery);
         start(name, lane);
       },
@@ -223,7 +227,7 @@ export function outbox(options: DeliverOptions): Outbox {
   }
 
   function laneNamed(name: string): Lane {
-    const lane = lanes.get(name) ?? { queue: [], held: 0, isWorking: false, lastAt: 0 };
+    const lane = lanes.get(name) ?? { queue: [], reservations: 0, isWorking: false, lastAt: 0 };
     lanes.set(name, lane);
     return lane;
   }
@@ -238,18 +242,18 @@ export function outbox(options: DeliverOptions): Outbox {
     if (known.has(delivery.number) || closing.signal.aborted) return;
     known.add(delivery.number);
     const at = lane.queue.findIndex(
-      (one, index) => index >= from && placeOf(one.delivery) > placeOf(delivery),
+      (one, index) => index >= from && getPosition(one.delivery) > getPosition(delivery),
     );
-    const queued = { delivery, due: dueOf(delivery, clock) };
+    const queued = { delivery, due: getDeliveryDueTime(delivery, clock) };
     lane.queue.splice(at === -1 ? lane.queue.length : at, 0, queued);
   }
 
   /** It has a lane of its own from now on. */
-  function queueAside(queued: Queued): void {
+  function queueAside(queued: QueuedDelivery): void {
     const { delivery } = queued;
     if (known.has(delivery.number) || closing.signal.aborted) return;
     known.add(delivery.number);
-    const name = laneOf(delivery);
+    const name = getLaneName(delivery);
     const lane = laneNamed(name);
     lane.queue.push(queued);
     start(name, lane);
@@ -258,7 +262,7 @@ export function outbox(options: DeliverOptions): Outbox {
   function take(deliveries: readonly Delivery[]): void {
     const named = new Set<string>();
     for (const delivery of deliveries) {
-      const name = laneOf(delivery);
+      const name = getLaneName(delivery);
       enter(laneNamed(name), delivery);
       named.add(name);
     }
@@ -270,7 +274,7 @@ export function outbox(options: DeliverOptions): Outbox {
     const found: Delivery[] = [];
     let after = Math.min(back, seen);
     for (let isMore = true; isMore && !closing.signal.aborted; ) {
-      const page = await store.deliveries({ ...all, after });
+      const page = await store.listPendingDeliveries({ ...all, after });
       found.push(...page);
       after = page.at(-1)?.number ?? after;
       isMore = page.length === PAGE;
@@ -281,7 +285,7 @@ export function outbox(options: DeliverOptions): Outbox {
   }
 
   function start(name: string, lane: Lane): void {
-    if (lane.isWorking || lane.held > 0) return;
+    if (lane.isWorking || lane.reservations > 0) return;
     if (lane.queue.length === 0 || closing.signal.aborted) {
       lanes.delete(name);
       return;
@@ -303,18 +307,18 @@ export function outbox(options: DeliverOptions): Outbox {
       } catch (error) {
         if (closing.signal.aborted) return;
         log.error({ error, lane: name }, "a delivery could not be stored; trying again");
-        await pause(ASK_AGAIN_MS, closing.signal);
+        await pause(RETRY_MS, closing.signal);
       }
     }
   }
 
   return {
-    say,
-    put,
-    hold,
-    isFree: (target) => !lanes.has(laneTo(target)),
-    take,
-    look,
+    sendText: say,
+    enqueue: put,
+    reserve: hold,
+    isIdle: (target) => !lanes.has(getTargetLaneName(target)),
+    schedule: take,
+    poll: look,
     async close() {
       closing.abort();
       const timer = setTimeout(() => cutting.abort(), LAST_SEND_MS);
@@ -325,27 +329,27 @@ export function outbox(options: DeliverOptions): Outbox {
 }
 
 /** What follows from one attempt. */
-interface After {
+interface AttemptResult {
   /** It stays first in its lane. */
-  readonly retry?: Queued;
+  readonly retry?: QueuedDelivery;
   /** It leaves its lane for one of its own. */
-  readonly aside?: Queued;
+  readonly deferred?: QueuedDelivery;
   /** It takes the place of what has left the lane. */
   readonly notice?: Delivery;
 }
 
-function isAside({ status }: Delivery): boolean {
-  return "asideAt" in status && status.asideAt !== undefined;
+function isDeferred({ status }: Delivery): boolean {
+  return "deferredAt" in status && status.deferredAt !== undefined;
 }
 
-function placeOf({ number, inPlaceOf }: Delivery): number {
-  return inPlaceOf ?? number;
+function getPosition({ number, noticeFor }: Delivery): number {
+  return noticeFor ?? number;
 }
 
-function laneOf(delivery: Delivery): string {
-  return isAside(delivery) ? `aside\n${delivery.number}` : laneTo(delivery.target);
+function getLaneName(delivery: Delivery): string {
+  return isDeferred(delivery) ? `aside\n${delivery.number}` : getTargetLaneName(delivery.target);
 }
 
-function laneTo({ chatId, threadId = "" }: Source): string {
+function getTargetLaneName({ chatId, threadId = "" }: Source): string {
   return `to\n${chatId}\n${threadId}`;
 }

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { look } from "../../test/support/database.ts";
 import { type FakeClock, fakeClock, type Home, openHome } from "../../test/support/test-home.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { platformTraits } from "../core/platforms.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Outbound, Platform, Sent } from "../ports/platform.ts";
-import { routingOf } from "../sessions/routing.ts";
+import type { Outbound, Platform, SendOutcome } from "../ports/platform.ts";
+import { buildRouting } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { type Draft, type DraftOptions, draft } from "./drafts.ts";
 
@@ -26,7 +26,7 @@ interface Desk {
   readonly turn: Turn;
   readonly shown: readonly Seen[];
   draft(more?: Partial<DraftOptions>): Draft;
-  answer(...next: readonly (Sent | { readonly state: "gone" })[]): void;
+  answer(...next: readonly (SendOutcome | { readonly state: "gone" })[]): void;
   pass(ms: number): Promise<void>;
 }
 
@@ -36,21 +36,21 @@ async function desk(): Promise<Desk> {
   const home = await openHome({}, clock);
   const { store } = home;
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
   const accepted = await store.accept({
-    ...routingOf(ada, { zone: "UTC", profile: "main", reset, scope: {}, clock }),
+    ...buildRouting(ada, { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: "7",
-    message: { role: "user", parts: [text("hello")] },
+    message: { role: "user", parts: [textPart("hello")] },
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
     throw new Error("no turn has begun");
   const { turn } = accepted;
   const shown: Seen[] = [];
-  const planned: (Sent | { readonly state: "gone" })[] = [];
+  const planned: (SendOutcome | { readonly state: "gone" })[] = [];
   const see = (does: Seen["does"], { parts, replyTo }: Outbound): void =>
-    void shown.push({ at: clock.now(), does, words: textOf({ parts }), replyTo });
+    void shown.push({ at: clock.now(), does, words: getText({ parts }), replyTo });
   const platform: Platform = {
     name: "telegram",
     account: "1",
@@ -58,13 +58,13 @@ async function desk(): Promise<Desk> {
     run: () => new Promise(() => {}),
     async send(out) {
       see("send", out);
-      return (planned.shift() as Sent | undefined) ?? { state: "sent", messageId: "m1" };
+      return (planned.shift() as SendOutcome | undefined) ?? { state: "sent", messageId: "m1" };
     },
     async edit(out) {
       see("edit", out);
       return planned.shift() ?? { state: "sent", messageId: "m1" };
     },
-    draftEveryMs: () => EVERY,
+    getDraftIntervalMs: () => EVERY,
   };
   const nothing = (): void => {};
   return {
@@ -77,7 +77,7 @@ async function desk(): Promise<Desk> {
         ...{ store, platform, clock, turn, limit: 100 },
         log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
         replyTo: () => "7",
-        isFree: () => true,
+        isIdle: () => true,
         ...more,
       }),
     async pass(ms) {
@@ -101,13 +101,13 @@ describe("an answer that is being written", () => {
   it("is shown after a second, as a reply, then edited no faster than the messenger allows, and only when it has grown", async () => {
     const { draft: begin, shown, pass, home } = await desk();
     const own = begin();
-    own.grow("Once", keep);
+    own.update("Once", keep);
     await pass(900);
     expect(shown).toEqual([]);
-    own.grow("Once upon", keep);
+    own.update("Once upon", keep);
     await pass(200);
     expect(shown).toMatchObject([{ does: "send", words: "Once upon …", replyTo: "7" }]);
-    for (const more of [" a", " a time", " a time there"]) own.grow(`Once upon${more}`, keep);
+    for (const more of [" a", " a time", " a time there"]) own.update(`Once upon${more}`, keep);
     await pass(600);
     expect(shown.slice(1)).toMatchObject([{ does: "edit", words: "Once upon a time there …" }]);
     await pass(10_000);
@@ -120,12 +120,12 @@ describe("an answer that is being written", () => {
   it("is not shown at all when it is whole within a second, nor while there is nothing to read", async () => {
     const { draft: begin, shown, pass, home } = await desk();
     const own = begin();
-    own.grow(" \n", keep);
+    own.update(" \n", keep);
     await pass(5000);
-    own.grow(" \nhello", keep);
+    own.update(" \nhello", keep);
     await pass(500);
     expect(await own.end()).toBeUndefined();
-    own.grow("more", keep);
+    own.update("more", keep);
     await pass(5000);
     expect([shown, deliveriesIn(home)]).toEqual([[], []]);
   });
@@ -133,9 +133,9 @@ describe("an answer that is being written", () => {
   it("is shown as far as a message goes, with its code closed and no half characters", async () => {
     const { draft: begin, shown, pass } = await desk();
     const own = begin();
-    own.grow(`${"x".repeat(97)}😀 and so on`, keep);
+    own.update(`${"x".repeat(97)}😀 and so on`, keep);
     await pass(1100);
-    own.grow("```ts\nconst a = 1;", keep);
+    own.update("```ts\nconst a = 1;", keep);
     await pass(1100);
     expect(shown.map(({ words }) => words)).toEqual([
       expect.stringMatching(/^x{97}.? …$/u),
@@ -151,11 +151,11 @@ describe("an answer that is being written", () => {
     const steps: string[] = [];
     const kept = (words: string) => async (): Promise<void> =>
       void steps.push(`${words}, ${shown.length} shown before`);
-    own.grow("Once", kept("Once"));
+    own.update("Once", kept("Once"));
     await pass(1100);
-    own.grow("Once upon", kept("Once upon"));
+    own.update("Once upon", kept("Once upon"));
     await pass(600);
-    own.grow("Once upon a time", () => Promise.reject(new Error("no room")));
+    own.update("Once upon a time", () => Promise.reject(new Error("no room")));
     await pass(5000);
     expect(steps).toEqual(["Once, 0 shown before", "Once upon, 1 shown before"]);
     expect(shown.map(({ words }) => words)).toEqual(["Once …", "Once upon …"]);
@@ -166,8 +166,8 @@ describe("an answer that is being written", () => {
   it("waits until nothing else is on its way to the chat", async () => {
     let free = false;
     const { draft: begin, shown, pass } = await desk();
-    const own = begin({ isFree: () => free });
-    own.grow("Once", keep);
+    const own = begin({ isIdle: () => free });
+    own.update("Once", keep);
     await pass(5000);
     expect(shown).toEqual([]);
     free = true;
@@ -178,8 +178,8 @@ describe("an answer that is being written", () => {
 
   it("goes on in the message that an earlier attempt has shown", async () => {
     const { draft: begin, turn, shown, pass } = await desk();
-    const own = begin({ turn: { ...turn, draft: { delivery: 5, shown: { messageId: "m0" } } } });
-    own.grow("Again", keep);
+    const own = begin({ turn: { ...turn, draftDelivery: { delivery: 5, shown: { messageId: "m0" } } } });
+    own.update("Again", keep);
     await pass(1100);
     expect(shown).toMatchObject([{ does: "edit", words: "Again …" }]);
     expect(await own.end()).toBe(5);
@@ -191,7 +191,7 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "not_sent", reason: "Too fast.", retryAfterMs: 3000 });
     const own = begin();
-    own.grow("Once", keep);
+    own.update("Once", keep);
     await pass(3900);
     expect(shown).toHaveLength(1);
     expect(deliveriesIn(home)).toEqual([]);
@@ -204,9 +204,9 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "refused", reason: "No." });
     const own = begin();
-    own.grow("Once", keep);
+    own.update("Once", keep);
     await pass(2000);
-    own.grow("Once upon", keep);
+    own.update("Once upon", keep);
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBeUndefined();
@@ -217,9 +217,9 @@ describe("a messenger that does not take a draft", () => {
     const { draft: begin, answer, shown, pass, home } = await desk();
     answer({ state: "unknown", reason: "It broke." });
     const own = begin();
-    own.grow("Once", keep);
+    own.update("Once", keep);
     await pass(2000);
-    own.grow("Once upon", keep);
+    own.update("Once upon", keep);
     await pass(5000);
     expect(shown).toHaveLength(1);
     expect(await own.end()).toBe(1);

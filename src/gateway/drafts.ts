@@ -1,13 +1,13 @@
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import { isRefused } from "../core/refusal.ts";
-import { openFence } from "../core/split-text.ts";
+import { findOpenFence } from "../core/split-text.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { Outbound, Platform, Sent } from "../ports/platform.ts";
+import type { Outbound, Platform, SendOutcome } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { pause } from "../system/pause.ts";
-import type { KeepShown } from "../turns/run-turn.ts";
+import type { SaveDraft } from "../turns/run-turn.ts";
 
 export interface DraftOptions {
   readonly store: Store;
@@ -20,19 +20,19 @@ export interface DraftOptions {
   /** What it answers; known when the turn has begun. */
   replyTo(): string | undefined;
   /** Whether nothing is on its way to the chat: a draft is not shown above what was said before it. */
-  isFree(): boolean;
+  isIdle(): boolean;
 }
 
 /** Shows an answer while it is written: one message, edited. Its first showing is a delivery attempt like any other. */
 export interface Draft {
   /** The answer so far. `keep` stores it before it is shown: what a person has seen stays after a crash. */
-  grow(said: string, keep: KeepShown): void;
+  update(said: string, keep: SaveDraft): void;
   /** Shows nothing more. Gives the delivery that is to get the last text, if anything was shown or may have been. */
   end(): Promise<number | undefined>;
 }
 
 /** `later`: it is not shown, or nobody knows; trying again may help. */
-type Became = "shown" | "later" | "never";
+type ShowResult = "shown" | "later" | "never";
 
 /** Answers that take no longer are not shown before they are whole. */
 const FIRST_AFTER_MS = 1000;
@@ -44,12 +44,13 @@ export function draft(options: DraftOptions): Draft {
   const { store, platform, clock, log, turn, limit } = options;
   const ending = new AbortController();
   let said = "";
-  let keep: KeepShown = () => Promise.resolve();
+  let keep: SaveDraft = () => Promise.resolve();
   let seen = "";
   // A long answer goes on in further messages, which are sent at the end.
   const wanted = (): string => said.slice(0, limit);
-  let delivery = turn.draft?.delivery;
-  let messageId = typeof turn.draft?.shown === "object" ? turn.draft.shown.messageId : undefined;
+  let delivery = turn.draftDelivery?.delivery;
+  let messageId =
+    typeof turn.draftDelivery?.shown === "object" ? turn.draftDelivery.shown.messageId : undefined;
   /** The platform has asked to wait until then, by the monotonic clock. */
   let notBefore = 0;
   let wake = (): void => {};
@@ -64,7 +65,7 @@ export function draft(options: DraftOptions): Draft {
         if (became === "never") return;
         if (became === "shown") seen = now;
       }
-      const every = platform.draftEveryMs?.(turn.target) ?? FIRST_AFTER_MS;
+      const every = platform.getDraftIntervalMs?.(turn.target) ?? FIRST_AFTER_MS;
       await pause(Math.max(every, notBefore - clock.monotonic()), ending.signal);
       if (wanted() === seen && !ending.signal.aborted) await grown();
     }
@@ -77,7 +78,7 @@ export function draft(options: DraftOptions): Draft {
     });
   }
 
-  async function showOnce(said: string): Promise<Became> {
+  async function showOnce(said: string): Promise<ShowResult> {
     const never = new AbortController().signal; // what is under way is waited for: it must be known what is in the chat
     if (messageId !== undefined) {
       await keep();
@@ -88,7 +89,7 @@ export function draft(options: DraftOptions): Draft {
     }
     // Whether an earlier attempt's draft is there is unknown: a second one would not help.
     if (delivery !== undefined) return "never";
-    if (!options.isFree()) return "later";
+    if (!options.isIdle()) return "later";
     await keep();
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
@@ -110,12 +111,12 @@ export function draft(options: DraftOptions): Draft {
         : sent.state === "unknown"
           ? "unknown"
           : "nothing";
-    await store.noteDraft({ delivery, shown });
+    await store.recordDraftOutcome({ delivery, shown });
     if (shown === "nothing") delivery = undefined;
     return becameOf(sent);
   }
 
-  function becameOf(sent: Sent): Became {
+  function becameOf(sent: SendOutcome): ShowResult {
     if (sent.state === "not_sent") notBefore = clock.monotonic() + (sent.retryAfterMs ?? 0);
     if (sent.state === "sent") return "shown";
     return sent.state === "not_sent" ? "later" : "never";
@@ -125,15 +126,15 @@ export function draft(options: DraftOptions): Draft {
     const replyTo = options.replyTo();
     return {
       target: turn.target,
-      parts: [text(shownPart(said, limit))],
+      parts: [textPart(formatDraft(said, limit))],
       nonce: "",
-      blob: (hash) => store.blob({ asker: { everyone: true }, hash }),
+      blob: (hash) => store.readBlob({ asker: { everyone: true }, hash }),
       ...(replyTo !== undefined && { replyTo }),
     };
   }
 
   return {
-    grow(longer, keepLonger) {
+    update(longer, keepLonger) {
       // Looked into only as long as nothing is to be shown: reading the whole answer with every piece would take longer
       // and longer.
       if (ending.signal.aborted || (showing === undefined && longer.trim() === "")) return;
@@ -153,8 +154,8 @@ export function draft(options: DraftOptions): Draft {
 }
 
 /** As much as fits, with an open block of code closed, and a sign that more comes. */
-function shownPart(said: string, limit: number): string {
-  const fence = openFence(said);
+function formatDraft(said: string, limit: number): string {
+  const fence = findOpenFence(said);
   const closing = fence === undefined ? UNFINISHED : `\n${fence.mark}`;
   return `${said.slice(0, limit - closing.length)}${closing}`.toWellFormed();
 }

@@ -1,16 +1,16 @@
-import type { Cursor } from "../core/turn.ts";
+import type { PlatformCursor } from "../core/turn.ts";
 import { pause } from "../system/pause.ts";
-import { type Flow, inBackground } from "./flow.ts";
+import { type Flow, runInBackground } from "./flow.ts";
 
 /** Stores where the platform's stream stands when messages leave no row: one commit for many. */
 export interface DroppedCursors {
-  note(cursor: Cursor | undefined): void;
+  record(cursor: PlatformCursor | undefined): void;
 }
 
 const STORE_EVERY_MS = 250;
 
 export function droppedCursors({ store, clock, log, signal }: Flow): DroppedCursors {
-  const latest = new Map<string, Cursor>();
+  const latest = new Map<string, PlatformCursor>();
 
   async function storeLater(): Promise<void> {
     await pause(STORE_EVERY_MS, signal);
@@ -23,11 +23,11 @@ export function droppedCursors({ store, clock, log, signal }: Flow): DroppedCurs
   }
 
   return {
-    note(cursor) {
+    record(cursor) {
       if (cursor === undefined) return;
       const isFirst = latest.size === 0;
       latest.set(cursor.name, cursor);
-      if (isFirst) inBackground(log, "storing a cursor", storeLater());
+      if (isFirst) runInBackground(log, "storing a cursor", storeLater());
     },
   };
 }

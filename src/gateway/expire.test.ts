@@ -4,7 +4,7 @@ import { DAY, HOUR, type Home, MINUTE, openHome } from "../../test/support/test-
 import { echo } from "../agents/echo.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
 import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
-import { type Expiring, expire } from "./expire.ts";
+import { type ExpireContext, expireConversations } from "./expire.ts";
 import type { HookContext, HookEvent } from "./hooks.ts";
 
 type Told = readonly [event: HookEvent, context: HookContext];
@@ -21,10 +21,10 @@ async function watched(policy: ResetPolicy = idle, hook: (told: Told) => unknown
   const here: MessengerRoom = await messengerRoom(home, echo, { role: "member", settings: { reset } });
   const settings = {
     ...{ zone: "UTC", profile: "main", reset, scope: {}, privacy: {}, busy: "queue" as const },
-    ...{ access: { everywhere: {}, platforms: {} }, mostWaiting: 9, turnMinutes: 9, streaming: false },
+    ...{ access: { everywhere: {}, platforms: {} }, maxPending: 9, turnMinutes: 9, streaming: false },
     ...{ personalities: {}, homes: [], tools: DEFAULT_TOOLS, memory: { enabled: true, flush: true } },
   };
-  const flow: Expiring = {
+  const flow: ExpireContext = {
     store: home.store,
     clock: home.clock,
     settings: () => settings,
@@ -55,14 +55,14 @@ describe("a conversation whose time has come", () => {
     const old = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
     const recent = await talk(await here.at({ ...telegram, chatId: "43" }, "member"), "three", "four");
-    expect(await expire(flow)).toBe(1);
+    expect(await expireConversations(flow)).toBe(1);
     expect(events(told)).toEqual([
       ["session:flush", old],
       ["session:end", old],
     ]);
     expect(told[1]?.[1]).toMatchObject({ platform: "telegram", reason: "idle", key: expect.any(String) });
     expect([await endOf(home, old), await endOf(home, recent)]).toEqual(["idle", undefined]);
-    expect(await expire(flow)).toBe(0);
+    expect(await expireConversations(flow)).toBe(0);
     expect(told).toHaveLength(2);
   });
 
@@ -75,7 +75,7 @@ describe("a conversation whose time has come", () => {
     const { home, here, flow } = await watched(policy);
     const session = await talk(here, "hello");
     home.clock.pass(silence);
-    expect(await expire(flow)).toBe(isEnded ? 1 : 0);
+    expect(await expireConversations(flow)).toBe(isEnded ? 1 : 0);
     expect((await endOf(home, session)) !== undefined).toBe(isEnded);
   });
 
@@ -85,7 +85,7 @@ describe("a conversation whose time has come", () => {
     const { session } = await home.sessions.open(source, { kind: "editor" });
     await home.sessions.append(all, session.id, { role: "user", text: "hello" });
     home.clock.pass(30 * DAY);
-    expect(await expire(flow)).toBe(0);
+    expect(await expireConversations(flow)).toBe(0);
     expect((await home.sessions.open(source)).session.id).toBe(session.id);
   });
 
@@ -94,19 +94,19 @@ describe("a conversation whose time has come", () => {
     const session = await talk(here, "hello");
     home.clock.pass(2 * HOUR);
     await home.sessions.hold(all, session, "a process runs", HOUR);
-    expect(await expire(flow)).toBe(0);
+    expect(await expireConversations(flow)).toBe(0);
     await home.sessions.release(all, session, "a process runs");
-    expect(await expire(flow)).toBe(1);
+    expect(await expireConversations(flow)).toBe(1);
   });
 
   it("has its memory told once, also when the process ended before the rest was done", async () => {
     const { home, here, flow, told } = await watched();
     const session = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
-    expect(await home.store.askFlush({ session, now: home.clock.now() })).toBe(true);
+    expect(await home.store.requestFlush({ session, now: home.clock.now() })).toBe(true);
     await home.restart();
     const store = (await home.again()).store;
-    expect(await expire({ ...flow, store })).toBe(1);
+    expect(await expireConversations({ ...flow, store })).toBe(1);
     expect(events(told)).toEqual([["session:end", session]]);
   });
 
@@ -114,7 +114,7 @@ describe("a conversation whose time has come", () => {
     const { home, here, flow, told } = await watched();
     const session = await talk(here, "hello");
     home.clock.pass(2 * HOUR);
-    await expire(flow);
+    await expireConversations(flow);
     expect(events(told)).toEqual([["session:end", session]]);
   });
 
@@ -127,9 +127,9 @@ describe("a conversation whose time has come", () => {
     speaking.resolve(here);
     const old = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
-    expect(await expire(flow)).toBe(0);
+    expect(await expireConversations(flow)).toBe(0);
     expect([await endOf(home, old), await endOf(home, next)]).toEqual(["idle", undefined]);
-    expect((await (await here.place()).talk.look())?.session.id).toBe(next);
+    expect((await (await here.place()).chat.findCurrent())?.session.id).toBe(next);
   });
 
   it("does not wait for another whose hook takes its time", async () => {
@@ -147,7 +147,7 @@ describe("a conversation whose time has come", () => {
     for (const chatId of ["43", "44", "45"])
       await talk(await here.at({ ...telegram, chatId }, "member"), "one", "two");
     home.clock.pass(2 * HOUR);
-    const expiring = expire(flow);
+    const expiring = expireConversations(flow);
     await others.promise;
     slow.resolve();
     expect(await expiring).toBe(4);

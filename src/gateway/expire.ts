@@ -1,34 +1,34 @@
-import type { Silent } from "../core/conversation.ts";
+import type { IdleConversation } from "../core/conversation.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
-import { resetInstants } from "../core/reset-instants.ts";
-import { policyFor } from "../core/reset-policy.ts";
+import { computeResetInstants } from "../core/reset-instants.ts";
+import { resolveResetPolicy } from "../core/reset-policy.ts";
 import { resetReason } from "../core/reset-reason.ts";
 import type { Flow } from "./flow.ts";
-import { tellMemory } from "./tell-left.ts";
+import { scheduleFlushWithHook } from "./report-session-left.ts";
 
 /** One process ends what has expired. */
 export const EXPIRY_LEASE = "expiry";
 const PAGE = 200;
 const DAY_MS = 86_400_000;
 /** How long what is settled is kept. */
-const KEPT_MS = 30 * DAY_MS;
-const ROWS_AT_ONCE = 500;
+const RETENTION_MS = 30 * DAY_MS;
+const PURGE_BATCH_SIZE = 500;
 /** So many are told of at once, so that a hook that takes its time over one does not hold up all others. */
-const TOLD_AT_ONCE = 16;
+const EXPIRE_CONCURRENCY = 16;
 
-export type Expiring = Pick<Flow, "store" | "clock" | "settings" | "hooks" | "log" | "signal">;
+export type ExpireContext = Pick<Flow, "store" | "clock" | "settings" | "hooks" | "log" | "signal">;
 
 /** Ends the sessions of conversations whose time has come, so that they can be searched, pruned and told of as ended. */
-export async function expire(flow: Expiring): Promise<number> {
+export async function expireConversations(flow: ExpireContext): Promise<number> {
   const { store, clock } = flow;
   let ended = 0;
   let after: number | undefined;
   for (;;) {
     const now = clock.now();
-    const before = lastDue(flow.settings(), now);
+    const before = findLatestDue(flow.settings(), now);
     if (before === undefined) return ended;
-    const page = await store.silent({ before, limit: PAGE, ...(after !== undefined && { after }) });
+    const page = await store.listIdle({ before, limit: PAGE, ...(after !== undefined && { after }) });
     const left = page.values();
     const takeUp = async (): Promise<void> => {
       for (const silent of left) {
@@ -36,7 +36,7 @@ export async function expire(flow: Expiring): Promise<number> {
         if (await endIfExpired(flow, silent, now)) ended += 1;
       }
     };
-    await Promise.all(Array.from({ length: TOLD_AT_ONCE }, takeUp));
+    await Promise.all(Array.from({ length: EXPIRE_CONCURRENCY }, takeUp));
     if (flow.signal.aborted) return ended;
     after = page.at(-1)?.conversation.number;
     if (page.length < PAGE) return ended;
@@ -44,25 +44,25 @@ export async function expire(flow: Expiring): Promise<number> {
 }
 
 /** Who has spoken since has not expired by any policy. */
-function lastDue({ reset, zone }: GatewaySettings, now: number): number | undefined {
+function findLatestDue({ reset, zone }: GatewaySettings, now: number): number | undefined {
   const policies = [reset.default, ...Object.values(reset.byType), ...Object.values(reset.byPlatform)];
   const instants = policies.flatMap((policy) => {
-    const { idleBefore, dailyBefore } = resetInstants(policy, now, zone);
+    const { idleBefore, dailyBefore } = computeResetInstants(policy, now, zone);
     return [idleBefore, dailyBefore].filter((instant) => instant !== undefined);
   });
   return instants.length === 0 ? undefined : Math.max(...instants);
 }
 
-async function endIfExpired(flow: Expiring, silent: Silent, now: number): Promise<boolean> {
+async function endIfExpired(flow: ExpireContext, silent: IdleConversation, now: number): Promise<boolean> {
   const { store, hooks } = flow;
   const { zone, reset: settings } = flow.settings();
   const { conversation, platform, chatType } = silent;
-  const policy = policyFor(settings, platform, chatType);
-  const reset = resetInstants(policy, now, zone);
+  const policy = resolveResetPolicy(settings, platform, chatType);
+  const reset = computeResetInstants(policy, now, zone);
   if (resetReason(conversation.activeAt, reset) === undefined) return false;
   const about = { platform, session: conversation.session, key: conversation.key };
-  await tellMemory(flow, about);
-  const done = await store.expire({ conversation: conversation.number, reset, now });
+  await scheduleFlushWithHook(flow, about);
+  const done = await store.expireConversation({ conversation: conversation.number, reset, now });
   if (!done.expired) return false;
   flow.log.info({ ...about, reason: done.reason }, "a conversation has expired");
   await hooks.emit("session:end", { ...about, reason: done.reason });
@@ -70,12 +70,12 @@ async function endIfExpired(flow: Expiring, silent: Silent, now: number): Promis
 }
 
 /** What has been settled for long is cleared away; so are the sessions of jobs and webhooks, never people's own. */
-export async function clearAway(flow: Flow): Promise<void> {
+export async function purgeOldRows(flow: Flow): Promise<void> {
   const { store, clock } = flow;
   const now = clock.now();
-  const before = now - KEPT_MS;
+  const before = now - RETENTION_MS;
   while (!flow.signal.aborted) {
-    const { more } = await store.clear({ before, limit: ROWS_AT_ONCE, now });
+    const { more } = await store.purgeFinished({ before, limit: PURGE_BATCH_SIZE, now });
     if (!more) break;
   }
   await store.prune({ asker: SYSTEM, before, kinds: ["job", "webhook"], dryRun: false, limit: PAGE, now });

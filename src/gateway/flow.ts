@@ -6,13 +6,13 @@ import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { Answering } from "../turns/answering.ts";
-import type { Equipment } from "../turns/equip.ts";
+import type { ActiveTurns } from "../turns/active-turns.ts";
+import type { ToolHost } from "../turns/build-tools.ts";
 import type { Outbox } from "./deliver.ts";
 import type { Hooks } from "./hooks.ts";
 
 /** A platform that this gateway is connected to, and what is on its way there. */
-export interface Connected {
+export interface PlatformConnection {
   readonly platform: Platform;
   readonly outbox: Outbox;
 }
@@ -26,25 +26,25 @@ export interface Flow {
   readonly runner: string;
   readonly log: Log;
   readonly hooks: Hooks;
-  readonly turns: Answering;
+  readonly turns: ActiveTurns;
   /** Aborts when the gateway ends. */
   readonly signal: AbortSignal;
   settings(): GatewaySettings;
   agent(chosen: ConversationSettings): Agent;
-  connected(platform: string): Connected | undefined;
+  getConnection(platform: string): PlatformConnection | undefined;
   readonly platforms: readonly string[];
   /** What is to be remembered of sessions that were left is looked for soon. */
   flush?(): void;
   /** What agents work with; without it they only talk. */
-  readonly equipment?: Equipment;
+  readonly toolHost?: ToolHost;
 }
 
 /** Something that arrived has been stored. What comes next in the chat waits for what is still to be done with it. */
-export interface Stored {
+export interface IntakeResult {
   readonly after?: Promise<void>;
 }
 
 /** Work that nobody waits for; its failure is told, not thrown. */
-export function inBackground(log: Log, what: string, work: Promise<unknown>): void {
+export function runInBackground(log: Log, what: string, work: Promise<unknown>): void {
   work.catch((error: unknown) => log.error({ error }, `${what} failed`));
 }

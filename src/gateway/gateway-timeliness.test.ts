@@ -5,9 +5,9 @@ import { runIn } from "../../test/support/running.ts";
 import { deadRunner } from "../../test/support/talking.ts";
 import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
-import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
@@ -20,11 +20,11 @@ beforeEach(() => {
 /** A message that a process has accepted just before it crashed. */
 async function leaveMessage({ store, clock }: Home): Promise<void> {
   const runner = deadRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   await store.accept({
-    ...routingOf(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
+    ...buildRouting(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
     messageId: "left",
-    message: { role: "user", parts: [text("anybody?")] },
+    message: { role: "user", parts: [textPart("anybody?")] },
     claim: { runner: runner.id, take: "one" },
   });
 }
@@ -39,7 +39,7 @@ describe("a gateway does not wait for its timers", () => {
 
   it("to send what others store for a chat", async () => {
     const { home, chat } = await gatewayRoom({ agent: echo });
-    const deliveries = [{ target: ada, parts: [text("You are let in.")] }];
+    const deliveries = [{ target: ada, parts: [textPart("You are let in.")] }];
     await home.store.enqueue({ deliveries, runner: "", now: home.clock.now() });
     expect(await chat(ada).texts(1)).toEqual(["You are let in."]);
   });
@@ -58,7 +58,7 @@ describe("a gateway that has lost its connection to another process", () => {
     let isLost = false;
     const store: Home["store"] = {
       ...home.store,
-      lease: async (wanted) => (isLost ? undefined : home.store.lease(wanted)),
+      acquireLease: async (wanted) => (isLost ? undefined : home.store.acquireLease(wanted)),
     };
     const room = await gatewayRoom({ agent: echo, home: { ...home, store } });
     isLost = true;
@@ -68,7 +68,7 @@ describe("a gateway that has lost its connection to another process", () => {
     for (let round = 0; round < 20; round += 1) await new Promise(setImmediate);
     expect(await room.chat(ada).texts(0)).toEqual([]);
     isLost = false;
-    room.receiver.connected();
+    room.receiver.markConnected();
     expect(await room.chat(ada).texts(1)).toEqual(["You said: hello"]);
   });
 });

@@ -6,11 +6,11 @@ import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import type { Buttons } from "../core/delivery.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
@@ -28,7 +28,7 @@ async function busyChat(settings: Partial<GatewaySettings> = {}, source: Source 
   return { room, agent, chat, first };
 }
 
-const heard = ({ turn }: HeldAnswer): string[] => turn.history.map(textOf);
+const heard = ({ turn }: HeldAnswer): string[] => turn.history.map(getText);
 
 async function answer(held: HeldAnswer, words: string): Promise<void> {
   await held.say(words);
@@ -356,7 +356,7 @@ describe("hooks", () => {
     await pass(2 * DAY);
     const now = home.clock.now();
     for (const { number: conversation } of await home.sessions.conversations({ everyone: true }, ada))
-      await home.store.expire({ conversation, reset: { idleBefore: now }, now });
+      await home.store.expireConversation({ conversation, reset: { idleBefore: now }, now });
     await at(ada).say("two");
     await untilTold("session:start", 2);
     expect(told.filter(([event]) => event === "session:end")).toEqual([]);
@@ -388,7 +388,7 @@ describe("a question of the agent", () => {
     const lastOf = (sent: readonly { buttons?: Buttons }[]) => sent.at(-1)?.buttons;
     let asked = await chat.sent(2);
     while (lastOf(asked) === undefined) asked = await chat.sent(asked.length + 1);
-    const words = asked.map(textOf).join("\n");
+    const words = asked.map(getText).join("\n");
     for (let n = 0; n < 400; n += 1) expect(words).toContain(`echo ${n} \`\`\` && make step-${n}`);
     expect(
       lastOf(asked)
@@ -400,7 +400,7 @@ describe("a question of the agent", () => {
 
   it("holds it up until a button is pressed; then it goes on, with what came of it", async () => {
     const { chat, first, question, line, answered } = await asking();
-    expect(question && textOf(question)).toContain("run make");
+    expect(question && getText(question)).toContain("run make");
     await chat.say("yes"); // waits for its turn, and allows nothing
     await chat.press(line("Once"));
     expect(await answered).toBe("once");
@@ -498,7 +498,7 @@ describe("/background", () => {
     await answer(task, "Done.");
     const [, told] = await chat.texts(2);
     const [asked] = await chat.sent(2);
-    expect(asked && textOf(asked)).toMatch(/^Begun in `\w+`/);
+    expect(asked && getText(asked)).toMatch(/^Begun in `\w+`/);
     expect(told).toBe(`**In the background:** sum up \\*all\\* of ${"a".repeat(44)}\n\nDone.`);
     await answer(first, "upon a time");
     expect((await chat.texts(3)).at(-1)).toBe("Once upon a time");
@@ -512,7 +512,7 @@ describe("/background", () => {
     await at(ada).say("/background look it up");
     await answer(await agent.asked(), "Done.");
     await at(ada).texts(2);
-    const person = (await home.store.account({ platform: "telegram", userId: "1" }))?.person ?? "";
+    const person = (await home.store.getAccount({ platform: "telegram", userId: "1" }))?.person ?? "";
     const { items } = await home.sessions.list({ person });
     expect(items.map(({ kind }) => kind)).toContain("background");
   });
@@ -574,7 +574,7 @@ describe("a conversation that several people share", () => {
     const second = await agent.asked();
     expect(heard(second)).toEqual(["[Ada] I am first", "Hello.", "[Bob  the builder ] and I second"]);
     const said = (await home.sessions.history({ everyone: true }, second.turn.session)) ?? [];
-    expect(said.map(textOf)).toEqual(["I am first", "Hello.", "and I second"]);
+    expect(said.map(getText)).toEqual(["I am first", "Hello.", "and I second"]);
     second.end();
   });
 
@@ -587,7 +587,7 @@ describe("a conversation that several people share", () => {
     const agent: Agent = {
       ...inner,
       run(turn, signal) {
-        const words = turn.history.map(textOf);
+        const words = turn.history.map(getText);
         if (words.at(-1)?.startsWith("Write a summary")) summed.push(words);
         return inner.run(turn, signal);
       },
@@ -619,11 +619,11 @@ describe("what is said while another process answers in the session", () => {
     const { chat: at, home } = await gatewayRoom({ agent: echo, settings: { busy: "queue" } });
     const { store, clock } = home;
     const runner = { ...localRunner(), id: "an-editor" };
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     const accepted = await store.accept({
-      ...routingOf(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
+      ...buildRouting(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
       messageId: "from the other",
-      message: { role: "user", parts: [text("asked elsewhere")] },
+      message: { role: "user", parts: [textPart("asked elsewhere")] },
       claim: { runner: runner.id, take: "one" },
     });
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
@@ -631,14 +631,14 @@ describe("what is said while another process answers in the session", () => {
     await at(ada).say("one");
     await at(ada).say("two");
     const { number: turn, fence } = accepted.turn;
-    const answer = { role: "assistant", parts: [text("answered elsewhere")] } as const;
+    const answer = { role: "assistant", parts: [textPart("answered elsewhere")] } as const;
     await store.finish({ turn, fence, outcome: "done", messages: [answer], now: clock.now() });
     expect((await at(ada).texts(2)).map((words) => words.slice(0, 13))).toEqual([
       "You said: one",
       "You said: two",
     ]);
     const history = (await home.sessions.history({ everyone: true }, accepted.session.id)) ?? [];
-    expect(history.filter(({ role }) => role === "user").map(textOf)).toEqual([
+    expect(history.filter(({ role }) => role === "user").map(getText)).toEqual([
       "asked elsewhere",
       "one",
       "two",

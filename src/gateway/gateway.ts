@@ -1,6 +1,6 @@
 import type { ConversationSettings } from "../core/conversation.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type GatewaySettings, takeAt } from "../core/gateway-settings.ts";
+import { type GatewaySettings, getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
 import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -9,17 +9,17 @@ import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { createSessions } from "../sessions/sessions.ts";
-import { answering } from "../turns/answering.ts";
-import { isClosed } from "../turns/closed.ts";
-import type { Equipment } from "../turns/equip.ts";
+import { activeTurns } from "../turns/active-turns.ts";
+import type { ToolHost } from "../turns/build-tools.ts";
 import { flusher } from "../turns/flush.ts";
-import { connectionName, type HeldConnection, holdConnection, stayConnected } from "./connect.ts";
+import { isStoreClosed } from "../turns/store-closed.ts";
+import { buildConnectionName, type LeasedConnection, leaseConnection, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
-import { clearAway, EXPIRY_LEASE, expire } from "./expire.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
+import { EXPIRY_LEASE, expireConversations, purgeOldRows } from "./expire.ts";
+import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { type Hook, hooks } from "./hooks.ts";
-import { activityLimit } from "./limit-activity.ts";
-import { messengerTurn } from "./messenger-turn.ts";
+import { activityLimiter } from "./limit-activity.ts";
+import { buildMessengerTurnHooks } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
 import { watchProcesses } from "./watch-processes.ts";
 
@@ -35,7 +35,7 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly hooks?: readonly Hook[];
   /** What agents work with; without it they only talk. */
-  readonly equipment?: Equipment;
+  readonly toolHost?: ToolHost;
 }
 
 export interface Gateway {
@@ -51,9 +51,9 @@ export interface Gateway {
 const RECOVER_EVERY_MS = 5000;
 const EXPIRE_EVERY_MS = 60_000;
 /** Rarely, because after an outage thousands may wait, and all of them are read. */
-const LOOK_BACK_EVERY_MS = 60_000;
+const RESCAN_EVERY_MS = 60_000;
 /** What others have stored to be sent is looked for this soon after a change. */
-const LOOK_AFTER_MS = 250;
+const POLL_DELAY_MS = 250;
 /** What is told now and then of programs that run is told no more than this late. */
 const WATCH_EVERY_MS = 5000;
 /** How long answers may still take when the gateway is told to end. */
@@ -63,21 +63,21 @@ const GRACE_MS = 20_000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
-  await store.beat({ runner: options.runner, now: clock.now() });
-  const held = await holdAll(options);
+  await store.recordHeartbeat({ runner: options.runner, now: clock.now() });
+  const held = await leaseAll(options);
   const receiving = new AbortController();
   const ending = new AbortController();
-  const connections = new Map<string, Connected>();
+  const connections = new Map<string, PlatformConnection>();
 
-  const turns = answering({
+  const turns = activeTurns({
     store,
     clock,
-    takesNext: true,
+    claimsNext: true,
     isOwn: () => false,
     agent: (turn) => options.agent(turn.settings),
-    by: (turn) => ({ runner, take: takeAt(options.settings(), turn.settings) }),
-    around: (turn) => messengerTurn(flow, turn),
-    heard: (event) => {
+    nextClaim: (turn) => ({ runner, take: getTakeMode(options.settings(), turn.settings) }),
+    around: (turn) => buildMessengerTurnHooks(flow, turn),
+    onEvent: (event) => {
       if (event.type === "broken")
         log.error({ session: event.session, error: event.error }, "a turn is broken");
     },
@@ -93,17 +93,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     signal: ending.signal,
     settings: options.settings,
     agent: options.agent,
-    connected: (name) => connections.get(name),
+    getConnection: (name) => connections.get(name),
     platforms: platforms.map(({ name }) => name),
-    flush: () => memory.look(),
-    ...(options.equipment !== undefined && { equipment: options.equipment }),
+    flush: () => memory.trigger(),
+    ...(options.toolHost !== undefined && { toolHost: options.toolHost }),
   };
   const memory = flusher(flow, () => options.agent({}));
   platforms.forEach((platform, index) => {
-    const mayStart = (): boolean => held[index]?.mayStart() ?? false;
+    const mayStart = (): boolean => held[index]?.canSend() ?? false;
     connections.set(platform.name, {
       platform,
-      outbox: outbox({ store, platform, runner, clock, log, mayStart }),
+      outbox: outbox({ store, platform, runner, clock, log, canSend: mayStart }),
     });
   });
 
@@ -122,36 +122,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   taken.catch(() => {});
   const processes = watchProcesses(flow);
-  const limitActivity = activityLimit(flow);
+  const limitActivity = activityLimiter(flow);
   const timers = [
     every(HEARTBEAT_MS, async () => {
-      await store.beat({ runner: options.runner, now: clock.now() });
+      await store.recordHeartbeat({ runner: options.runner, now: clock.now() });
       for (const connection of held) {
-        if (!(await connection.keep())) fail(takenOver(connection.name));
+        if (!(await connection.renew())) fail(createTakenOverError(connection.name));
       }
     }),
     every(RECOVER_EVERY_MS, () => recover(flow)),
-    every(LOOK_BACK_EVERY_MS, () => lookForDeliveries(0)),
-    every(WATCH_EVERY_MS, () => processes.look()),
+    every(RESCAN_EVERY_MS, () => lookForDeliveries(0)),
+    every(WATCH_EVERY_MS, () => processes.poll()),
     every(EXPIRE_EVERY_MS, async () => {
       const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
-      memory.look();
-      if ((await store.lease(mine)) === undefined) return;
+      memory.trigger();
+      if ((await store.acquireLease(mine)) === undefined) return;
       await limitActivity();
-      await expire(flow);
-      await clearAway(flow);
+      await expireConversations(flow);
+      await purgeOldRows(flow);
     }),
   ];
   const unlisten = [
-    store.onChange(soon(LOOK_AFTER_MS, () => lookForDeliveries(), ending.signal)),
-    store.onChange(soon(LOOK_AFTER_MS, () => processes.look(), ending.signal)),
+    store.onChange(debounce(POLL_DELAY_MS, () => lookForDeliveries(), ending.signal)),
+    store.onChange(debounce(POLL_DELAY_MS, () => processes.poll(), ending.signal)),
   ];
   // What ended while nobody ran the gateway.
-  inBackground(log, "a look at programs", processes.look());
-  memory.look();
+  runInBackground(log, "a look at programs", processes.poll());
+  memory.trigger();
   // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
-  inBackground(log, "a first look", store.surroundings({ asker: SYSTEM, session: "none" }));
-  inBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
+  runInBackground(log, "a first look", store.getDiagnostics({ asker: SYSTEM, session: "none" }));
+  runInBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
   log.info({ platforms: flow.platforms, runner }, "the gateway runs");
 
   function every(ms: number, work: () => Promise<unknown>): NodeJS.Timeout {
@@ -159,12 +159,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return setInterval(() => {
       if (isBusy || ending.signal.aborted) return;
       isBusy = true;
-      inBackground(
+      runInBackground(
         log,
         "what is done now and then",
         work()
           .catch((error: unknown) => {
-            if (isClosed(error)) fail(error);
+            if (isStoreClosed(error)) fail(error);
             throw error;
           })
           .finally(() => {
@@ -175,7 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   async function lookForDeliveries(back?: number): Promise<void> {
-    for (const connected of connections.values()) await connected.outbox.look(back);
+    for (const connected of connections.values()) await connected.outbox.poll(back);
   }
 
   let stopping: Promise<void> | undefined;
@@ -190,7 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     timers.forEach(clearInterval);
     for (const { outbox: out } of connections.values()) await out.close();
     for (const connection of held) await connection.release();
-    await store.unlease({ name: EXPIRY_LEASE, runner });
+    await store.releaseLease({ name: EXPIRY_LEASE, runner });
     await store.retire({ runner });
     log.info({}, "the gateway has stopped");
   }
@@ -211,19 +211,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** All of them, or none: with who has those that are not to be had. */
-async function holdAll(options: GatewayOptions): Promise<readonly HeldConnection[]> {
+async function leaseAll(options: GatewayOptions): Promise<readonly LeasedConnection[]> {
   const { store, clock, platforms } = options;
-  const held: HeldConnection[] = [];
+  const held: LeasedConnection[] = [];
   const missing: string[] = [];
   for (const platform of platforms) {
-    const connection = await holdConnection({ store, clock, runner: options.runner.id }, platform);
-    if (connection === undefined) missing.push(connectionName(platform));
+    const connection = await leaseConnection({ store, clock, runner: options.runner.id }, platform);
+    if (connection === undefined) missing.push(buildConnectionName(platform));
     else held.push(connection);
   }
   if (missing.length === 0) return held;
   for (const connection of held) await connection.release();
   await store.retire({ runner: options.runner.id });
-  const holders = (await store.leases({ now: clock.now() })).filter(({ name }) => missing.includes(name));
+  const holders = (await store.listLeases({ now: clock.now() })).filter(({ name }) => missing.includes(name));
   const who = holders
     .map(({ name, runner: { pid, host } }) => `${name} (process ${pid} on ${host})`)
     .join(", ");
@@ -234,12 +234,12 @@ async function holdAll(options: GatewayOptions): Promise<readonly HeldConnection
   );
 }
 
-function takenOver(name: string): PostriderError {
+function createTakenOverError(name: string): PostriderError {
   return new PostriderError("in_use", `Another gateway has taken over ${name}, so this one ends.`);
 }
 
 /** Calls it a little later, once for however many changes there were. */
-function soon(ms: number, work: () => Promise<void>, signal: AbortSignal): () => void {
+function debounce(ms: number, work: () => Promise<void>, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   return () => {
     if (timer !== undefined || signal.aborted) return;

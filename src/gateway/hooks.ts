@@ -27,26 +27,26 @@ export interface Hooks {
 }
 
 /** A hook that takes longer is not waited for. */
-const LONGEST_MS = 30_000;
+const HOOK_TIMEOUT_MS = 30_000;
 
 export function hooks(all: readonly Hook[], log: Log): Hooks {
   return {
     async emit(event, context) {
-      const meant = all.filter((hook) => hook.events.some((wanted) => isMeant(wanted, event)));
-      await Promise.all(meant.map((hook) => tell(hook, event, context, log)));
+      const meant = all.filter((hook) => hook.events.some((wanted) => isSubscribed(wanted, event)));
+      await Promise.all(meant.map((hook) => runHook(hook, event, context, log)));
     },
   };
 }
 
-function isMeant(wanted: string, event: string): boolean {
+function isSubscribed(wanted: string, event: string): boolean {
   if (wanted === event || wanted === "*") return true;
   return wanted.endsWith(":*") && event.startsWith(wanted.slice(0, -1));
 }
 
-async function tell(hook: Hook, event: HookEvent, context: HookContext, log: Log): Promise<void> {
+async function runHook(hook: Hook, event: HookEvent, context: HookContext, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took longer than ${LONGEST_MS} ms`)), LONGEST_MS);
+    timer = setTimeout(() => reject(new Error(`it took longer than ${HOOK_TIMEOUT_MS} ms`)), HOOK_TIMEOUT_MS);
   });
   try {
     const handled = (async () => hook.handle(event, context))();

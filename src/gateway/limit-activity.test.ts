@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DAY, HOUR, type Home, MINUTE, openHome, START } from "../../test/support/test-home.ts";
-import { activityLimit } from "./limit-activity.ts";
+import { activityLimiter } from "./limit-activity.ts";
 
 const from = { platform: "telegram", chatId: "7", userId: "7" };
 
@@ -19,7 +19,7 @@ it("a conversation that was active under a clock days ahead starts afresh by its
   const { session } = await sessions.open(from);
   await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
   clock.time = START;
-  const limit = activityLimit({ store, clock });
+  const limit = activityLimiter({ store, clock });
   await pass(home, limit, 59 * MINUTE);
   expect((await sessions.open(from)).conversation.activeAt).toBeGreaterThan(START + 29 * DAY);
   await pass(home, limit, 2 * MINUTE);
@@ -33,7 +33,7 @@ it("a machine that starts years behind, and is set right within the hour, ages n
   const { session } = await sessions.open(from);
   await sessions.append({ person: session.owner }, session.id, { role: "user", text: "hello" });
   clock.time = 0;
-  const limit = activityLimit({ store, clock });
+  const limit = activityLimiter({ store, clock });
   await pass(home, limit, 50 * MINUTE);
   clock.time = START + HOUR;
   await pass(home, limit, 50 * MINUTE);

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { heldAgent } from "../../test/support/talking.ts";
-import { textOf } from "../core/message.ts";
+import { getText } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
 
@@ -24,7 +24,7 @@ describe("a turn in a conversation that several people share", () => {
     const { chat } = await gatewayRoom({ agent, settings: { scope: { groupsPerUser: false }, privacy } });
     await chat(group).say("hello");
     const asked = await agent.asked();
-    expect(asked.turn.history.map(textOf)).toEqual([expect.stringMatching(shown)]);
+    expect(asked.turn.history.map(getText)).toEqual([expect.stringMatching(shown)]);
     asked.end();
   });
 });
@@ -33,9 +33,9 @@ describe("a session in a messenger", () => {
   it("gets a title from its agent after the first answer", async () => {
     const agent: Agent = {
       name: "titling",
-      titles: true,
+      canTitle: true,
       async *run({ history }) {
-        const isForTitle = textOf(history.at(-1) ?? { parts: [] }).startsWith("Write a title");
+        const isForTitle = getText(history.at(-1) ?? { parts: [] }).startsWith("Write a title");
         yield { type: "text", text: isForTitle ? "A walk in the park" : "Good." };
       },
     };

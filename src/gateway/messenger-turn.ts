@@ -1,25 +1,25 @@
-import { escaped } from "../commands/command.ts";
+import { escapeMarkdown } from "../commands/command.ts";
 import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { NewDelivery } from "../core/delivery.ts";
-import { firstMessageNote, resetNotice } from "../core/fresh-words.ts";
 import type { Message } from "../core/message.ts";
 import { SYSTEM } from "../core/owner.ts";
-import { policyFor } from "../core/reset-policy.ts";
+import { firstMessageNote, resetNotice } from "../core/reset-notice.ts";
+import { resolveResetPolicy } from "../core/reset-policy.ts";
 import type { Turn } from "../core/turn.ts";
 import { pause } from "../system/pause.ts";
-import type { Answer } from "../turns/answer.ts";
-import type { Around } from "../turns/answering.ts";
-import { askedInMessenger } from "../turns/equip.ts";
-import { answerText, sendingOn, textDeliveries, textLimit } from "../turns/outgoing.ts";
+import type { Around } from "../turns/active-turns.ts";
+import type { AgentAnswer } from "../turns/answer-recorder.ts";
+import { findMessengerRequester } from "../turns/build-tools.ts";
 import { prepareTurn, type TurnContext } from "../turns/prepare-turn.ts";
 import { proposeTitle } from "../turns/propose-title.ts";
-import type { Prepared } from "../turns/run-turn.ts";
-import { findSpeakersIn } from "../turns/speakers.ts";
-import { askPerson } from "./ask-person.ts";
-import type { Hold } from "./deliver.ts";
+import type { PreparedTurn } from "../turns/run-turn.ts";
+import { createSpeakerFinder } from "../turns/speakers.ts";
+import { buildTextDeliveries, formatAnswer, getSendOptions, getTextLimit } from "../turns/text-deliveries.ts";
+import type { LaneReservation } from "./deliver.ts";
 import { draft } from "./drafts.ts";
-import { type Connected, type Flow, inBackground } from "./flow.ts";
-import { type About, tellLeftByMessage } from "./tell-left.ts";
+import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
+import { reportSessionLeft, type SessionHookContext } from "./report-session-left.ts";
+import { requestApprovalInChat } from "./request-approval-in-chat.ts";
 
 /** Shown again before the platform lets it fade. */
 const TYPING_EVERY_MS = 4000;
@@ -27,17 +27,17 @@ const TYPING_EVERY_MS = 4000;
 const OVER = new Error("The turn is over.");
 
 /** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
-export function messengerTurn(flow: Flow, turn: Turn): Around {
-  const connected = flow.connected(turn.target.platform);
+export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
+  const connected = flow.getConnection(turn.target.platform);
   // Somebody in a terminal waits for it, and reads it there. Its folder and its tools are not here.
-  if (connected === undefined) return { prepare: () => prepareTurn(contextOf(flow), turn) };
+  if (connected === undefined) return { prepare: () => prepareTurn(buildTurnContext(flow), turn) };
   const { platform, outbox } = connected;
   const { target } = turn;
   const settings = flow.settings();
-  const speaker = findSpeakersIn(target, settings);
+  const speaker = createSpeakerFinder(target, settings);
   const over = new AbortController();
   let inputs: readonly Message[] = [];
-  let held: Hold | undefined;
+  let held: LaneReservation | undefined;
   const replyTo = (): string | undefined =>
     target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
   const shown =
@@ -46,9 +46,9 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
           ...flow,
           platform,
           turn,
-          limit: textLimit(platform.traits),
+          limit: getTextLimit(platform.traits),
           replyTo,
-          isFree: () => outbox.isFree(target),
+          isIdle: () => outbox.isIdle(target),
         })
       : undefined;
   const about = { turn: turn.number, session: turn.session, platform: target.platform, chat: target.chatId };
@@ -56,104 +56,120 @@ export function messengerTurn(flow: Flow, turn: Turn): Around {
   return {
     longestMs: settings.turnMinutes * 60_000,
     storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
-    prepare: () => prepare(flow, connected, turn),
+    prepare: () => prepareMessengerTurn(flow, connected, turn),
     ...(speaker !== undefined && { speaker }),
     ...(settings.compressAt !== undefined && {
-      compression: { at: settings.compressAt, tell: (notice) => outbox.say(target, notice) },
+      compression: { at: settings.compressAt, notify: (notice) => outbox.sendText(target, notice) },
     }),
     begun(begun) {
       inputs = begun;
       flow.log.info({ ...about, attempt: turn.attempt }, "a turn begins");
-      inBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
-      inBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
+      runInBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
+      runInBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
     },
     event(event, said, keep) {
-      if (event.type === "text") shown?.grow(said, keep);
+      if (event.type === "text") shown?.update(said, keep);
       else if (event.type === "tool_call")
-        inBackground(flow.log, "a hook", flow.hooks.emit("agent:step", { ...about, tool: event.call.name }));
+        runInBackground(
+          flow.log,
+          "a hook",
+          flow.hooks.emit("agent:step", { ...about, tool: event.call.name }),
+        );
     },
     approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalOutcome> =>
-      askPerson(flow, connected, turn, request, signal),
-    async deliveries(answer: Answer): Promise<readonly NewDelivery[]> {
+      requestApprovalInChat(flow, connected, turn, request, signal),
+    async deliveries(answer: AgentAnswer): Promise<readonly NewDelivery[]> {
       over.abort(OVER);
       const draftShown = await shown?.end();
-      const words = withHeader(turn, inputs, answerText(answer, draftShown !== undefined));
-      held = outbox.hold(target);
-      const sending = { ...sendingOn(platform), replyTo: replyTo(), draft: draftShown };
-      return held.begin(textDeliveries(target, words, sending));
+      const words = addBackgroundHeader(turn, inputs, formatAnswer(answer, draftShown !== undefined));
+      held = outbox.reserve(target);
+      const sending = { ...getSendOptions(platform), replyTo: replyTo(), draft: draftShown };
+      return held.startFirst(buildTextDeliveries(target, words, sending));
     },
     ended(end) {
       over.abort(OVER);
-      held?.take(end?.deliveries ?? []);
+      held?.commit(end?.deliveries ?? []);
       if (end === undefined) return;
       flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");
-      inBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
+      runInBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
       if (end.outcome !== "done") return;
       const { model } = turn.settings;
       const titles = { agent: flow.agent(turn.settings), sessions: flow.sessions, who: SYSTEM, model };
-      inBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
+      runInBackground(flow.log, "a title", proposeTitle(titles, turn.session, flow.signal));
     },
   };
 }
 
-async function prepare(flow: Flow, connected: Connected, turn: Turn): Promise<Prepared> {
+async function prepareMessengerTurn(
+  flow: Flow,
+  connected: PlatformConnection,
+  turn: Turn,
+): Promise<PreparedTurn> {
   const { store } = flow;
-  if (turn.fresh?.noticeDue) await tellFreshStart(flow, connected, turn, turn.fresh);
+  if (turn.fresh?.noticeDue) await sendResetNotice(flow, connected, turn, turn.fresh);
   const isFirst = turn.inputs.includes(1);
   if (isFirst) {
     const about = { session: turn.session, platform: turn.target.platform, chat: turn.target.chatId };
-    inBackground(flow.log, "a hook", tellBegun(flow, turn, about));
+    runInBackground(flow.log, "a hook", reportSessionStart(flow, turn, about));
   }
   const isNew = isFirst && !(await store.hasOther({ asker: SYSTEM, session: turn.session }));
-  const asking = await askedInMessenger(store, flow.settings().access, turn.target);
-  const prepared = await prepareTurn(contextOf(flow), turn, asking);
+  const asking = await findMessengerRequester(store, flow.settings().access, turn.target);
+  const prepared = await prepareTurn(buildTurnContext(flow), turn, asking);
   return { ...prepared, ...(isNew && { note: firstMessageNote() }) };
 }
 
-function contextOf({ store, clock, platforms, equipment, ...flow }: Flow): TurnContext {
+function buildTurnContext({ store, clock, platforms, toolHost, ...flow }: Flow): TurnContext {
   return {
     store,
     clock,
     platforms,
     settings: flow.settings(),
-    ...(equipment !== undefined && { equipment }),
+    ...(toolHost !== undefined && { toolHost }),
   };
 }
 
 /** First that the one before is left, if it has just been. */
-async function tellBegun(flow: Flow, { fresh, conversation }: Turn, about: About): Promise<void> {
+async function reportSessionStart(
+  flow: Flow,
+  { fresh, conversation }: Turn,
+  about: SessionHookContext,
+): Promise<void> {
   if (fresh !== undefined) {
     const { reason, previous } = fresh;
-    await tellLeftByMessage(flow, conversation, { ...about, session: previous.session, reason });
+    await reportSessionLeft(flow, conversation, { ...about, session: previous.session, reason });
   }
   await flow.hooks.emit("session:start", about);
 }
 
-async function tellFreshStart(
+async function sendResetNotice(
   flow: Flow,
-  { outbox }: Connected,
+  { outbox }: PlatformConnection,
   turn: Turn,
   fresh: NonNullable<Turn["fresh"]>,
 ): Promise<void> {
   const { platform, chatType } = turn.target;
-  const { idleMinutes, atHour } = policyFor(flow.settings().reset, platform, chatType);
+  const { idleMinutes, atHour } = resolveResetPolicy(flow.settings().reset, platform, chatType);
   const notice = resetNotice({ reason: fresh.reason, idleMinutes, atHour, handle: fresh.previous.handle });
-  await outbox.say(turn.target, notice, { session: turn.session, noticed: turn.conversation });
+  await outbox.sendText(turn.target, notice, { session: turn.session, resetNoticeFor: turn.conversation });
 }
 
-async function keepTyping({ platform }: Connected, { target }: Turn, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && platform.typing !== undefined) {
-    await platform.typing(target, signal).catch(() => {}); // a sign, nothing more
+async function keepTyping(
+  { platform }: PlatformConnection,
+  { target }: Turn,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && platform.sendTyping !== undefined) {
+    await platform.sendTyping(target, signal).catch(() => {}); // a sign, nothing more
     await pause(TYPING_EVERY_MS, signal);
   }
 }
 
 /** What was asked in the background is answered among other things: it says what it answers. */
-function withHeader({ target }: Turn, inputs: readonly Message[], words: string): string {
+function addBackgroundHeader({ target }: Turn, inputs: readonly Message[], words: string): string {
   if (target.chatType !== "background" || words === "") return words;
   const [asked] = inputs
     .flatMap(({ parts }) => parts)
     .flatMap((part) => (part.type === "text" ? [part.text] : []));
   const short = [...(asked ?? "").replace(/\s+/g, " ").trim()].slice(0, 60).join("");
-  return `**In the background:** ${escaped(short)}\n\n${words}`;
+  return `**In the background:** ${escapeMarkdown(short)}\n\n${words}`;
 }

@@ -4,10 +4,10 @@ import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { heldAgent } from "../../test/support/talking.ts";
 import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
-import { type NewMessage, text, textOf } from "../core/message.ts";
+import { getText, type NewMessage, textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { SUMMARY_REQUEST } from "../turns/ask-summary.ts";
+import { SUMMARY_REQUEST } from "../turns/request-summary.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
@@ -15,7 +15,7 @@ const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId:
 const access = { everywhere: { allow: ["1"], strangers: "pair" as const }, platforms: {} };
 const MINUTE = 60_000;
 
-const saying = (words: string): NewMessage => ({ role: "user", parts: [text(words)] });
+const saying = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
 const count = ({ file }: Home, table: string): unknown =>
   look(file, (db) => db.prepare(`select count(*) from ${table}`).pluck().get());
 
@@ -23,8 +23,8 @@ describe("a command", () => {
   it("that the messenger brings twice is done once", async () => {
     const { receiver, chat } = await gatewayRoom({ agent: echo });
     const line = { source: ada, messageId: "m1", message: saying("/title Plans") };
-    await receiver.message(line);
-    await receiver.message(line);
+    await receiver.receiveMessage(line);
+    await receiver.receiveMessage(line);
     await chat(ada).say("hello");
     const [titled, ...more] = await chat(ada).texts(2);
     expect(titled).toContain("Plans");
@@ -43,9 +43,9 @@ describe("a command", () => {
     const asked = Promise.withResolvers<void>();
     const agent: Agent = {
       name: "slow",
-      window: 1000,
+      contextWindow: 1000,
       async *run({ history }) {
-        const words = textOf(history.at(-1) ?? { parts: [] });
+        const words = getText(history.at(-1) ?? { parts: [] });
         if (words === SUMMARY_REQUEST) {
           asked.resolve();
           await summing.promise;
@@ -71,14 +71,15 @@ describe("a command", () => {
 describe("somebody who may not speak", () => {
   it("does nothing by pressing a button", async () => {
     const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
-    for (const messageId of ["p1", "p2"]) await receiver.pressed({ source: bob, messageId, line: "/status" });
+    for (const messageId of ["p1", "p2"])
+      await receiver.receivePress({ source: bob, messageId, line: "/status" });
     expect([count(home, "inbox"), count(home, "deliveries")]).toEqual([0, 0]);
   });
 
   it("does nothing by editing a message, and gets no code for it", async () => {
     const { receiver, home } = await gatewayRoom({ agent: echo, settings: { access } });
-    const edit = { source: bob, messageId: "e1", message: saying("hello"), saidAt: home.clock.now() };
-    await receiver.edited(edit);
+    const edit = { source: bob, messageId: "e1", message: saying("hello"), sentAt: home.clock.now() };
+    await receiver.receiveEdit(edit);
     expect([count(home, "inbox"), count(home, "pairings")]).toEqual([0, 0]);
   });
 });
@@ -89,16 +90,16 @@ describe("a flood of messages of somebody who may not speak", () => {
     const gate = Promise.withResolvers<void>();
     const store: Home["store"] = {
       ...home.store,
-      async account(name) {
+      async getAccount(name) {
         await gate.promise;
-        return home.store.account(name);
+        return home.store.getAccount(name);
       },
     };
     const silent = { everywhere: { strangers: "ignore" as const }, platforms: {} };
     const room = await gatewayRoom({ agent: echo, home: { ...home, store }, settings: { access: silent } });
     // More than a queue takes, while none of them can be stored.
     const all = Array.from({ length: 1005 }, (_, at) =>
-      room.receiver.message({ source: bob, messageId: `m${at}`, message: saying("hello") }),
+      room.receiver.receiveMessage({ source: bob, messageId: `m${at}`, message: saying("hello") }),
     );
     gate.resolve();
     await Promise.all(all);
@@ -111,7 +112,12 @@ describe("an edit of a message that never arrived", () => {
     const room = await gatewayRoom({ agent: echo });
     const { receiver, home } = room;
     const edit = (messageId: string, words: string, age: number) =>
-      receiver.edited({ source: ada, messageId, message: saying(words), saidAt: home.clock.now() - age });
+      receiver.receiveEdit({
+        source: ada,
+        messageId,
+        message: saying(words),
+        sentAt: home.clock.now() - age,
+      });
     await edit("old", "long ago", 3 * MINUTE);
     expect(count(home, "inbox")).toBe(0);
     await edit("young", "just now", MINUTE);

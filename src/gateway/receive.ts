@@ -1,91 +1,94 @@
 import { CHAT_COMMANDS } from "../commands/table.ts";
-import type { Role } from "../core/access.ts";
-import { accountOf, roleOf } from "../core/access.ts";
+import type { AccessRole } from "../core/access.ts";
+import { getSenderAccount, resolveRole } from "../core/access.ts";
 import { findCommand, parseCommand } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
-import type { Cursor } from "../core/turn.ts";
+import type { PlatformCursor } from "../core/turn.ts";
 import type { Inbound, Receiver } from "../ports/platform.ts";
-import { messageAcceptor, refuseMessage, tellTooMany } from "./accept-messages.ts";
+import { messageAcceptor, refuseMessage, sendQueueFullNotice } from "./accept-messages.ts";
 import { chatQueues, type QueueStep } from "./chat-queues.ts";
+import { type ClassifiedInbound, classifyInbound, parseInboundMessage } from "./classify-inbound.ts";
 import { droppedCursors } from "./dropped-cursors.ts";
-import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
-import { type Line, runLine } from "./lines.ts";
-import { type Reading, readAs, readable } from "./read-inbound.ts";
+import { type Flow, type IntakeResult, type PlatformConnection, runInBackground } from "./flow.ts";
+import { type InboxCommand, runInboxCommand } from "./run-inbox-command.ts";
 import { strangers } from "./strangers.ts";
 
 /** An edit of a message that never arrived, when it is as young as this, is the message. */
-const YOUNG_MS = 2 * 60_000;
+const MAX_EDIT_AGE_MS = 2 * 60_000;
 /** How many messages of a chat may wait to be stored. */
 const MOST_QUEUED = 1000;
 /** Messages of a chat that one commit stores. The message of another chat waits for no more than these. */
-const MOST_TOGETHER = 32;
+const MAX_BATCH_SIZE = 32;
 
-type Edited = Inbound & { readonly saidAt: number };
+type EditedInbound = Inbound & { readonly sentAt: number };
 
-type Arrival =
+type QueuedInbound =
   | { readonly kind: "message"; readonly inbound: Inbound }
-  | { readonly kind: "edited"; readonly inbound: Edited }
+  | { readonly kind: "edited"; readonly inbound: EditedInbound }
   /** Taken by itself: a press of a button, a deletion. */
   | {
       readonly kind: "single";
       readonly inbound: Pick<Inbound, "source">;
-      readonly take: () => Promise<Stored>;
+      readonly take: () => Promise<IntakeResult>;
     };
 
 /**
  * Takes in what a platform brings. Everything is stored before it is acknowledged, once; commands are recognised before
  * anything waits, so that they work while a turn runs.
  */
-export function receiver(flow: Flow, connected: Connected, isUp: () => void): Receiver {
+export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => void): Receiver {
   const { store, clock } = flow;
   const acceptor = messageAcceptor(flow, connected);
   const dropped = droppedCursors(flow);
   const unknown = strangers(flow, connected, dropped);
 
   /** In the order of arrival within a chat: what is said after `/new` belongs to the new session. */
-  const queues = chatQueues<Arrival>({
-    most: MOST_QUEUED,
-    together: MOST_TOGETHER,
+  const queues = chatQueues<QueuedInbound>({
+    maxQueued: MOST_QUEUED,
+    batchSize: MAX_BATCH_SIZE,
     take,
-    overflow,
-    failed: (error) => flow.log.error({ error }, "what arrived could not be taken in"),
+    onOverflow: overflow,
+    onError: (error) => flow.log.error({ error }, "what arrived could not be taken in"),
   });
   /** Chats that were told that their queue is full. */
   const toldFull = new Set<string>();
 
-  function queue(arrival: Arrival): Promise<void> {
-    return queues.add(queueName(arrival.inbound.source), arrival);
+  function queue(arrival: QueuedInbound): Promise<void> {
+    return queues.add(getQueueName(arrival.inbound.source), arrival);
   }
 
-  async function overflow({ inbound: { source } }: Arrival): Promise<void> {
-    const name = queueName(source);
+  async function overflow({ inbound: { source } }: QueuedInbound): Promise<void> {
+    const name = getQueueName(source);
     if (toldFull.has(name)) return;
     toldFull.add(name);
-    if ((await roleAt(source)) !== undefined) await tellTooMany(connected, source, MOST_QUEUED);
+    if ((await roleAt(source)) !== undefined) await sendQueueFullNotice(connected, source, MOST_QUEUED);
   }
 
-  async function take(arrivals: readonly [Arrival, ...Arrival[]]): Promise<QueueStep> {
+  async function take(arrivals: readonly [QueuedInbound, ...QueuedInbound[]]): Promise<QueueStep> {
     const [first] = arrivals;
-    if (arrivals.length < MOST_TOGETHER) toldFull.delete(queueName(first.inbound.source));
+    if (arrivals.length < MAX_BATCH_SIZE) toldFull.delete(getQueueName(first.inbound.source));
     if (first.kind === "single") return { taken: 1, ...(await first.take()) };
-    if (first.kind === "edited") return takeEdits(leading(arrivals, isEdit).map(({ inbound }) => inbound));
-    return takeMessages(leading(arrivals, isMessage).map(({ inbound }) => inbound));
+    if (first.kind === "edited")
+      return takeEdits(takeLeading(arrivals, isEdit).map(({ inbound }) => inbound));
+    return takeMessages(takeLeading(arrivals, isMessage).map(({ inbound }) => inbound));
   }
 
-  async function roleAt(source: Source): Promise<Role | undefined> {
-    const known = await store.account(accountOf(source));
-    return roleOf(flow.settings().access, source, known);
+  async function roleAt(source: Source): Promise<AccessRole | undefined> {
+    const known = await store.getAccount(getSenderAccount(source));
+    return resolveRole(flow.settings().access, source, known);
   }
 
   /** Each sender's role is read once, however many messages they sent. */
-  async function readAll(inbounds: readonly Inbound[]): Promise<readonly Reading[]> {
-    const roles = new Map<string, Promise<Role | undefined>>();
+  async function readAll(inbounds: readonly Inbound[]): Promise<readonly ClassifiedInbound[]> {
+    const roles = new Map<string, Promise<AccessRole | undefined>>();
     for (const { source } of inbounds)
-      if (!roles.has(senderName(source))) roles.set(senderName(source), roleAt(source));
+      if (!roles.has(getSenderName(source))) roles.set(getSenderName(source), roleAt(source));
     return Promise.all(
-      inbounds.map(async (inbound) => readAs(inbound, await roles.get(senderName(inbound.source)))),
+      inbounds.map(async (inbound) =>
+        classifyInbound(inbound, await roles.get(getSenderName(inbound.source))),
+      ),
     );
   }
 
@@ -103,9 +106,9 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
       case "unreadable":
         return { taken: 1, ...(await refuseMessage(flow, connected, inbound, first.reason)) };
       case "stranger":
-        return takeStrangers(inbounds.slice(0, leading(readings, isStranger).length));
+        return takeStrangers(inbounds.slice(0, takeLeading(readings, isStranger).length));
       default: {
-        const ready = leading(readings, isReady);
+        const ready = takeLeading(readings, isReady);
         // Files travel alone, so that one commit does not copy many of them.
         const alone = ready.findIndex((one) => one.inbound.blobs !== undefined);
         const together = alone === -1 ? ready : ready.slice(0, Math.max(1, alone));
@@ -117,7 +120,7 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
   async function takeStrangers(inbounds: readonly Inbound[]): Promise<QueueStep> {
     let taken = 0;
     for (const inbound of inbounds) {
-      const { after } = await unknown.meet(inbound);
+      const { after } = await unknown.handleMessage(inbound);
       taken += 1;
       if (after !== undefined) return { taken, after };
     }
@@ -125,28 +128,31 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
   }
 
   /** Of several edits of one message only the last is stored. */
-  async function takeEdits(inbounds: readonly Edited[]): Promise<QueueStep> {
+  async function takeEdits(inbounds: readonly EditedInbound[]): Promise<QueueStep> {
     const last = [...new Map(inbounds.map((inbound) => [inbound.messageId, inbound])).values()];
     const readings = await readAll(last);
     const stored = await Promise.all(last.map((inbound, at) => takeEdit(inbound, readings[at])));
     for (const [at, inbound] of last.entries()) {
       // Its first form may still be on its way; it will be a duplicate.
-      const isYoung = clock.now() - inbound.saidAt < YOUNG_MS;
+      const isYoung = clock.now() - inbound.sentAt < MAX_EDIT_AGE_MS;
       if (stored[at] === "unknown" && isYoung) stored[at] = await takeMessages([inbound]);
     }
     const after = stored.flatMap((one) => (typeof one === "object" ? (one.after ?? []) : []));
     return { taken: inbounds.length, after: Promise.all(after).then(() => {}) };
   }
 
-  async function takeEdit(inbound: Edited, reading: Reading | undefined): Promise<Stored | "unknown"> {
+  async function takeEdit(
+    inbound: EditedInbound,
+    reading: ClassifiedInbound | undefined,
+  ): Promise<IntakeResult | "unknown"> {
     if (reading === undefined || reading.as === "stranger") {
-      dropped.note(inbound.cursor);
+      dropped.record(inbound.cursor);
       return {};
     }
-    const message = readable(inbound);
+    const message = parseInboundMessage(inbound);
     if (message instanceof PostriderError) return refuseMessage(flow, connected, inbound, message);
     const { source, messageId, blobs, cursor } = inbound;
-    const outcome = await store.reconsider({
+    const outcome = await store.editInbound({
       profile: flow.settings().profile,
       source,
       messageId,
@@ -159,14 +165,14 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
   }
 
   async function takeLine(
-    given: Pick<Line, "source" | "messageId" | "replyTo"> & { readonly cursor?: Cursor },
+    given: Pick<InboxCommand, "source" | "messageId" | "replyTo"> & { readonly cursor?: PlatformCursor },
     words: string,
-    role: Role,
-  ): Promise<Stored> {
+    role: AccessRole,
+  ): Promise<IntakeResult> {
     const { source, messageId, replyTo, cursor } = given;
     const command = parseCommand(words);
     if (command === undefined) return {};
-    const { duplicate, inbox } = await store.acceptLine({
+    const { duplicate, inbox } = await store.acceptCommand({
       profile: flow.settings().profile,
       source,
       messageId,
@@ -178,9 +184,9 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     if (duplicate) return {};
     const line = { ...command, inbox, source, role, messageId, ...(replyTo !== undefined && { replyTo }) };
     const again = (said: string, patiently: boolean) => sayAgain(source, messageId, said, patiently);
-    const done = runLine(flow, connected, line, again);
-    if (!findCommand(CHAT_COMMANDS, command.name)?.slow) return { after: done };
-    inBackground(flow.log, `/${command.name}`, done);
+    const done = runInboxCommand(flow, connected, line, again);
+    if (!findCommand(CHAT_COMMANDS, command.name)?.isSlow) return { after: done };
+    runInBackground(flow.log, `/${command.name}`, done);
     return {};
   }
 
@@ -194,50 +200,50 @@ export function receiver(flow: Flow, connected: Connected, isUp: () => void): Re
     const inbound = {
       source,
       messageId: `${messageId}:said`,
-      message: { role: "user", parts: [text(words)], origin: { platformMessageId: messageId } },
+      message: { role: "user", parts: [textPart(words)], origin: { platformMessageId: messageId } },
     } as const;
-    const message = readable(inbound);
+    const message = parseInboundMessage(inbound);
     if (message instanceof PostriderError) await refuseMessage(flow, connected, inbound, message);
     else await acceptor.accept([{ inbound, message }], patiently);
   }
 
   return {
     canSpeak: async (source) => (await roleAt(source)) !== undefined,
-    message: (inbound) => queue({ kind: "message", inbound }),
-    edited: (inbound) => queue({ kind: "edited", inbound }),
-    deleted(inbound) {
+    receiveMessage: (inbound) => queue({ kind: "message", inbound }),
+    receiveEdit: (inbound) => queue({ kind: "edited", inbound }),
+    receiveDeletion(inbound) {
       const { source, messageId, cursor } = inbound;
-      const take = async (): Promise<Stored> => {
+      const take = async (): Promise<IntakeResult> => {
         const { profile } = flow.settings();
-        await store.reconsider({ profile, source, messageId, now: clock.now(), ...(cursor && { cursor }) });
+        await store.editInbound({ profile, source, messageId, now: clock.now(), ...(cursor && { cursor }) });
         return {};
       };
       return queue({ kind: "single", inbound, take });
     },
-    pressed(press) {
-      const take = async (): Promise<Stored> => {
+    receivePress(press) {
+      const take = async (): Promise<IntakeResult> => {
         const role = await roleAt(press.source);
         if (role !== undefined) return takeLine(press, press.line, role);
-        dropped.note(press.cursor);
+        dropped.record(press.cursor);
         return {};
       };
       return queue({ kind: "single", inbound: press, take });
     },
-    connected: isUp,
-    cursor: (name) => store.cursor({ name }),
+    markConnected: isUp,
+    getCursor: (name) => store.getCursor({ name }),
   };
 }
 
-function queueName({ chatId, threadId = "" }: Source): string {
+function getQueueName({ chatId, threadId = "" }: Source): string {
   return `${chatId}\n${threadId}`;
 }
 
-function senderName({ userId, userIdAlt, chatId, chatType }: Source): string {
+function getSenderName({ userId, userIdAlt, chatId, chatType }: Source): string {
   return JSON.stringify([userId, userIdAlt, chatId, chatType]);
 }
 
 /** The items before the first of another kind. */
-function leading<Item, Kind extends Item>(
+function takeLeading<Item, Kind extends Item>(
   items: readonly Item[],
   isKind: (item: Item) => item is Kind,
 ): readonly Kind[] {
@@ -245,7 +251,11 @@ function leading<Item, Kind extends Item>(
   return items.slice(0, end === -1 ? items.length : end).filter(isKind);
 }
 
-const isMessage = (arrival: Arrival): arrival is Arrival & { kind: "message" } => arrival.kind === "message";
-const isEdit = (arrival: Arrival): arrival is Arrival & { kind: "edited" } => arrival.kind === "edited";
-const isStranger = (reading: Reading): reading is Reading & { as: "stranger" } => reading.as === "stranger";
-const isReady = (reading: Reading): reading is Reading & { as: "message" } => reading.as === "message";
+const isMessage = (arrival: QueuedInbound): arrival is QueuedInbound & { kind: "message" } =>
+  arrival.kind === "message";
+const isEdit = (arrival: QueuedInbound): arrival is QueuedInbound & { kind: "edited" } =>
+  arrival.kind === "edited";
+const isStranger = (reading: ClassifiedInbound): reading is ClassifiedInbound & { as: "stranger" } =>
+  reading.as === "stranger";
+const isReady = (reading: ClassifiedInbound): reading is ClassifiedInbound & { as: "message" } =>
+  reading.as === "message";

@@ -1,19 +1,19 @@
 import {
-  askedUntil,
-  askerAccount,
-  askToBeLetIn,
-  EVERY_MS,
-  readCode,
-  strangerText,
-  useLinkCode,
+  findPairingWait,
+  formatPairingCode,
+  getAskerAccount,
+  PAIRING_INTERVAL_MS,
+  parsePairingCode,
+  redeemLinkCode,
+  requestPairingCode,
 } from "../commands/pairing.ts";
-import { strangersGet } from "../core/access.ts";
+import { getStrangerPolicy } from "../core/access.ts";
 import { parseCommand } from "../core/command-grammar.ts";
-import { textOf } from "../core/message.ts";
+import { getText } from "../core/message.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Inbound } from "../ports/platform.ts";
 import type { DroppedCursors } from "./dropped-cursors.ts";
-import { type Connected, type Flow, inBackground, type Stored } from "./flow.ts";
+import { type Flow, type IntakeResult, type PlatformConnection, runInBackground } from "./flow.ts";
 
 /** Accounts of which it is known until when they get no answer. */
 const MOST_KNOWN = 10_000;
@@ -26,18 +26,18 @@ export interface Strangers {
    * In a direct chat a stranger gets a code with which the owner can let them in, at most once in a while; a code that the
    * owner gave them lets them in at once. Every other message is dropped without a row.
    */
-  meet(inbound: Inbound): Promise<Stored>;
+  handleMessage(inbound: Inbound): Promise<IntakeResult>;
 }
 
-export function strangers(flow: Flow, connected: Connected, dropped: DroppedCursors): Strangers {
+export function strangers(flow: Flow, connected: PlatformConnection, dropped: DroppedCursors): Strangers {
   const { store, clock, runner, log } = flow;
   const silent = new Map<string, number>();
   const lockedOut = new Map<string, number>();
   let asking: Promise<void> = Promise.resolve();
   let waiting = 0;
 
-  function drop({ cursor }: Inbound): Stored {
-    dropped.note(cursor);
+  function drop({ cursor }: Inbound): IntakeResult {
+    dropped.record(cursor);
     return {};
   }
 
@@ -53,33 +53,35 @@ export function strangers(flow: Flow, connected: Connected, dropped: DroppedCurs
       now: clock.now(),
       ...(cursor && { cursor }),
     };
-    const { duplicate, inbox } = await store.acceptLine(line);
+    const { duplicate, inbox } = await store.acceptCommand(line);
     return duplicate ? undefined : inbox;
   }
 
   async function giveCode({ source }: Inbound, name: string): Promise<string> {
-    const asked = await askToBeLetIn({ store, clock, source });
+    const asked = await requestPairingCode({ store, clock, source });
     if (asked.state === "asked")
       log.info({ platform: source.platform, user: source.userId }, "somebody asks to be let in");
-    remember(silent, name, asked.state === "asked" ? clock.now() + EVERY_MS : asked.until);
-    return strangerText(asked) ?? "";
+    rememberUntil(silent, name, asked.state === "asked" ? clock.now() + PAIRING_INTERVAL_MS : asked.until);
+    return formatPairingCode(asked) ?? "";
   }
 
   /** What follows in the chat waits for it: it may be the first message of somebody who may speak by then. */
   async function tryCode(inbound: Inbound, name: string, code: string, inbox: number): Promise<void> {
-    const used = await useLinkCode({ store, clock, source: inbound.source, code });
+    const used = await redeemLinkCode({ store, clock, source: inbound.source, code });
     let words = "";
     if (!isRefused(used)) words = "Welcome: this chat is yours now. Say hello, or /help for the commands.";
     // A person who guesses codes gets no answer.
-    else if (used.refused === "locked_out") remember(lockedOut, name, Number(used.details?.until));
-    else if (!isSilent(silent, name, clock.now())) words = await giveCode(inbound, name);
-    await connected.outbox.say(inbound.source, words, { line: inbox });
+    else if (used.refused === "locked_out") rememberUntil(lockedOut, name, Number(used.details?.until));
+    else if (!isMuted(silent, name, clock.now())) words = await giveCode(inbound, name);
+    await connected.outbox.sendText(inbound.source, words, { answeredCommand: inbox });
   }
 
   async function ask(inbound: Inbound, name: string, inbox: number): Promise<void> {
     try {
       if (flow.signal.aborted) return;
-      await connected.outbox.say(inbound.source, await giveCode(inbound, name), { line: inbox });
+      await connected.outbox.sendText(inbound.source, await giveCode(inbound, name), {
+        answeredCommand: inbox,
+      });
     } catch (error) {
       silent.delete(name);
       throw error;
@@ -89,41 +91,42 @@ export function strangers(flow: Flow, connected: Connected, dropped: DroppedCurs
   }
 
   return {
-    async meet(inbound) {
+    async handleMessage(inbound) {
       const { source, message } = inbound;
       if (source.chatType !== "dm" || source.userId === undefined) return drop(inbound);
-      if (strangersGet(flow.settings().access, source.platform) === "ignore") return drop(inbound);
-      const { userId, altId } = askerAccount(source);
+      if (getStrangerPolicy(flow.settings().access, source.platform) === "ignore") return drop(inbound);
+      const { userId, altId } = getAskerAccount(source);
       const name = `${userId ?? ""}\n${altId ?? ""}`;
-      const given = parseCommand(textOf(message));
-      const code = given?.name === "pair" || given?.name === "start" ? readCode(given.args) : undefined;
-      if (code !== undefined && !isSilent(lockedOut, name, clock.now())) {
+      const given = parseCommand(getText(message));
+      const code =
+        given?.name === "pair" || given?.name === "start" ? parsePairingCode(given.args) : undefined;
+      if (code !== undefined && !isMuted(lockedOut, name, clock.now())) {
         const inbox = await accept(inbound);
         return inbox === undefined ? {} : { after: tryCode(inbound, name, code, inbox) };
       }
-      if (isSilent(silent, name, clock.now()) || waiting >= MOST_ASKING) return drop(inbound);
-      const until = await askedUntil({ store, clock, source });
+      if (isMuted(silent, name, clock.now()) || waiting >= MOST_ASKING) return drop(inbound);
+      const until = await findPairingWait({ store, clock, source });
       if (until !== undefined) {
-        remember(silent, name, until);
+        rememberUntil(silent, name, until);
         return drop(inbound);
       }
       const inbox = await accept(inbound);
       if (inbox === undefined) return {};
-      remember(silent, name, clock.now() + EVERY_MS);
+      rememberUntil(silent, name, clock.now() + PAIRING_INTERVAL_MS);
       waiting += 1;
       const asked = asking.then(() => ask(inbound, name, inbox));
       asking = asked.catch(() => {});
-      inBackground(log, "a stranger's code", asked);
+      runInBackground(log, "a stranger's code", asked);
       return {};
     },
   };
 }
 
-function isSilent(until: ReadonlyMap<string, number>, name: string, now: number): boolean {
+function isMuted(until: ReadonlyMap<string, number>, name: string, now: number): boolean {
   return (until.get(name) ?? 0) > now;
 }
 
-function remember(known: Map<string, number>, name: string, until: number): void {
+function rememberUntil(known: Map<string, number>, name: string, until: number): void {
   known.delete(name);
   known.set(name, until);
   const [oldest] = known.keys();

@@ -6,12 +6,12 @@ import { deadRunner } from "../../test/support/talking.ts";
 import { DAY, HOUR, MINUTE } from "../../test/support/test-home.ts";
 import { timedHome, useFakeTime } from "../../test/support/timed-room.ts";
 import { echo } from "../agents/echo.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { HEARTBEAT_MS } from "../core/runner.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { EXPIRY_LEASE } from "./expire.ts";
 
@@ -75,11 +75,11 @@ describe("expiry", () => {
     const session = await say("hello");
     const other = localRunner();
     const lease = { name: EXPIRY_LEASE, runner: other.id, ttlMs: HOUR };
-    await home.store.beat({ runner: other, now: Date.now() });
-    expect(await home.store.lease({ ...lease, now: Date.now() })).toBeDefined();
+    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
+    expect(await home.store.acquireLease({ ...lease, now: Date.now() })).toBeDefined();
     await time.pass((IDLE_MINUTES + 2) * MINUTE);
     expect(await endOf(session)).toBeUndefined();
-    await home.store.unlease({ name: EXPIRY_LEASE, runner: other.id });
+    await home.store.releaseLease({ name: EXPIRY_LEASE, runner: other.id });
     await time.pass(MINUTE);
     expect(await endOf(session)).toBe("idle");
   });
@@ -101,7 +101,7 @@ describe("expiry", () => {
     await room.gateway.stop();
     await time.pass((IDLE_MINUTES + 5) * MINUTE);
     expect(await endOf(session)).toBeUndefined();
-    expect(await home.store.leases({ now: Date.now() })).toEqual([]);
+    expect(await home.store.listLeases({ now: Date.now() })).toEqual([]);
   });
 });
 
@@ -116,7 +116,7 @@ describe("clearing", () => {
     time.jump(2 * MINUTE);
     await time.pass(MINUTE);
     expect(rows()).toEqual([0, 0, 0]);
-    expect((await home.sessions.history(all, session))?.map(textOf)).toEqual(["hello", "You said: hello"]);
+    expect((await home.sessions.history(all, session))?.map(getText)).toEqual(["hello", "You said: hello"]);
   });
 
   it("removes the sessions of jobs and webhooks after thirty days, and nobody's own", async () => {
@@ -151,9 +151,9 @@ describe("the memory", () => {
   /** Repeats what people say, and saves a note for each session that it is asked to look through. */
   const remembers: Agent = {
     name: "remembers",
-    titles: true,
+    canTitle: true,
     async *run({ session, tools = [], history }, signal) {
-      const words = textOf(history.at(-1) ?? { parts: [] });
+      const words = getText(history.at(-1) ?? { parts: [] });
       const isFlush = words.includes("about to be put away");
       for (const tool of isFlush ? tools : [])
         await tool.run({ action: "add", text: session }, { id: "1", signal });
@@ -161,14 +161,14 @@ describe("the memory", () => {
     },
   };
   type Timed = Awaited<ReturnType<typeof start>>;
-  const entries = async ({ home }: Timed, owner: string) => (await home.store.memory({ owner })).entries;
+  const entries = async ({ home }: Timed, owner: string) => (await home.store.getMemory({ owner })).entries;
 
   /** A session that another process has marked to be looked through; this gateway is not told. */
   async function markElsewhere({ home }: Timed): Promise<string> {
     const { id } = await home.sessions.create({ person: "p_bob" });
     for (const line of ["one", "two", "three", "four"])
       await home.sessions.append(all, id, { role: "user", text: line });
-    expect(await home.store.askFlush({ session: id, now: Date.now() })).toBe(true);
+    expect(await home.store.requestFlush({ session: id, now: Date.now() })).toBe(true);
     return id;
   }
 
@@ -237,23 +237,23 @@ describe("a delivery", () => {
     const before = attempts.length;
     await time.pass(5 * MINUTE);
     expect(attempts).toHaveLength(before);
-    const waiting = await home.store.deliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: 9 });
-    expect(waiting.map(textOf)).toEqual(["You said: hello"]);
+    const waiting = await home.store.listPendingDeliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: 9 });
+    expect(waiting.map(getText)).toEqual(["You said: hello"]);
   });
 
   it("that another process gave back under an old number is sent with the next minute", async () => {
     const { home, time, chat } = await start();
     const other = localRunner();
-    await home.store.beat({ runner: other, now: Date.now() });
+    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
     const put = async (words: string, begun: boolean): Promise<number> => {
-      const deliveries = [{ target: ada, parts: [text(words)], begun }];
+      const deliveries = [{ target: ada, parts: [textPart(words)], begun }];
       const stored = await home.store.enqueue({ deliveries, runner: other.id, now: Date.now() });
       return stored.deliveries[0]?.number ?? 0;
     };
     /** The other process lives: nobody takes its work over. */
     const passBeating = async (ms: number): Promise<void> => {
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
-        await home.store.beat({ runner: other, now: Date.now() });
+        await home.store.recordHeartbeat({ runner: other, now: Date.now() });
         await time.pass(Math.min(left, HEARTBEAT_MS));
       }
     };
@@ -276,18 +276,18 @@ describe("work that a crashed process left while this one runs", () => {
   /** A message that a process has accepted just before it crashed. */
   async function leave({ home }: Awaited<ReturnType<typeof start>>): Promise<void> {
     const { store, clock } = home;
-    const routing = routingOf(ada, {
+    const routing = buildRouting(ada, {
       zone: "UTC",
       profile: "main",
       reset: DEFAULT_RESET,
       scope: {},
       clock,
     });
-    await store.beat({ runner: crashed, now: clock.now() });
+    await store.recordHeartbeat({ runner: crashed, now: clock.now() });
     await store.accept({
       ...routing,
       messageId: "left",
-      message: { role: "user", parts: [text("anybody?")] },
+      message: { role: "user", parts: [textPart("anybody?")] },
       claim: { runner: crashed.id, take: "one" },
     });
   }
@@ -333,7 +333,7 @@ describe("the gateway", () => {
   it("keeps its connection for as long as it runs", async () => {
     const { home, time } = await start();
     await time.pass(10 * MINUTE);
-    expect(await home.store.leases({ now: Date.now() })).toContainEqual(
+    expect(await home.store.listLeases({ now: Date.now() })).toContainEqual(
       expect.objectContaining({ name: "platform:telegram:1", about: "connected" }),
     );
   });
@@ -342,10 +342,10 @@ describe("the gateway", () => {
     const { room, home, time } = await start({}, ["the gateway has to end"]);
     const ended = room.gateway.ended.catch((error: unknown) => error);
     const other = localRunner();
-    const [own] = await home.store.leases({ now: Date.now() });
-    await home.store.unlease({ name: "platform:telegram:1", runner: own?.runner.id ?? "" });
-    await home.store.beat({ runner: other, now: Date.now() });
-    await home.store.lease({
+    const [own] = await home.store.listLeases({ now: Date.now() });
+    await home.store.releaseLease({ name: "platform:telegram:1", runner: own?.runner.id ?? "" });
+    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
+    await home.store.acquireLease({
       name: "platform:telegram:1",
       runner: other.id,
       ttlMs: HOUR,

@@ -5,11 +5,11 @@ import { deadRunner, heldAgent } from "../../test/support/talking.ts";
 import { HOUR, MINUTE, openHome } from "../../test/support/test-home.ts";
 import { type Messenger, messenger, type WatcherOptions, watcher } from "../../test/support/watch-room.ts";
 import { echo } from "../agents/echo.ts";
-import { text, textOf } from "../core/message.ts";
+import { getText, textPart } from "../core/message.ts";
 import { KEPT_OUTPUT, type WatchMode } from "../core/process.ts";
 import type { Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 const bob: Source = { platform: "telegram", chatType: "dm", chatId: "2", userId: "2", userName: "Bob" };
@@ -49,7 +49,7 @@ describe("a chat that started a program", () => {
     // What was told while it ran has become its last line by then.
     const told = [...before, ...wordsIn(chat).slice(before.length)];
     expect(told.map((words) => words.split("\n")[0]?.replace(/^.*\) | after.*|\.$/g, ""))).toEqual(expected);
-    expect(await home.store.watchedProcesses()).toEqual([]);
+    expect(await home.store.listWatchedProcesses()).toEqual([]);
   });
 
   it("has one quiet message while it runs, which is edited and gets its last line; its end is another, with the last 1000 characters", async () => {
@@ -243,21 +243,21 @@ describe("where it is told", () => {
     await local.end();
     await look();
     expect(chat.shown).toEqual([]);
-    expect((await local.now()).told.end).toBe(false);
+    expect((await local.now()).reported.end).toBe(false);
   });
 
   it("leaves no trace of somebody having spoken", async () => {
     const { home, look, running, pass } = await desk({ everyMs: MINUTE, wakes: true }, ada, echo);
-    const [before] = await home.store.conversations({ asker: everyone, source: ada });
+    const [before] = await home.store.findConversations({ asker: everyone, source: ada });
     pass(HOUR);
     await running.print("hello");
     await look();
     await running.end();
     await look();
     const change = async (): Promise<number> =>
-      (await home.store.messages({ asker: everyone, session: running.opened.session.id }))?.length ?? 0;
+      (await home.store.listMessages({ asker: everyone, session: running.opened.session.id }))?.length ?? 0;
     while ((await change()) < 2) await new Promise(setImmediate);
-    const [after] = await home.store.conversations({ asker: everyone, source: ada });
+    const [after] = await home.store.findConversations({ asker: everyone, source: ada });
     expect(after?.activeAt).toBe(before?.activeAt);
   });
 });
@@ -274,7 +274,7 @@ describe("an agent that is to be woken", () => {
     await Promise.all([look(), second.look()]);
     const { turn, ...answer } = await agent.asked();
     expect(turn.session).toBe(running.opened.session.id);
-    expect(turn.history.map(textOf)).toEqual([
+    expect(turn.history.map(getText)).toEqual([
       `[The background process ${running.id} (\`npm test\`) ended with code 0 after 0 s. Its last output:\n\`\`\`\n42 passed\n\`\`\`\n]`,
     ]);
     await answer.say("All passed.");
@@ -296,8 +296,8 @@ describe("an agent that is to be woken", () => {
     expect(wordsIn(chat)).toEqual([
       expect.stringMatching(new RegExp(`ended with code 0.*/resume ${handle}$`, "s")),
     ]);
-    expect(await home.store.work({ now: home.clock.now() })).toEqual([]);
-    expect((await running.now()).told.end).toBe(true);
+    expect(await home.store.listClaimable({ now: home.clock.now() })).toEqual([]);
+    expect((await running.now()).reported.end).toBe(true);
   });
 
   it("comes to the end of what it is saying first", async () => {
@@ -306,9 +306,9 @@ describe("an agent that is to be woken", () => {
     const { clock, store } = home;
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
     const accepted = await store.accept({
-      ...routingOf(ada, settings),
+      ...buildRouting(ada, settings),
       messageId: "1",
-      message: { role: "user", parts: [text("a story")] },
+      message: { role: "user", parts: [textPart("a story")] },
       claim: { runner: flow.runner, take: "one" },
     });
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
@@ -323,8 +323,8 @@ describe("an agent that is to be woken", () => {
     first.end();
     await told;
     const next = await agent.asked();
-    expect(next.turn.history.map(textOf).slice(0, 2)).toEqual(["a story", "Once upon a time"]);
-    expect(textOf(next.turn.history[2] ?? { parts: [] })).toContain(running.id);
+    expect(next.turn.history.map(getText).slice(0, 2)).toEqual(["a story", "Once upon a time"]);
+    expect(getText(next.turn.history[2] ?? { parts: [] })).toContain(running.id);
     await next.say("It is done.");
     next.end();
     expect(await chat.texts(2)).toEqual(["Once upon a time", "It is done."]);
@@ -337,16 +337,16 @@ describe("an agent that is to be woken", () => {
     const running = await runIn(home, ada, wakes);
     await running.end();
     const runner = deadRunner();
-    await home.store.beat({ runner, now: home.clock.now() });
-    const message = { role: "user", parts: [text("It has ended.")] } as const;
+    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+    const message = { role: "user", parts: [textPart("It has ended.")] } as const;
     const claim = { runner: runner.id, take: "one" } as const;
-    const woken = await home.store.wake({ process: running.id, message, claim, now: home.clock.now() });
+    const woken = await home.store.wakeAgent({ process: running.id, message, claim, now: home.clock.now() });
     expect(woken.state).toBe("woken");
     const next = await watcher(home, chat, agent);
     await next.look();
     await next.recover();
     const answer = await agent.asked();
-    expect(answer.turn.history.map(textOf)).toEqual(["It has ended."]);
+    expect(answer.turn.history.map(getText)).toEqual(["It has ended."]);
     await answer.say("Good.");
     answer.end();
     expect(await chat.texts(1)).toEqual(["Good."]);

@@ -1,15 +1,15 @@
 import type {
+  AccessRole,
   AccountName,
-  AskPairing,
-  CountGuess,
+  AccountRole,
   Grant,
-  GuessCounted,
-  KnownAccount,
+  GuessAttempt,
+  GuessResult,
   Pairing,
-  PairingAsked,
-  Role,
+  PairingRequest,
+  PairingRequestResult,
 } from "../core/access.ts";
-import type { Approval, ApprovalAnswer, ApprovalRequest, Standing } from "../core/approval.ts";
+import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalRule } from "../core/approval.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
 import type { Refused } from "../core/refusal.ts";
 
@@ -18,12 +18,12 @@ type Now = { readonly now: number };
 /** Who may speak here, and who answers an agent's questions. */
 export interface AccessSteps {
   /** A code is stored by its hash. Whoever asks again in time gets none. */
-  askPairing(input: AskPairing): Promise<PairingAsked>;
+  requestPairing(input: PairingRequest): Promise<PairingRequestResult>;
   /** Whoever guesses too often is locked out. Counted before it is compared; `clearGuesses` after the right one. */
-  countGuess(input: CountGuess): Promise<GuessCounted>;
+  countGuess(input: GuessAttempt): Promise<GuessResult>;
   clearGuesses(input: { readonly name: string }): Promise<void>;
   /** The code is used: whoever asked is a member, or the account belongs to the code's person. */
-  usePairing(
+  redeemPairing(
     input: { readonly pairing: number; readonly account?: AccountName } & Now,
   ): Promise<{ readonly person: PersonId; readonly account: AccountName } | Refused>;
   /**
@@ -33,12 +33,12 @@ export interface AccessSteps {
    * on in new sessions; so it is, too, without a person: then it belongs to a stranger. Refused while an answer is written
    * there.
    */
-  link(
+  linkAccount(
     input: { readonly account: AccountName; readonly person?: PersonId } & Now,
-  ): Promise<KnownAccount | Refused>;
+  ): Promise<AccountRole | Refused>;
   /** The person has the role, or none any more. The owner's cannot be taken. */
-  grant(
-    input: { readonly person: PersonId; readonly role: Exclude<Role, "owner"> | undefined } & Now,
+  setRole(
+    input: { readonly person: PersonId; readonly role: Exclude<AccessRole, "owner"> | undefined } & Now,
   ): Promise<boolean>;
   /**
    * The agent's question is a row before anybody is asked. Refused under an old fence. The conversation's person may
@@ -46,7 +46,7 @@ export interface AccessSteps {
    * attempt of the turn has asked in the same words is taken up once more, with its deadline, and with its answer if there
    * is one; unless it has expired.
    */
-  askApproval(
+  createApproval(
     input: {
       readonly turn: number;
       readonly fence: number;
@@ -72,7 +72,7 @@ export interface AccessSteps {
    * What the person said of this pattern counts no more: in this session, or everywhere; in this folder, or for what has
    * none. False if nothing was said.
    */
-  forgetStanding(
+  removeApprovalRule(
     input: {
       readonly person: PersonId;
       readonly pattern: string;
@@ -83,26 +83,26 @@ export interface AccessSteps {
 }
 
 export interface AccessReads {
-  account(input: AccountName): Promise<KnownAccount | undefined>;
-  grants(): Promise<readonly Grant[]>;
+  getAccount(input: AccountName): Promise<AccountRole | undefined>;
+  listGrants(): Promise<readonly Grant[]>;
   /** Codes that are still good, oldest first. */
-  pairings(input: { readonly platform?: string } & Now): Promise<readonly Pairing[]>;
+  listPairings(input: { readonly platform?: string } & Now): Promise<readonly Pairing[]>;
   /** What waits for an answer, oldest first, of a person; in one conversation, or anywhere. */
-  approvals(input: {
+  listApprovals(input: {
     readonly person: PersonId;
     readonly conversation?: number;
   }): Promise<readonly Approval[]>;
-  approval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
+  getApproval(input: { readonly asker: Asker; readonly approval: number }): Promise<Approval | undefined>;
   /**
    * What the person has said of this before, for the session or always, in this very folder, or for what has none. A never
    * of any folder counts before any yes.
    */
-  standing(input: {
+  checkApprovalRules(input: {
     readonly person: PersonId;
     readonly session: string;
     readonly pattern: string;
     readonly folder?: string;
   }): Promise<"allowed" | "never" | undefined>;
   /** Everything that the person has allowed or refused for good, oldest first. */
-  standings(input: { readonly person: PersonId }): Promise<readonly Standing[]>;
+  listApprovalRules(input: { readonly person: PersonId }): Promise<readonly ApprovalRule[]>;
 }

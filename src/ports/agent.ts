@@ -12,11 +12,11 @@ export interface Agent {
   /** What people call it. */
   readonly name: string;
   /** Whether it can be asked for a title: one that only repeats cannot. */
-  readonly titles?: boolean;
+  readonly canTitle?: boolean;
   /** How many tokens it can read at once. Whoever does not say cannot sum up a long conversation. */
-  readonly window?: number;
+  readonly contextWindow?: number;
   /** The same for a model that a chat chose, where the agent has several. */
-  windowOf?(model: string): number;
+  getContextWindow?(model: string): number;
   /** Names of models that a chat may choose; any other name is tried, too. It may be asked often, and remembers. */
   models?(signal: AbortSignal): Promise<readonly string[]>;
   /**
@@ -33,7 +33,7 @@ export interface AgentTurn {
   /** What the model is told about where it speaks and with whom. The same in every turn, so that providers can cache it. */
   readonly prompt?: string;
   /** Told to the model after the prompt because it changes between turns: the date, what it remembers. */
-  readonly changing?: string;
+  readonly volatilePrompt?: string;
   /** Told to the model, once, and never stored: that the conversation has just started afresh. */
   readonly note?: string;
   /** Which model this chat chose, as the provider calls it; the agent's own unless said. */

@@ -18,7 +18,7 @@ export interface MemorySteps {
    * What was said in the session up to now is to be told to the memory: a row, once. False for sessions of jobs and webhooks,
    * before four messages were said, and when nothing was said since the last time.
    */
-  askFlush(input: { readonly session: string } & Now): Promise<boolean>;
+  requestFlush(input: { readonly session: string } & Now): Promise<boolean>;
   /** The oldest that waits, or whose runner is gone; begun twice at most. Only of sessions of this owner, if one is named. */
   claimFlush(
     input: { readonly runner: string; readonly owner?: MemoryOwner } & Now,
@@ -38,7 +38,10 @@ export interface MemorySteps {
 }
 
 export interface MemoryReads {
-  memory(input: { readonly owner: MemoryOwner }): Promise<Memory>;
+  getMemory(input: { readonly owner: MemoryOwner }): Promise<Memory>;
   /** Newest first. */
-  memoryVersions(input: { readonly owner: MemoryOwner; readonly limit?: number }): Promise<readonly Memory[]>;
+  listMemoryVersions(input: {
+    readonly owner: MemoryOwner;
+    readonly limit?: number;
+  }): Promise<readonly Memory[]>;
 }

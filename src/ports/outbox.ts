@@ -1,6 +1,6 @@
 import type { Delivery, Enqueue, Settle, SettledDelivery } from "../core/delivery.ts";
 import type { Refused } from "../core/refusal.ts";
-import type { BeginDraft, LeftLine, NoteDraft } from "../core/turn.ts";
+import type { BeginDraft, DraftOutcome, OrphanedCommand } from "../core/turn.ts";
 
 /** The steps of what leaves for a platform. */
 export interface OutboxSteps {
@@ -16,23 +16,29 @@ export interface OutboxSteps {
   enqueue(input: Enqueue): Promise<{ readonly deliveries: readonly Delivery[] }>;
   /** A draft of a running turn's answer is about to be shown: one a turn. */
   beginDraft(input: BeginDraft): Promise<Delivery | Refused>;
-  noteDraft(input: NoteDraft): Promise<void>;
+  recordDraftOutcome(input: DraftOutcome): Promise<void>;
 }
 
 export interface OutboxReads {
   /** One of them, whatever became of it; the program's own look. */
-  delivery(input: { readonly number: number }): Promise<Delivery | undefined>;
+  getDelivery(input: { readonly number: number }): Promise<Delivery | undefined>;
   /** What waits, in order, of one platform or of all; above a number, if one is given. */
-  deliveries(input: {
+  listPendingDeliveries(input: {
     readonly dueAt: number;
     readonly limit: number;
     readonly platform?: string;
     readonly after?: number;
   }): Promise<readonly Delivery[]>;
   /** Those that have stepped aside and are not settled yet, in order. */
-  deliveriesAside(input: { readonly limit: number }): Promise<readonly Delivery[]>;
+  listDeferredDeliveries(input: { readonly limit: number }): Promise<readonly Delivery[]>;
   /** What a runner that is gone had begun to send, in order. Drafts are their turns' matter. */
-  leftDeliveries(input: { readonly platform: string; readonly now: number }): Promise<readonly Delivery[]>;
+  listOrphanedDeliveries(input: {
+    readonly platform: string;
+    readonly now: number;
+  }): Promise<readonly Delivery[]>;
   /** Lines that a runner which is gone has accepted and not answered, in order. */
-  leftLines(input: { readonly platform: string; readonly now: number }): Promise<readonly LeftLine[]>;
+  listOrphanedCommands(input: {
+    readonly platform: string;
+    readonly now: number;
+  }): Promise<readonly OrphanedCommand[]>;
 }

@@ -2,7 +2,7 @@ import type { Delivery } from "../core/delivery.ts";
 import type { NewMessage } from "../core/message.ts";
 import type { PlatformTraits } from "../core/platforms.ts";
 import type { Source } from "../core/source.ts";
-import type { Blob, Cursor } from "../core/turn.ts";
+import type { Blob, PlatformCursor } from "../core/turn.ts";
 
 /** A place where people talk, over one connection of one account. A driver is a function that returns one. */
 export interface Platform {
@@ -12,7 +12,7 @@ export interface Platform {
   readonly account: string;
   readonly traits: PlatformTraits;
   /** Which messages of an answer in several name the message that they answer. Default `first`. */
-  readonly replies?: "first" | "all";
+  readonly replyMode?: "first" | "all";
   /**
    * Receives until the signal aborts. What arrives is handed to the receiver, in order within a chat, and acknowledged
    * to the platform only after the receiver's promise has resolved; if that rejects, so does this, and the platform
@@ -22,17 +22,21 @@ export interface Platform {
    */
   run(receiver: Receiver, signal: AbortSignal): Promise<void>;
   /** Sends one message. Never throws for what the platform or the network does: the outcome tells. */
-  send(out: Outbound, signal: AbortSignal): Promise<Sent>;
+  send(out: Outbound, signal: AbortSignal): Promise<SendOutcome>;
   /** Replaces a message that was sent. Repeating it changes nothing. `gone` when there is nothing to replace. */
-  edit?(out: Outbound, messageId: string, signal: AbortSignal): Promise<Sent | { readonly state: "gone" }>;
+  edit?(
+    out: Outbound,
+    messageId: string,
+    signal: AbortSignal,
+  ): Promise<SendOutcome | { readonly state: "gone" }>;
   /** The message that an earlier attempt with this nonce left behind, where traits say that it can be looked up. */
   lookUp?(out: Outbound, signal: AbortSignal): Promise<string | undefined>;
   /** Shows for a few seconds that an answer is being written. A failure is nobody's concern. */
-  typing?(target: Source, signal: AbortSignal): Promise<void>;
+  sendTyping?(target: Source, signal: AbortSignal): Promise<void>;
   /** Offers these commands where the platform has a menu for them. */
-  menu?(commands: readonly MenuEntry[], signal: AbortSignal): Promise<void>;
+  setMenu?(commands: readonly MenuEntry[], signal: AbortSignal): Promise<void>;
   /** How often drafts may be shown in a chat, in milliseconds. Without it, answers are sent when they are whole. */
-  draftEveryMs?(target: Source): number;
+  getDraftIntervalMs?(target: Source): number;
 }
 
 /**
@@ -42,17 +46,17 @@ export interface Platform {
 export interface Receiver {
   /** Whether the sender may speak here. Files of those who may not need not be fetched. */
   canSpeak(source: Source): Promise<boolean>;
-  message(inbound: Inbound): Promise<void>;
-  /** A person changed what they had said. `saidAt` is when they first said it. */
-  edited(inbound: Inbound & { readonly saidAt: number }): Promise<void>;
+  receiveMessage(inbound: Inbound): Promise<void>;
+  /** A person changed what they had said. `sentAt` is when they first said it. */
+  receiveEdit(inbound: Inbound & { readonly sentAt: number }): Promise<void>;
   /** A person took back what they had said. */
-  deleted(withdrawn: Omit<Inbound, "message" | "blobs">): Promise<void>;
+  receiveDeletion(withdrawn: Omit<Inbound, "message" | "blobs">): Promise<void>;
   /** A button of one of our messages was pressed: as if this line had been said. `messageId` names the press. */
-  pressed(press: Omit<Inbound, "message" | "blobs"> & { readonly line: string }): Promise<void>;
+  receivePress(press: Omit<Inbound, "message" | "blobs"> & { readonly line: string }): Promise<void>;
   /** The connection works, or has come to work again. */
-  connected(): void;
+  markConnected(): void;
   /** Where the platform's own stream was when something was last stored. */
-  cursor(name: string): Promise<string | undefined>;
+  getCursor(name: string): Promise<string | undefined>;
 }
 
 export interface Inbound {
@@ -62,7 +66,7 @@ export interface Inbound {
   readonly message: NewMessage;
   readonly blobs?: readonly Blob[];
   /** Stored in the same commit as the message. */
-  readonly cursor?: Cursor;
+  readonly cursor?: PlatformCursor;
 }
 
 /** One message on its way out: a text within the platform's limit, in Markdown, or files with a caption. */
@@ -72,7 +76,7 @@ export interface Outbound
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
-export type Sent =
+export type SendOutcome =
   | { readonly state: "sent"; readonly messageId: string }
   /** They said no; asking again would not help. */
   | { readonly state: "refused"; readonly reason: string }

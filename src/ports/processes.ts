@@ -1,6 +1,6 @@
 import type { NewMessage } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import type { Exit, NewProcess, Process, ProcessOutput, TellProcess } from "../core/process.ts";
+import type { Exit, NewProcess, Process, ProcessOutput, ProcessReport } from "../core/process.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
@@ -16,17 +16,17 @@ export interface ProcessSteps {
    */
   beginProcess(input: BeginProcess): Maybe<Process>;
   /** It runs, and this keeper looks after it. Refused unless it was starting. */
-  processRuns(
+  markProcessRunning(
     input: {
       readonly id: string;
       readonly keeper: string;
       readonly pid: number;
-      readonly born: string;
+      readonly startTime: string;
       readonly pty: boolean;
     } & Now,
   ): Maybe<Process>;
   /** More of what it printed; only the last `KEPT_OUTPUT` characters stay. Refused unless this keeper looks after it. */
-  keepOutput(input: KeepOutput): Maybe<{ readonly kept: true }>;
+  appendProcessOutput(input: ProcessOutputChunk): Maybe<{ readonly kept: true }>;
   /**
    * Its last output and its exit, in one commit. Only the first end counts: any other is refused. So is one that is meant
    * only for what has not begun to run, when it has; what is ended so never will, and whoever ends it tells of it.
@@ -36,7 +36,7 @@ export interface ProcessSteps {
       readonly id: string;
       readonly exit: Exit;
       readonly onlyIfStarting?: boolean;
-      readonly output?: Pick<KeepOutput, "from" | "text" | "matched">;
+      readonly output?: Pick<ProcessOutputChunk, "from" | "text" | "matched">;
     } & Now,
   ): Maybe<Process>;
   /**
@@ -56,17 +56,17 @@ export interface ProcessSteps {
    */
   recordProcessInput(input: { readonly id: string; readonly unfinished?: string }): Promise<void>;
   /** The person was told so much of a process, elsewhere than by a delivery. False, and nothing, if that has been told. */
-  tellProcess(input: TellProcess & Now): Promise<boolean>;
+  markProcessReported(input: ProcessReport & Now): Promise<boolean>;
   /**
    * The end of a process is told to its agent: an inbox row of the conversation that started it, in one commit with the mark
    * that it was told. Nobody has said it: it resets nothing, and neither it nor the end of its turn moves `active_at`.
    * `elsewhere`, and nothing, when the conversation points to another session than the process's by now; `told`, and nothing,
    * when its end has been told.
    */
-  wake(input: Wake): Promise<Woken>;
+  wakeAgent(input: WakeRequest): Promise<WakeResult>;
 }
 
-export interface Wake {
+export interface WakeRequest {
   readonly process: string;
   readonly message: NewMessage;
   /** Start the turn at once if the session is free; else this runner sees to it, for as long as it lives. */
@@ -74,24 +74,24 @@ export interface Wake {
   readonly now: number;
 }
 
-export type Woken =
+export type WakeResult =
   | { readonly state: "woken"; readonly session: string; readonly turn?: Turn }
   | { readonly state: "elsewhere" }
   | { readonly state: "told" };
 
 export interface ProcessReads {
-  process(input: { readonly asker: Asker; readonly id: string }): Promise<Process | undefined>;
+  getProcess(input: { readonly asker: Asker; readonly id: string }): Promise<Process | undefined>;
   /** Newest first. Those that have ended are there if they did since `endedSince`. */
-  processes(input: ProcessesAsked): Promise<readonly Process[]>;
+  listProcesses(input: ProcessQuery): Promise<readonly Process[]>;
   /** From this character on, at most so many; without `from`, the last ones. Only what is still kept. */
-  processOutput(input: {
+  readProcessOutput(input: {
     readonly asker: Asker;
     readonly id: string;
     readonly from?: number;
     readonly limit?: number;
   }): Promise<ProcessOutput | undefined>;
   /** Those of whom the chat may have to be told something: running with a watch, or ended and not told of. Background only. */
-  watchedProcesses(): Promise<readonly Process[]>;
+  listWatchedProcesses(): Promise<readonly Process[]>;
 }
 
 export interface BeginProcess {
@@ -99,11 +99,11 @@ export interface BeginProcess {
   readonly session: string;
   readonly conversation: number;
   readonly target: Source;
-  readonly most: number;
+  readonly maxRunning: number;
   readonly now: number;
 }
 
-export interface KeepOutput {
+export interface ProcessOutputChunk {
   readonly id: string;
   readonly keeper: string;
   /** The place of the first character in all that was printed; what is missing before it was never stored. */
@@ -115,7 +115,7 @@ export interface KeepOutput {
   readonly matched?: readonly string[];
 }
 
-export interface ProcessesAsked {
+export interface ProcessQuery {
   readonly asker: Asker;
   readonly session?: string;
   readonly conversation?: number;

@@ -15,9 +15,9 @@ export interface Tool {
   /** Whether it changes something outside: after a crash it is not simply done again. */
   readonly effect: ToolEffect;
   /** The same for one call, where a tool does now this, now that. */
-  effectOf?(given: unknown): ToolEffect;
+  getEffect?(given: unknown): ToolEffect;
   /** What the person is asked before it acts; nothing where they need not be. */
-  asks?(given: unknown): ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
+  buildApprovalRequest?(given: unknown): ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
   /** Acts. What goes wrong is an output that has failed, never an exception; when the signal aborts, it ends soon. */
   run(given: unknown, call: { readonly id: string; readonly signal: AbortSignal }): Promise<ToolOutput>;
 }

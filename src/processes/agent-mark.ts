@@ -7,7 +7,7 @@ export const AGENT_MARK = "POSTRIDER_RUN_BY_AGENT";
  */
 export const SET_LIMIT_MARK = "{ ulimit -x 1000000000 || ulimit -w 1000000000; } 2>/dev/null";
 
-export const LIST_PROCESSES: readonly string[] = ["-A", "-o", "pid=,ppid=,command="];
+export const PS_ARGUMENTS: readonly string[] = ["-A", "-o", "pid=,ppid=,command="];
 
 /**
  * Whether an agent's tool has started this process, directly or through others. On Linux no empty environment, new session
@@ -15,14 +15,14 @@ export const LIST_PROCESSES: readonly string[] = ["-A", "-o", "pid=,ppid=,comman
  */
 export function isRunByAgent(environment: Readonly<Record<string, string | undefined>>): boolean {
   if (environment[AGENT_MARK] !== undefined) return true;
-  if (process.platform !== "linux") return isBelowKeeper(listProcesses(), process.pid);
-  for (let pid = process.pid; pid > 0; pid = parentOf(pid))
+  if (process.platform !== "linux") return isKeeperDescendant(listProcesses(), process.pid);
+  for (let pid = process.pid; pid > 0; pid = readParentPid(pid))
     if (hasLimitMark(pid) || hasMark(pid)) return true;
   return false;
 }
 
 /** Whether a keeper is an ancestor, by what `ps` lists: pid, pid of the parent, command. */
-export function isBelowKeeper(listing: string, pid: number): boolean {
+export function isKeeperDescendant(listing: string, pid: number): boolean {
   const all = new Map(
     [...listing.matchAll(/^ *(\d+) +(\d+) +(.*)$/gm)].map(([, own, parent, command = ""]) => [
       Number(own),
@@ -40,7 +40,7 @@ export function isBelowKeeper(listing: string, pid: number): boolean {
 function listProcesses(): string {
   const { stdout } = process
     .getBuiltinModule("node:child_process")
-    .spawnSync("ps", LIST_PROCESSES, { encoding: "utf8", env: { PATH: "/bin:/usr/bin" } });
+    .spawnSync("ps", PS_ARGUMENTS, { encoding: "utf8", env: { PATH: "/bin:/usr/bin" } });
   return stdout ?? "";
 }
 
@@ -54,7 +54,7 @@ function hasMark(pid: number): boolean {
 }
 
 /** 0 above the first process, and where nothing is known. */
-function parentOf(pid: number): number {
+function readParentPid(pid: number): number {
   // The name of a process may hold anything, also brackets.
   const [, , parent] = /^\d+ \(.*\) (\S) (\d+)/s.exec(readProc(pid, "stat")) ?? [];
   return Number(parent ?? 0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agentEnvironment, childEnvironment } from "./child-environment.ts";
+import { buildAgentEnvironment, buildChildEnvironment } from "./child-environment.ts";
 
 describe("what a program sees of our environment", () => {
   const ours = {
@@ -15,17 +15,24 @@ describe("what a program sees of our environment", () => {
   };
 
   it("is what is on the list, and nothing that may be a secret", () => {
-    expect(childEnvironment(ours)).toEqual({ PATH: "/bin", HOME: "/h", LC_ALL: "C", PYTHONUNBUFFERED: "1" });
+    expect(buildChildEnvironment(ours)).toEqual({
+      PATH: "/bin",
+      HOME: "/h",
+      LC_ALL: "C",
+      PYTHONUNBUFFERED: "1",
+    });
   });
 
   it("is marked in what an agent's tool starts, whatever is configured", () => {
     const from = { ...ours, POSTRIDER_RUN_BY_AGENT: "" };
-    expect(agentEnvironment(from, ["POSTRIDER_RUN_BY_AGENT"])).toMatchObject({ POSTRIDER_RUN_BY_AGENT: "1" });
-    expect(childEnvironment(from)).not.toHaveProperty("POSTRIDER_RUN_BY_AGENT");
+    expect(buildAgentEnvironment(from, ["POSTRIDER_RUN_BY_AGENT"])).toMatchObject({
+      POSTRIDER_RUN_BY_AGENT: "1",
+    });
+    expect(buildChildEnvironment(from)).not.toHaveProperty("POSTRIDER_RUN_BY_AGENT");
   });
 
   it("is also what is configured by its exact name", () => {
-    const given = childEnvironment(ours, ["GITHUB_TOKEN", "NOT_SET", "editor"]);
+    const given = buildChildEnvironment(ours, ["GITHUB_TOKEN", "NOT_SET", "editor"]);
     expect(given).toMatchObject({ GITHUB_TOKEN: "t" });
     expect(Object.keys(given)).not.toContain("NOT_SET");
     expect(Object.keys(given)).not.toContain("EDITOR");

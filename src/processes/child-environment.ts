@@ -12,7 +12,7 @@ const PASSED = new Set(
  * All that a program sees of our environment: what is on the list, and what is configured by its exact name. Anything else
  * may be a key or a token, whatever it is called.
  */
-export function childEnvironment(
+export function buildChildEnvironment(
   from: Readonly<Record<string, string | undefined>>,
   names: readonly string[] = [],
 ): Record<string, string> {
@@ -25,9 +25,9 @@ export function childEnvironment(
 }
 
 /** The same for what an agent's tool starts, marked as such: see `isRunByAgent`. */
-export function agentEnvironment(
+export function buildAgentEnvironment(
   from: Readonly<Record<string, string | undefined>>,
   names: readonly string[] = [],
 ): Record<string, string> {
-  return { ...childEnvironment(from, names), [AGENT_MARK]: "1" };
+  return { ...buildChildEnvironment(from, names), [AGENT_MARK]: "1" };
 }

@@ -1,25 +1,30 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as after } from "node:timers/promises";
 import { PostriderError } from "../core/errors.ts";
-import { isProcessId, MOST_PROCESSES, type Process } from "../core/process.ts";
-import { unrefused } from "../core/refusal.ts";
+import { isProcessId, MAX_PROCESSES, type Process } from "../core/process.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { noFolder, notFound } from "./kept-programs.ts";
-import type { Processes, StartProcess } from "./processes.ts";
-import type { Request } from "./protocol.ts";
-import { ask, checkRequest, ended, Unanswered } from "./request.ts";
-import { untilGone } from "./until-gone.ts";
+import { createMissingFolderError, createProcessNotFoundError } from "./keeper-processes.ts";
+import type { Processes, StartProcessInput } from "./processes.ts";
+import type { KeeperRequest } from "./protocol.ts";
+import {
+  checkRequest,
+  createConnectionClosedError,
+  sendKeeperRequest,
+  UnansweredError,
+} from "./send-keeper-request.ts";
+import { waitUntilKeeperGone } from "./wait-until-keeper-gone.ts";
 
 /** A machine that is busy needs a while to start a keeper. */
-const PATIENCE_MS = 20_000;
+const KEEPER_TIMEOUT_MS = 20_000;
 /** One that was started and does not answer has met another that was just ending. */
 const LAUNCH_AGAIN_MS = 3000;
 const LOOK_MS = 25;
 /** A keeper that cannot be had is tried for again after this, while something runs. */
-const ATTEND_AGAIN_MS = 30_000;
+const KEEPER_RETRY_MS = 30_000;
 
-export interface ConnectOptions {
+export interface ConnectProcessesOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Where the keeper listens. */
@@ -29,41 +34,41 @@ export interface ConnectOptions {
   /** So many may run at once in this home. */
   readonly most?: number;
   /** How long a keeper is waited for. */
-  readonly patienceMs?: number;
+  readonly keeperTimeoutMs?: number;
 }
 
 /**
  * The programs of a home, through its keeper, which is started when it is needed: to start one, and to look after those
  * whose keeper is gone. Who is connected sees to that, from the beginning and whenever the keeper ends.
  */
-export function connectProcesses(options: ConnectOptions): Processes {
-  const { store, clock, socket, most = MOST_PROCESSES, patienceMs = PATIENCE_MS } = options;
+export function connectProcesses(options: ConnectProcessesOptions): Processes {
+  const { store, clock, socket, most = MAX_PROCESSES, keeperTimeoutMs = KEEPER_TIMEOUT_MS } = options;
   const closing = new AbortController();
   const waiting = new Set<Promise<void>>();
   /** Of all that wait for a keeper, one starts it. */
   let launchedAt = Number.NEGATIVE_INFINITY;
 
   /** Asked again when nobody has answered; `once` for what must not happen twice. */
-  function told(request: Request, { once = false } = {}): Promise<void> {
+  function told(request: KeeperRequest, { once = false } = {}): Promise<void> {
     checkRequest(request);
     const asked = askUntilAnswered(request, once);
     waiting.add(asked);
     return asked.finally(() => waiting.delete(asked));
   }
 
-  async function askUntilAnswered(request: Request, once: boolean): Promise<void> {
-    const until = performance.now() + patienceMs;
+  async function askUntilAnswered(request: KeeperRequest, once: boolean): Promise<void> {
+    const until = performance.now() + keeperTimeoutMs;
     for (;;) {
       try {
-        await ask(socket, request, closing.signal);
+        await sendKeeperRequest(socket, request, closing.signal);
         launchedAt = Number.NEGATIVE_INFINITY;
         return;
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
-        if (once && error.isSent) throw unheard();
+        if (!(error instanceof UnansweredError)) throw error;
+        if (once && error.isSent) throw createUnansweredInputError();
       }
-      if (closing.signal.aborted) throw ended();
-      if (performance.now() > until) throw noKeeper(patienceMs);
+      if (closing.signal.aborted) throw createConnectionClosedError();
+      if (performance.now() > until) throw createNoKeeperError(keeperTimeoutMs);
       launch();
       await after(LOOK_MS);
     }
@@ -79,10 +84,10 @@ export function connectProcesses(options: ConnectOptions): Processes {
   /** For as long as something runs, somebody looks after it. */
   async function attend(): Promise<void> {
     for (;;) {
-      const open = await store.processes({ asker: { everyone: true }, foreground: true, limit: 1 });
+      const open = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 1 });
       if (open.length === 0 || closing.signal.aborted) return;
-      const until = performance.now() + patienceMs;
-      while (!(await untilGone(socket, closing.signal))) {
+      const until = performance.now() + keeperTimeoutMs;
+      while (!(await waitUntilKeeperGone(socket, closing.signal))) {
         if (closing.signal.aborted || performance.now() > until) return;
         launch();
         await after(LOOK_MS, undefined, { ref: false, signal: closing.signal });
@@ -101,12 +106,12 @@ export function connectProcesses(options: ConnectOptions): Processes {
       });
   }
   attended();
-  const rounds = setInterval(attended, ATTEND_AGAIN_MS);
+  const rounds = setInterval(attended, KEEPER_RETRY_MS);
   rounds.unref();
 
   async function row(id: string): Promise<Process> {
-    const found = await store.process({ asker: { everyone: true }, id });
-    if (found === undefined) throw notFound(id);
+    const found = await store.getProcess({ asker: { everyone: true }, id });
+    if (found === undefined) throw createProcessNotFoundError(id);
     return found;
   }
 
@@ -123,15 +128,24 @@ export function connectProcesses(options: ConnectOptions): Processes {
 
   return {
     async start(input) {
-      if (closing.signal.aborted) throw ended();
+      if (closing.signal.aborted) throw createConnectionClosedError();
       if (!isProcessId(input.id))
         throw new PostriderError("invalid_input", "The id of a process is proc_ and 12 hexadecimal digits.");
-      const request = startRequest(input);
+      const request = buildStartRequest(input);
       checkRequest(request);
       const folder = await stat(input.cwd).catch(() => undefined);
-      if (folder?.isDirectory() !== true) throw noFolder(input.cwd);
+      if (folder?.isDirectory() !== true) throw createMissingFolderError(input.cwd);
       const { environment, secrets, session, conversation, target, ...process } = input;
-      unrefused(await store.beginProcess({ process, session, conversation, target, most, now: clock.now() }));
+      throwIfRefused(
+        await store.beginProcess({
+          process,
+          session,
+          conversation,
+          target,
+          maxRunning: most,
+          now: clock.now(),
+        }),
+      );
       try {
         await told(request);
       } catch (error) {
@@ -155,9 +169,9 @@ export function connectProcesses(options: ConnectOptions): Processes {
       await spokenTo(id);
       await told({ do: "resize", process: id, size });
     },
-    async ended(id, signal) {
+    async waitForEnd(id, signal) {
       const until = AbortSignal.any([closing.signal, signal]);
-      await ask(socket, { do: "wait", process: id }, until).catch(() => {}); // the row tells
+      await sendKeeperRequest(socket, { do: "wait", process: id }, until).catch(() => {}); // the row tells
     },
     async kill(id) {
       const found = await row(id);
@@ -173,20 +187,20 @@ export function connectProcesses(options: ConnectOptions): Processes {
   };
 }
 
-function startRequest(input: StartProcess): Request {
+function buildStartRequest(input: StartProcessInput): KeeperRequest {
   const { id, command, cwd, pty, environment, secrets, watch, timeoutMs } = input;
   const given = { command, cwd, pty, environment, secrets, patterns: watch.patterns };
   return { do: "start", process: id, ...given, ...(timeoutMs !== undefined && { timeoutMs }) };
 }
 
-function noKeeper(ms: number): PostriderError {
+function createNoKeeperError(ms: number): PostriderError {
   return new PostriderError(
     "closed",
     `The keeper of processes did not answer within ${ms / 1000} s, so nothing was started or changed. logs/keeper.log in Postrider's home says why.`,
   );
 }
 
-function unheard(): PostriderError {
+function createUnansweredInputError(): PostriderError {
   return new PostriderError(
     "closed",
     "The keeper of processes was gone before it answered; the process may have got the input or not.",

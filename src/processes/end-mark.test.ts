@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { endMark, endMarkFilter } from "./end-mark.ts";
+import { buildEndMark, createEndMarkFilter } from "./end-mark.ts";
 
 const ID = "proc_0123456789ab";
 
 describe("the mark after the output of a command", () => {
   it("is taken out with all that follows, however the output is cut", () => {
     const printed = `one \x1e two \x1eproc_0123 three\x1e`;
-    const all = `${printed}${endMark(ID)}of a child that was left behind`;
+    const all = `${printed}${buildEndMark(ID)}of a child that was left behind`;
     for (let size = 1; size <= all.length; size += 1) {
-      const filter = endMarkFilter(ID);
+      const filter = createEndMarkFilter(ID);
       let text = "";
       let isEnd = false;
       for (let at = 0; at < all.length && !isEnd; at += size) {
@@ -22,7 +22,7 @@ describe("the mark after the output of a command", () => {
   });
 
   it("of another process is output like any other", () => {
-    const other = endMark("proc_ffffffffffff");
-    expect(endMarkFilter(ID)(`${other}.`)).toEqual({ text: `${other}.`, held: 0, isEnd: false });
+    const other = buildEndMark("proc_ffffffffffff");
+    expect(createEndMarkFilter(ID)(`${other}.`)).toEqual({ text: `${other}.`, held: 0, isEnd: false });
   });
 });

@@ -2,7 +2,7 @@
  * The wrapper shell prints this after its command has ended: when it has come through, all that the command printed has. By
  * time alone nobody could tell, since a busy machine may be slow, and a child that was left behind may go on printing.
  */
-export function endMark(id: string): string {
+export function buildEndMark(id: string): string {
   return `\x1e${id} ended\x1e`;
 }
 
@@ -14,8 +14,8 @@ export interface MarkedText {
 }
 
 /** Takes the mark, and all that comes after it, out of a text that comes in pieces. */
-export function endMarkFilter(id: string): (text: string) => MarkedText {
-  const mark = endMark(id);
+export function createEndMarkFilter(id: string): (text: string) => MarkedText {
+  const mark = buildEndMark(id);
   let held = "";
   return (given) => {
     const text = held + given;

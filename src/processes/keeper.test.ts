@@ -74,7 +74,7 @@ describe("the keeper", () => {
     };
     const wrap = (store: Store): Store => ({
       ...store,
-      keepOutput: (input) => (isFull ? refuse() : store.keepOutput(input)),
+      appendProcessOutput: (input) => (isFull ? refuse() : store.appendProcessOutput(input)),
       endProcess: (input) => (isFull ? refuse() : store.endProcess(input)),
     });
     const { room } = await insideRoom({ wrap });
@@ -144,7 +144,7 @@ describe("the keeper", () => {
 
   it("is said to be missing when it cannot be had, and the row of the program that was to run is ended", async () => {
     const room = await keeperRoom({ launch: () => {} });
-    const impatient = room.client({ patienceMs: 200 });
+    const impatient = room.client({ keeperTimeoutMs: 200 });
     const input = room.input("true");
     await expect(impatient.start(input)).rejects.toMatchObject({
       code: "closed",

@@ -3,8 +3,8 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
 import type { Backend } from "./backend.ts";
-import { keptPrograms } from "./kept-programs.ts";
-import { isAnswered, type Listening, listen } from "./listen.ts";
+import { createKeeperProcesses } from "./keeper-processes.ts";
+import { isKeeperListening, type KeeperListener, listenForRequests } from "./listen.ts";
 
 /** One keeper a home: whoever holds this is it. */
 export const KEEPER_LEASE = "keeper";
@@ -40,30 +40,35 @@ export interface KeeperOptions {
 export async function runKeeper(options: KeeperOptions): Promise<void> {
   const { store, runner, clock, log, signal } = options;
   const { idleMs = IDLE_MS, adoptMs = ADOPT_MS, graceMs = GRACE_MS } = options;
-  await store.beat({ runner, now: clock.now() });
-  if (!(await isOurs(options))) return store.retire({ runner: runner.id });
+  await store.recordHeartbeat({ runner, now: clock.now() });
+  if (!(await acquireKeeperLease(options))) return store.retire({ runner: runner.id });
 
   const done = Promise.withResolvers<void>();
-  let listening: Listening | undefined;
+  let listening: KeeperListener | undefined;
   let idle: NodeJS.Timeout | undefined;
   const changed = (): void => {
-    if (programs.count() > 0 || listening?.open() !== 0) {
+    if (programs.count() > 0 || listening?.countOpenRequests() !== 0) {
       clearTimeout(idle);
       idle = undefined;
     } else idle ??= setTimeout(done.resolve, idleMs);
   };
-  const programs = keptPrograms({ ...options, keeper: runner.id, graceMs, changed });
+  const programs = createKeeperProcesses({ ...options, keeper: runner.id, graceMs, onChange: changed });
   const timers = [
-    every(HEARTBEAT_MS, log, async () => {
-      await store.beat({ runner, now: clock.now() });
-      await store.lease(leaseOf(options));
+    runEvery(HEARTBEAT_MS, log, async () => {
+      await store.recordHeartbeat({ runner, now: clock.now() });
+      await store.acquireLease(buildLease(options));
     }),
-    every(adoptMs, log, () => programs.adopt()),
-    every(LOOK_MS, log, () => programs.look()),
+    runEvery(adoptMs, log, () => programs.adopt()),
+    runEvery(LOOK_MS, log, () => programs.checkDetached()),
   ];
   try {
     await programs.adopt();
-    listening = await listen({ socket: options.socket, log, handle: programs.handle, changed });
+    listening = await listenForRequests({
+      socket: options.socket,
+      log,
+      handle: programs.handle,
+      onChange: changed,
+    });
     changed();
     log.info({ socket: options.socket }, "the keeper listens");
     signal.addEventListener("abort", () => done.resolve(), { once: true });
@@ -78,17 +83,17 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
   }
 }
 
-function leaseOf({ runner, clock }: KeeperOptions): Parameters<Store["lease"]>[0] {
+function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["acquireLease"]>[0] {
   return { name: KEEPER_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, now: clock.now() };
 }
 
 /** False when another answers. One that holds the lease and does not answer is only just beginning, or ending. */
-async function isOurs(options: KeeperOptions): Promise<boolean> {
+async function acquireKeeperLease(options: KeeperOptions): Promise<boolean> {
   for (const began = performance.now(); performance.now() - began < TAKE_OVER_MS; ) {
-    if (await isAnswered(options.socket)) return false;
-    if ((await options.store.lease(leaseOf(options))) !== undefined) {
+    if (await isKeeperListening(options.socket)) return false;
+    if ((await options.store.acquireLease(buildLease(options))) !== undefined) {
       // Between the question and the lease, another may have begun and ended; but not be there: the lease was free.
-      return !(await isAnswered(options.socket));
+      return !(await isKeeperListening(options.socket));
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -96,7 +101,7 @@ async function isOurs(options: KeeperOptions): Promise<boolean> {
 }
 
 /** One after the other: a slow disk does not pile them up. What fails is tried again the next time. */
-function every(ms: number, log: Log, work: () => Promise<void>): NodeJS.Timeout {
+function runEvery(ms: number, log: Log, work: () => Promise<void>): NodeJS.Timeout {
   let isBusy = false;
   return setInterval(() => {
     if (isBusy) return;

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
-import type { ProgramFolder } from "./program-folder.ts";
+import type { ProcessFolder } from "./process-folder.ts";
 
 /** A pipe takes 64 KiB; more secrets than that are not known after the keeper was killed. */
 const MOST_BYTES = 60_000;
@@ -8,7 +8,7 @@ const MOST_BYTES = 60_000;
  * Puts the secrets of a process into the pipe that its recorder holds open: in memory, never on the disk, and gone with the
  * recorder. `close` is called when the recorder has it open.
  */
-export function keepSecrets(folder: ProgramFolder, secrets: readonly string[]): { close(): void } {
+export function keepSecrets(folder: ProcessFolder, secrets: readonly string[]): { close(): void } {
   const pipe = openPipe(folder);
   const bytes = Buffer.from(`${JSON.stringify(secrets)}\n`);
   if (bytes.length <= MOST_BYTES) writeSync(pipe, bytes);
@@ -16,7 +16,7 @@ export function keepSecrets(folder: ProgramFolder, secrets: readonly string[]): 
 }
 
 /** The secrets that a keeper before this one has put there; `undefined` when they are not known any more. */
-export function readKeptSecrets(folder: ProgramFolder): readonly string[] | undefined {
+export function readKeptSecrets(folder: ProcessFolder): readonly string[] | undefined {
   let pipe: number | undefined;
   try {
     pipe = openPipe(folder);
@@ -32,6 +32,6 @@ export function readKeptSecrets(folder: ProgramFolder): readonly string[] | unde
   }
 }
 
-function openPipe(folder: ProgramFolder): number {
-  return openSync(folder.at("secrets"), constants.O_RDWR | constants.O_NONBLOCK);
+function openPipe(folder: ProcessFolder): number {
+  return openSync(folder.getFilePath("secrets"), constants.O_RDWR | constants.O_NONBLOCK);
 }

@@ -1,11 +1,18 @@
 import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Log } from "../ports/log.ts";
-import { eachLine, PROTOCOL, plainError, type Request, readRequest, send } from "./protocol.ts";
+import {
+  KEEPER_PROTOCOL,
+  type KeeperRequest,
+  parseKeeperRequest,
+  readSocketLines,
+  sendLine,
+  toErrorAnswer,
+} from "./protocol.ts";
 
-export interface Listening {
+export interface KeeperListener {
   /** How many requests are not answered yet. Who is only connected wants to know when we are gone, and nothing else. */
-  open(): number;
+  countOpenRequests(): number;
   /** Nobody finds us any more when this returns; who is connected is hung up on. */
   close(): void;
 }
@@ -14,21 +21,26 @@ export interface ListenOptions {
   readonly socket: string;
   readonly log: Log;
   /** Does what is asked. What it throws is the answer. */
-  handle(request: Request): Promise<void>;
+  handle(request: KeeperRequest): Promise<void>;
   /** One has come or was answered. */
-  changed(): void;
+  onChange(): void;
 }
 
 /** Takes the place of a socket that a dead keeper has left behind; whether one is alive is to be asked before. */
-export async function listen({ socket: path, log, handle, changed }: ListenOptions): Promise<Listening> {
+export async function listenForRequests({
+  socket: path,
+  log,
+  handle,
+  onChange,
+}: ListenOptions): Promise<KeeperListener> {
   const sockets = new Set<Socket>();
   let open = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => {}); // gone; what it asked for is done all the same
     socket.on("close", () => sockets.delete(socket));
-    send(socket, { keeper: PROTOCOL, pid: process.pid });
-    eachLine(
+    sendLine(socket, { keeper: KEEPER_PROTOCOL, pid: process.pid });
+    readSocketLines(
       socket,
       (line) => void answer(socket, line),
       () => socket.destroy(),
@@ -36,27 +48,27 @@ export async function listen({ socket: path, log, handle, changed }: ListenOptio
   });
 
   async function answer(socket: Socket, line: string): Promise<void> {
-    const request = readRequest(line);
+    const request = parseKeeperRequest(line);
     if (request === undefined) return void socket.destroy();
     const { id } = request;
     open += 1;
-    changed();
+    onChange();
     try {
       await handle(request);
-      send(socket, { id, done: true });
+      sendLine(socket, { id, done: true });
     } catch (error) {
       log.warn({ process: request.process, error }, `${request.do} failed`);
-      send(socket, { id, error: plainError(error) });
+      sendLine(socket, { id, error: toErrorAnswer(error) });
     } finally {
       open -= 1;
-      changed();
+      onChange();
     }
   }
 
   rmSync(path, { force: true });
-  await bound(server, path);
+  await bindSocket(server, path);
   return {
-    open: () => open,
+    countOpenRequests: () => open,
     close() {
       server.close(); // which removes the file, too
       for (const socket of sockets) socket.destroy();
@@ -64,7 +76,7 @@ export async function listen({ socket: path, log, handle, changed }: ListenOptio
   };
 }
 
-async function bound(server: Server, path: string): Promise<void> {
+async function bindSocket(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   // Nobody else's from its first moment on.
@@ -79,7 +91,7 @@ async function bound(server: Server, path: string): Promise<void> {
 }
 
 /** Whether somebody listens there. */
-export function isAnswered(path: string): Promise<boolean> {
+export function isKeeperListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.on("connect", () => {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
 import { type Exit, processIdFrom } from "../core/process.ts";
-import { everyProcStat, procStat } from "../system/proc-stat.ts";
+import { listProcStats, readProcStat } from "../system/proc-stat.ts";
 import { systemClock } from "../system/system-clock.ts";
-import type { Running } from "./backend.ts";
+import type { RunningProcess } from "./backend.ts";
 import { localBackend } from "./local-backend.ts";
 
 const folder = temporaryFolder();
@@ -20,12 +20,12 @@ async function run(command: string, pty: boolean) {
   const printed: string[] = [];
   const id = processIdFrom(systemClock.random(6));
   const environment = { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" };
-  const running: Running = await backend.start(
+  const running: RunningProcess = await backend.start(
     { id, command, cwd: tmpdir(), pty, environment, secrets: [] },
-    { printed: (text) => void printed.push(text), ended: ended.resolve },
+    { onOutput: (text) => void printed.push(text), onEnd: ended.resolve },
   );
   onTestFinished(async () => {
-    await backend.end(running, 0);
+    await backend.terminate(running, 0);
     running.close();
   });
   return { running, ended: ended.promise, printed: () => printed.join("").replaceAll("\r\n", "\n") };
@@ -46,19 +46,19 @@ describe.each([
   it("leads a session and a group of its own", async () => {
     const { running } = await run("sleep 100", pty);
     const { pid } = running;
-    while (procStat(pid)?.session !== pid) await new Promise(setImmediate); // with a terminal, after a moment
-    expect(procStat(pid)).toMatchObject({ pid, group: pid, session: pid });
+    while (readProcStat(pid)?.session !== pid) await new Promise(setImmediate); // with a terminal, after a moment
+    expect(readProcStat(pid)).toMatchObject({ pid, group: pid, session: pid });
     expect(backend.isAlive(running)).toBe(true);
-    expect(backend.isAlive({ ...running, born: `${running.born}0` })).toBe(false);
-    const another = { pid, born: `${running.born}0`, id: "proc_000000000000" };
-    await backend.end(another, 0); // it has the pid of one that is gone: left alone
+    expect(backend.isAlive({ ...running, startTime: `${running.startTime}0` })).toBe(false);
+    const another = { pid, startTime: `${running.startTime}0`, id: "proc_000000000000" };
+    await backend.terminate(another, 0); // it has the pid of one that is gone: left alone
     expect(backend.isAlive(running)).toBe(true);
   });
 
   it("can be ended in its very first moment", async () => {
     for (let count = 0; count < 5; count += 1) {
       const { running, ended } = await run("sleep 100", pty);
-      await backend.end(running, 5000);
+      await backend.terminate(running, 5000);
       expect(backend.isAlive(running)).toBe(false);
       expect(await ended).toEqual({ signal: "SIGTERM" });
     }
@@ -74,7 +74,7 @@ describe.each([
     expect(await other.ended).toEqual({ code: 0 });
     expect(other.printed()).toBe("done\n");
     // It was started first, and had as much time.
-    await backend.end(waiting.running, 5000);
+    await backend.terminate(waiting.running, 5000);
     await waiting.ended;
     expect([waiting.printed(), ...files.map((file) => existsSync(file))]).toEqual(["", false, true]);
   });
@@ -93,7 +93,7 @@ describe.each([
     const { signal } = spawnSync(process.execPath, ["--input-type=module", "-e", program]);
     expect(signal).toBe("SIGKILL");
     const left = (): string[] =>
-      everyProcStat()
+      listProcStats()
         .flatMap(({ pid }) => (commandOf(pid).includes(root) ? [pid] : []))
         .map(commandOf);
     await vi.waitFor(() => expect(left()).toEqual([]), 10_000);

@@ -1,10 +1,10 @@
 import { isAlive } from "../system/process-identity.ts";
-import { attachProgram } from "./attach-program.ts";
+import { attachProcess } from "./attach-process.ts";
 import type { Backend } from "./backend.ts";
-import { endProgram } from "./kill.ts";
-import { listProgramFolders, programFolder } from "./program-folder.ts";
+import { listProcessFolders, openProcessFolder } from "./process-folder.ts";
 import { startWithPipes } from "./start-with-pipes.ts";
 import { loadTerminals, startWithTerminal } from "./start-with-terminal.ts";
+import { terminateProcess } from "./terminate-process.ts";
 
 export interface LocalBackendOptions {
   /** Where the files of each process are while it runs; private, and not shared with another keeper. */
@@ -21,10 +21,10 @@ export function localBackend({ folder, load = loadTerminals }: LocalBackendOptio
         ? startWithPipes(folder, spec, seen)
         : startWithTerminal(terminals, folder, spec, seen);
     },
-    left: () => listProgramFolders(folder),
-    attach: (spec, seen) => attachProgram(folder, spec, seen),
-    forget: (id) => programFolder(folder, id).remove(),
+    listAttachable: () => listProcessFolders(folder),
+    attach: (spec, seen) => attachProcess(folder, spec, seen),
+    removeFiles: (id) => openProcessFolder(folder, id).remove(),
     isAlive,
-    end: endProgram,
+    terminate: terminateProcess,
   };
 }

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-interface Request {
+interface FifoRequest {
   readonly paths: readonly string[];
   resolve(): void;
   reject(error: unknown): void;
@@ -12,7 +12,7 @@ interface Request {
 
 /** So many starts share one `mkfifo`. */
 const MOST_TOGETHER = 64;
-const requests: Request[] = [];
+const requests: FifoRequest[] = [];
 let isMaking = false;
 
 /** Makes named pipes. Starts that come at once share a process, because each costs the loop some milliseconds. */
@@ -38,7 +38,7 @@ async function makeAll(): Promise<void> {
 }
 
 /** One start's failure must not be another's: each is made again, and learns its own reason. */
-async function makeAlone({ paths, resolve, reject }: Request): Promise<void> {
+async function makeAlone({ paths, resolve, reject }: FifoRequest): Promise<void> {
   try {
     for (const path of paths) rmSync(path, { force: true });
     await mkfifo(paths);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MASK, maskedBy, streamMask } from "./masking.ts";
+import { createSecretMask, createStreamMask, SECRET_PLACEHOLDER } from "./masking.ts";
 
 /** Few letters, so that secrets overlap each other and the text is full of their beginnings. */
 const letters = fc.constantFrom("a", "b", "ab", "aab", "-", "🙂", "\n");
@@ -25,9 +25,9 @@ describe("masking what a program prints", () => {
   it("gives the same for any cut of any text as for the whole", () => {
     fc.assert(
       fc.property(cutText, ({ secrets, whole, pieces }) => {
-        const mask = streamMask(secrets);
+        const mask = createStreamMask(secrets);
         const out = [...pieces.map(mask.take), mask.end()].join("");
-        expect(out).toBe(maskedBy(secrets)(whole));
+        expect(out).toBe(createSecretMask(secrets)(whole));
       }),
       { numRuns: 2000 },
     );
@@ -37,7 +37,7 @@ describe("masking what a program prints", () => {
     fc.assert(
       fc.property(fc.nat(22), fc.nat(22), (first, second) => {
         const given = "0123456789abcdefghijklm";
-        const mask = streamMask([given]);
+        const mask = createStreamMask([given]);
         const [a, b] = [Math.min(first, second), Math.max(first, second)];
         const pieces = [`x${given.slice(0, a)}`, given.slice(a, b), `${given.slice(b)}y`];
         const out = pieces.map((piece) => mask.take(piece) + mask.idle() + mask.idle()).join("");
@@ -47,7 +47,7 @@ describe("masking what a program prints", () => {
   });
 
   it("shows at once what cannot be a part of a secret, and soon what is only its beginning", () => {
-    const mask = streamMask(["password-of-mine"]);
+    const mask = createStreamMask(["password-of-mine"]);
     expect(mask.take("Continue? [y/n] ")).toBe("Continue? [y/n] ");
     expect(mask.take("stop")).toBe("sto");
     expect(mask.idle()).toBe("p");
@@ -57,10 +57,10 @@ describe("masking what a program prints", () => {
   });
 
   it("knows a secret as JSON, in an address, on a terminal, and a bot's token without its id", () => {
-    const masked = maskedBy(['quote"and/slash', "line one\nline two", "123456:ABC-token-of-bot"]);
-    expect(masked(JSON.stringify('quote"and/slash'))).toBe(`"${MASK}"`);
-    expect(masked(encodeURIComponent('quote"and/slash'))).toBe(MASK);
-    expect(masked("line one\r\nline two")).toBe(MASK);
-    expect(masked("bot ABC-token-of-bot")).toBe(`bot ${MASK}`);
+    const masked = createSecretMask(['quote"and/slash', "line one\nline two", "123456:ABC-token-of-bot"]);
+    expect(masked(JSON.stringify('quote"and/slash'))).toBe(`"${SECRET_PLACEHOLDER}"`);
+    expect(masked(encodeURIComponent('quote"and/slash'))).toBe(SECRET_PLACEHOLDER);
+    expect(masked("line one\r\nline two")).toBe(SECRET_PLACEHOLDER);
+    expect(masked("bot ABC-token-of-bot")).toBe(`bot ${SECRET_PLACEHOLDER}`);
   });
 });

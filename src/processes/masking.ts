@@ -1,16 +1,16 @@
 /** What stands where a secret was. */
-export const MASK = "[secret]";
+export const SECRET_PLACEHOLDER = "[secret]";
 /** Shorter ones are no secrets but placeholders, such as the key of a server that wants none. */
 const SHORTEST = 8;
 /** So much of what may be the beginning of a secret is shown when nothing more comes. It gives nothing away. */
 const SHOWN_BEGINNING = 3;
 
 /** Takes secrets out of a text. The longest that begins at a place is the one that is meant. */
-export function maskedBy(secrets: readonly string[]): (text: string) => string {
-  const forms = formsOf(secrets);
+export function createSecretMask(secrets: readonly string[]): (text: string) => string {
+  const forms = listSecretForms(secrets);
   if (forms.length === 0) return (text) => text;
-  const pattern = patternOf(forms);
-  return (text) => text.replaceAll(pattern, MASK);
+  const pattern = buildPattern(forms);
+  return (text) => text.replaceAll(pattern, SECRET_PLACEHOLDER);
 }
 
 /** The same for a text that comes in pieces: however it is cut, the same comes out. */
@@ -26,8 +26,8 @@ export interface StreamMask {
 }
 
 /** `shown` characters of what comes first have been shown already, by another mask that held them back. */
-export function streamMask(secrets: readonly string[], alreadyShown = 0): StreamMask {
-  const forms = formsOf(secrets);
+export function createStreamMask(secrets: readonly string[], alreadyShown = 0): StreamMask {
+  const forms = listSecretForms(secrets);
   if (forms.length === 0)
     return {
       take: (text) => text,
@@ -35,7 +35,7 @@ export function streamMask(secrets: readonly string[], alreadyShown = 0): Stream
       end: () => "",
       held: () => ({ text: "", shown: 0 }),
     };
-  const pattern = patternOf(forms);
+  const pattern = buildPattern(forms);
   let held = "";
   /** How many characters of `held` have been shown already. */
   let shown = alreadyShown;
@@ -43,15 +43,15 @@ export function streamMask(secrets: readonly string[], alreadyShown = 0): Stream
   function take(given: string, isLast: boolean): string {
     const text = held + given;
     let [out, at, before] = ["", 0, shown];
-    let hold = isLast ? text.length : beginningIn(text, 0, forms);
+    let hold = isLast ? text.length : findSecretStart(text, 0, forms);
     for (;;) {
       pattern.lastIndex = at;
       const found = pattern.exec(text);
       if (found === null || found.index >= hold) break;
-      out += text.slice(at + before, found.index) + MASK;
+      out += text.slice(at + before, found.index) + SECRET_PLACEHOLDER;
       before = 0;
       at = found.index + found[0].length;
-      if (at > hold) hold = isLast ? text.length : beginningIn(text, at, forms);
+      if (at > hold) hold = isLast ? text.length : findSecretStart(text, at, forms);
     }
     out += text.slice(at + before, hold);
     held = text.slice(hold);
@@ -73,7 +73,7 @@ export function streamMask(secrets: readonly string[], alreadyShown = 0): Stream
 }
 
 /** From where on the text may be the beginning of a secret that goes on behind its end. */
-function beginningIn(text: string, from: number, forms: readonly string[]): number {
+function findSecretStart(text: string, from: number, forms: readonly string[]): number {
   const longest = forms[0]?.length ?? 0;
   for (let at = Math.max(from, text.length - longest + 1); at < text.length; at += 1) {
     const rest = text.length - at;
@@ -82,17 +82,17 @@ function beginningIn(text: string, from: number, forms: readonly string[]): numb
   return text.length;
 }
 
-function patternOf(forms: readonly string[]): RegExp {
+function buildPattern(forms: readonly string[]): RegExp {
   return new RegExp(forms.map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&")).join("|"), "g");
 }
 
 /** The ways in which secrets may be written, the longest first: one may be a part of another. */
-export function formsOf(secrets: readonly string[]): readonly string[] {
-  return [...new Set(secrets.flatMap(formsOfOne))].toSorted((a, b) => b.length - a.length);
+export function listSecretForms(secrets: readonly string[]): readonly string[] {
+  return [...new Set(secrets.flatMap(listFormsOfSecret))].toSorted((a, b) => b.length - a.length);
 }
 
 /** Also in JSON, in an address, and on a terminal. Of a bot's token, what follows the bot's id is the secret. */
-function formsOfOne(given: string): readonly string[] {
+function listFormsOfSecret(given: string): readonly string[] {
   const secret = given.trim();
   const [, behind = ""] = /^\d+:(.+)$/s.exec(secret) ?? [];
   return [secret, behind]

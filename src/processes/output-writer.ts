@@ -4,10 +4,10 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ProcessSteps } from "../ports/processes.ts";
 import { type Bookmark, formatBookmark } from "./bookmark.ts";
-import { streamMask } from "./masking.ts";
-import type { PartPlace } from "./output-parts.ts";
-import { rolling } from "./rolling.ts";
-import { lineWatch } from "./watch-lines.ts";
+import { createStreamMask } from "./masking.ts";
+import { createOutputBuffer } from "./output-buffer.ts";
+import type { OutputPosition } from "./output-reader.ts";
+import { createLineWatch } from "./watch-lines.ts";
 
 /** Into its row at most so often. */
 const FLUSH_MS = 200;
@@ -17,7 +17,7 @@ const RETRY_MS = 1000;
 const MOST_MATCHED = 100;
 
 export interface OutputWriterOptions {
-  readonly store: Pick<ProcessSteps, "keepOutput" | "endProcess">;
+  readonly store: Pick<ProcessSteps, "appendProcessOutput" | "endProcess">;
   readonly clock: Clock;
   readonly log: Log;
   readonly id: string;
@@ -26,15 +26,15 @@ export interface OutputWriterOptions {
   readonly secrets: readonly string[] | undefined;
   readonly patterns: readonly string[];
   /** What a keeper before this one has stored. */
-  readonly before?: StoredBefore;
+  readonly before?: StoredOutput;
   /** The place of a byte of the output, and what is to happen when all before a place is stored. */
-  placeOf(byte: number): PartPlace;
-  release(place: PartPlace): void;
+  getPosition(byte: number): OutputPosition;
+  release(place: OutputPosition): void;
   /** Its row does not take any more: whoever it belonged to was erased, or another looks after it. */
-  refused(why: Refused): void;
+  onRefused(why: Refused): void;
 }
 
-export interface StoredBefore {
+export interface StoredOutput {
   readonly total: number;
   /** Characters after the bookmark that are stored already. */
   readonly shown: number;
@@ -43,24 +43,24 @@ export interface StoredBefore {
 }
 
 /** Stands in the place of output that cannot be stored. */
-const NOT_KNOWN =
+const OUTPUT_LOST_NOTE =
   "(What it printed after the keeper of processes was killed is not kept: the secrets to take out of it are not known any more.)\n";
 
 /** Writes what one program prints, and how it ends, into its row. */
 export interface OutputWriter {
-  printed(text: string, upTo: number): void;
+  write(text: string, upTo: number): void;
   /** The row says that it runs: from now on, output is taken there. */
   begin(): void;
   /** The last output and the exit, in one commit. Resolves when that has happened, or can never happen. */
   end(exit: Exit, at?: number): Promise<Process | undefined>;
 }
 
-export function outputWriter(options: OutputWriterOptions): OutputWriter {
+export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
   const { store, clock, log, id, keeper } = options;
-  const { before = { total: 0, shown: 0, line: "" }, placeOf, release } = options;
-  const output = rolling(KEPT_OUTPUT, before.total);
-  const mask = streamMask(options.secrets ?? [], before.shown);
-  const lines = lineWatch(options.patterns);
+  const { before = { total: 0, shown: 0, line: "" }, getPosition, release } = options;
+  const output = createOutputBuffer(KEPT_OUTPUT, before.total);
+  const mask = createStreamMask(options.secrets ?? [], before.shown);
+  const lines = createLineWatch(options.patterns);
   lines.take(before.line, clock.now());
   /** Bytes of the output that were given here. */
   let read = 0;
@@ -105,7 +105,7 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
     if (text === "" && found.length === 0) return true;
     const bookmark = bookmarkNow();
     try {
-      const kept = await store.keepOutput({
+      const kept = await store.appendProcessOutput({
         id,
         keeper,
         from,
@@ -115,14 +115,14 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
       });
       if (isRefused(kept)) {
         isOver = true;
-        options.refused(kept);
+        options.onRefused(kept);
       }
     } catch (error) {
       log.warn({ process: id, error }, "what a process prints cannot be stored now");
       return false;
     }
     output.drop(from + text.length);
-    release(bookmark.place);
+    release(bookmark.position);
     matched = matched.filter((line) => !found.includes(line));
     return true;
   }
@@ -130,14 +130,14 @@ export function outputWriter(options: OutputWriterOptions): OutputWriter {
   /** All before this is in the text that is stored now; what the mask holds back is read again. */
   function bookmarkNow(): Bookmark {
     const { text, shown } = mask.held();
-    return { place: placeOf(read - Buffer.byteLength(text)), shown };
+    return { position: getPosition(read - Buffer.byteLength(text)), shown };
   }
 
   let isSaid = false;
   return {
-    printed(given, upTo) {
+    write(given, upTo) {
       if (isOver) return;
-      const text = options.secrets !== undefined ? given : isSaid ? "" : NOT_KNOWN;
+      const text = options.secrets !== undefined ? given : isSaid ? "" : OUTPUT_LOST_NOTE;
       isSaid = true;
       add(mask.take(text));
       read = upTo;

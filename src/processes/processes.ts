@@ -7,7 +7,7 @@ import type { Source } from "../core/source.ts";
  */
 export interface Processes {
   /** Runs when it resolves. Throws with `too_many` when so many run already, `not_found` when the folder is not there. */
-  start(input: StartProcess): Promise<Process>;
+  start(input: StartProcessInput): Promise<Process>;
   /** Into its input, as it is. Throws with `not_found`, or `closed` when it has ended or is detached. */
   write(id: string, text: string): Promise<void>;
   /** Its input has come to an end. */
@@ -17,14 +17,14 @@ export interface Processes {
    * Resolves when its row says how it ended, sooner than who looks at the rows would see it; also when the signal aborts,
    * and when nobody is there who could tell. So whoever waits looks at the row.
    */
-  ended(id: string, signal: AbortSignal): Promise<void>;
+  waitForEnd(id: string, signal: AbortSignal): Promise<void>;
   /** Everything that it has started ends with it. Resolves when the kernel says so, with how it is. */
   kill(id: string): Promise<Process>;
   /** Lets go of the connection. What runs goes on. */
   close(): Promise<void>;
 }
 
-export interface StartProcess extends NewProcess {
+export interface StartProcessInput extends NewProcess {
   readonly session: string;
   readonly conversation: number;
   readonly target: Source;

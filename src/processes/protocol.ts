@@ -9,10 +9,10 @@ import type { TerminalSize } from "./processes.ts";
  */
 
 /** Rises when an older keeper would misunderstand a newer client, or the other way round. */
-export const PROTOCOL = 1;
-export const LONGEST_LINE: number = 4 * 1024 * 1024;
+export const KEEPER_PROTOCOL = 1;
+export const MAX_REQUEST_LINE: number = 4 * 1024 * 1024;
 
-export interface Greeting {
+export interface KeeperGreeting {
   readonly keeper: number;
   readonly pid: number;
 }
@@ -29,7 +29,7 @@ export interface StartRequest {
   readonly timeoutMs?: number;
 }
 
-export type Request =
+export type KeeperRequest =
   | StartRequest
   | { readonly do: "write"; readonly process: string; readonly text: string }
   | { readonly do: "endInput"; readonly process: string }
@@ -37,14 +37,14 @@ export type Request =
   | { readonly do: "wait"; readonly process: string }
   | { readonly do: "kill"; readonly process: string };
 
-export type Numbered = Request & { readonly id: number };
+export type NumberedRequest = KeeperRequest & { readonly id: number };
 
-export type Answer =
+export type KeeperAnswer =
   | { readonly id: number; readonly done: true }
   | { readonly id: number; readonly error: { readonly code: ErrorCode; readonly message: string } };
 
 /** Calls with each whole line; `tooLong`, once, when one has no end. */
-export function eachLine(socket: Socket, line: (text: string) => void, tooLong: () => void): void {
+export function readSocketLines(socket: Socket, line: (text: string) => void, tooLong: () => void): void {
   const decoder = new StringDecoder("utf8");
   let waiting: string[] = [];
   let length = 0;
@@ -58,7 +58,7 @@ export function eachLine(socket: Socket, line: (text: string) => void, tooLong: 
       length = next.length;
       line(whole);
     }
-    if (length <= LONGEST_LINE) return;
+    if (length <= MAX_REQUEST_LINE) return;
     waiting = [];
     length = 0;
     tooLong();
@@ -66,8 +66,8 @@ export function eachLine(socket: Socket, line: (text: string) => void, tooLong: 
 }
 
 /** `undefined` when it is not a request. */
-export function readRequest(line: string): Numbered | undefined {
-  const given = readObject(line);
+export function parseKeeperRequest(line: string): NumberedRequest | undefined {
+  const given = parseJsonObject(line);
   if (given === undefined || !Number.isSafeInteger(given.id) || typeof given.process !== "string")
     return undefined;
   const isRequest =
@@ -78,7 +78,7 @@ export function readRequest(line: string): Numbered | undefined {
         : given.do === "resize"
           ? isSize(given.size)
           : given.do === "endInput" || given.do === "wait" || given.do === "kill";
-  return isRequest ? (given as unknown as Numbered) : undefined;
+  return isRequest ? (given as unknown as NumberedRequest) : undefined;
 }
 
 function isStart(given: Record<string, unknown>): boolean {
@@ -87,8 +87,8 @@ function isStart(given: Record<string, unknown>): boolean {
     typeof pty === "boolean" &&
     isObject(environment) &&
     isPassable([command, cwd, ...Object.entries(environment).flat()]) &&
-    isTexts(secrets) &&
-    isTexts(patterns) &&
+    isStringArray(secrets) &&
+    isStringArray(patterns) &&
     typeof timeoutMs === "number" &&
     timeoutMs > 0
   );
@@ -105,11 +105,11 @@ function isPassable(given: readonly unknown[]): boolean {
   return given.every((text) => typeof text === "string" && !text.includes("\0"));
 }
 
-function isTexts(given: unknown): boolean {
+function isStringArray(given: unknown): boolean {
   return Array.isArray(given) && given.every((text) => typeof text === "string");
 }
 
-export function readObject(line: string): Record<string, unknown> | undefined {
+export function parseJsonObject(line: string): Record<string, unknown> | undefined {
   try {
     const given: unknown = JSON.parse(line);
     return isObject(given) ? given : undefined;
@@ -122,12 +122,12 @@ function isObject(given: unknown): given is Record<string, unknown> {
   return typeof given === "object" && given !== null && !Array.isArray(given);
 }
 
-export function send(socket: Socket, line: Greeting | Numbered | Answer): void {
+export function sendLine(socket: Socket, line: KeeperGreeting | NumberedRequest | KeeperAnswer): void {
   socket.write(`${JSON.stringify(line)}\n`);
 }
 
 /** An error as it crosses the socket. What is no word of ours may hold anything, so it is only logged. */
-export function plainError(error: unknown): { readonly code: ErrorCode; readonly message: string } {
+export function toErrorAnswer(error: unknown): { readonly code: ErrorCode; readonly message: string } {
   if (error instanceof PostriderError) return { code: error.code, message: error.message };
   return {
     code: "internal",

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
-import { RECORD_TERMINAL } from "./holder-scripts.ts";
 import { keepSecrets } from "./kept-secrets.ts";
-import type { ProgramFolder } from "./program-folder.ts";
+import type { ProcessFolder } from "./process-folder.ts";
+import { RECORD_TERMINAL } from "./wrapper-scripts.ts";
 
 /** The shell that copies what a command prints into parts. It outlives the keeper. */
 export interface Recorder {
@@ -12,7 +12,7 @@ export interface Recorder {
   /** Lets the command begin. */
   begin(): void;
   /** The recorder ends when it has nothing to read and the folder is gone. */
-  letGo(): void;
+  disconnect(): void;
 }
 
 /** What the recorder and the keeper say to each other through it is in `holder-scripts.ts`. */
@@ -20,7 +20,7 @@ export type RecorderConnection = Duplex & { unref(): void };
 
 /** Starts the recorder of a terminal, which reads its other end and writes into it. Resolves when it holds the input. */
 export async function startTerminalRecorder(
-  folder: ProgramFolder,
+  folder: ProcessFolder,
   secrets: readonly string[],
   terminal: number,
 ): Promise<Recorder> {
@@ -29,7 +29,7 @@ export async function startTerminalRecorder(
     const child = spawn("/bin/sh", ["-c", RECORD_TERMINAL, folder.path], {
       cwd: folder.path,
       detached: true,
-      env: { PATH: recorderPath(), LC_ALL: "C" },
+      env: { PATH: getRecorderSearchPath(), LC_ALL: "C" },
       stdio: [terminal, "ignore", "ignore", terminal, "pipe"],
     });
     child.on("error", () => {}); // once() tells
@@ -59,11 +59,11 @@ export async function connectRecorder(connection: RecorderConnection): Promise<R
   return {
     drained: drained.promise,
     begin: () => void connection.write("\n"),
-    letGo: () => void connection.destroy(),
+    disconnect: () => void connection.destroy(),
   };
 }
 
 /** Where the shells of a recorder find their tools. */
-export function recorderPath(): string {
+export function getRecorderSearchPath(): string {
   return process.env.PATH ?? "/bin:/usr/bin";
 }

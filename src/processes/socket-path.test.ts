@@ -3,20 +3,20 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/support/folder.ts";
-import { socketPath } from "./socket-path.ts";
+import { resolveSocketPath } from "./socket-path.ts";
 
 describe("where the keeper listens", () => {
   const long = `/${"long/".repeat(30)}`;
 
   it("is in the home, or, where that is too long for a socket, in a private folder elsewhere", () => {
-    expect(socketPath("/home/ann/.postrider")).toBe("/home/ann/.postrider/keeper.sock");
+    expect(resolveSocketPath("/home/ann/.postrider")).toBe("/home/ann/.postrider/keeper.sock");
     const { path, remove } = temporaryFolder();
     onTestFinished(remove);
-    const socket = socketPath(long, path);
+    const socket = resolveSocketPath(long, path);
     expect(socket.startsWith(join(path, `postrider-${userInfo().uid}`))).toBe(true);
     expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(100);
-    expect(socketPath(long, path)).toBe(socket);
-    expect(socketPath(`${long}other`, path)).not.toBe(socket);
+    expect(resolveSocketPath(long, path)).toBe(socket);
+    expect(resolveSocketPath(`${long}other`, path)).not.toBe(socket);
   });
 
   it("is not in a folder that others may open, nor behind a link", () => {
@@ -25,12 +25,12 @@ describe("where the keeper listens", () => {
     const folder = join(path, `postrider-${userInfo().uid}`);
     mkdirSync(folder);
     chmodSync(folder, 0o755);
-    expect(() => socketPath(long, path)).toThrow(/yours and open to nobody else/);
+    expect(() => resolveSocketPath(long, path)).toThrow(/yours and open to nobody else/);
 
     const elsewhere = temporaryFolder();
     onTestFinished(elsewhere.remove);
     mkdirSync(join(elsewhere.path, "private"), { mode: 0o700 });
     symlinkSync(join(elsewhere.path, "private"), join(elsewhere.path, `postrider-${userInfo().uid}`));
-    expect(() => socketPath(long, elsewhere.path)).toThrow(/yours and open to nobody else/);
+    expect(() => resolveSocketPath(long, elsewhere.path)).toThrow(/yours and open to nobody else/);
   });
 });

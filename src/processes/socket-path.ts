@@ -8,7 +8,7 @@ import { PostriderError } from "../core/errors.ts";
 const LONGEST = 100;
 
 /** Where the keeper of a home listens. Only its user may reach it there. */
-export function socketPath(home: string, temporary: string = tmpdir()): string {
+export function resolveSocketPath(home: string, temporary: string = tmpdir()): string {
   const inHome = join(resolve(home), "keeper.sock");
   if (Buffer.byteLength(inHome) <= LONGEST) return inHome;
   const folder = join(temporary, `postrider-${userInfo().uid}`);

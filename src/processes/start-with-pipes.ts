@@ -2,43 +2,52 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, rmSync } from "node:fs";
 import type { Exit } from "../core/process.ts";
-import { bornOf } from "../system/process-identity.ts";
-import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
-import { holdProgram } from "./held-program.ts";
-import { RECORD_PIPES, RUN_WITH_PIPES } from "./holder-scripts.ts";
+import { readStartTime } from "../system/process-identity.ts";
+import type { ProcessEvents, ProcessSpec, RunningProcess } from "./backend.ts";
 import { keepSecrets } from "./kept-secrets.ts";
-import { processMark } from "./members.ts";
-import { FIRST_PLACE } from "./output-parts.ts";
-import { untilOwnTick } from "./own-tick.ts";
-import { makeProgramFolder, type ProgramFolder } from "./program-folder.ts";
-import { connectRecorder, type Recorder, type RecorderConnection, recorderPath } from "./recorder.ts";
-import { shell } from "./shell.ts";
+import { OUTPUT_START } from "./output-reader.ts";
+import { waitForOwnTick } from "./own-tick.ts";
+import { createProcessFolder, type ProcessFolder } from "./process-folder.ts";
+import { buildMarkEnvironment } from "./process-tree.ts";
+import {
+  connectRecorder,
+  getRecorderSearchPath,
+  type Recorder,
+  type RecorderConnection,
+} from "./recorder.ts";
+import { openRunningProcess } from "./running-process.ts";
+import { findShell } from "./shell.ts";
+import { RECORD_PIPES, RUN_WITH_PIPES } from "./wrapper-scripts.ts";
 
 /**
  * A program with a pipe to read from and one to print to. They are pipes of the kernel: what Node gives a child by itself
  * are sockets, which no program can open again as /dev/stdin or /dev/stderr, as many scripts do.
  */
-export async function startWithPipes(root: string, spec: ProgramSpec, seen: ProgramEvents): Promise<Running> {
-  const folder = await makeProgramFolder(root, spec.id, "in", "end", "out", "secrets");
+export async function startWithPipes(
+  root: string,
+  spec: ProcessSpec,
+  seen: ProcessEvents,
+): Promise<RunningProcess> {
+  const folder = await createProcessFolder(root, spec.id, "in", "end", "out", "secrets");
   const ends = openEnds(folder);
   const kept = keepSecrets(folder, spec.secrets);
   let child: ChildProcess | undefined;
   let recorder: Recorder;
   const wrapper = Promise.withResolvers<Exit>();
   try {
-    await untilOwnTick();
+    await waitForOwnTick();
     const scripts = [
       RUN_WITH_PIPES,
-      shell(),
+      findShell(),
       spec.command,
       folder.path,
       RECORD_PIPES,
-      recorderPath(),
+      getRecorderSearchPath(),
       spec.cwd,
     ];
     child = spawn("/bin/sh", ["-c", ...scripts], {
       cwd: folder.path, // bound to the folder itself: another start of the process makes a new one of that name
-      env: { ...spec.environment, ...processMark(spec.id), TERM: "dumb" },
+      env: { ...spec.environment, ...buildMarkEnvironment(spec.id), TERM: "dumb" },
       stdio: [ends.read, ends.print, ends.print, ends.record, "pipe"],
       detached: true, // a session of its own, so that what it starts ends with it
     });
@@ -58,26 +67,26 @@ export async function startWithPipes(root: string, spec: ProgramSpec, seen: Prog
     kept.close();
   }
   const { pid = 0 } = child;
-  const { begin, drained, letGo } = recorder;
-  return holdProgram({
-    program: { id: spec.id, pid, born: bornOf(pid) ?? "gone" },
+  const { begin, drained, disconnect } = recorder;
+  return openRunningProcess({
+    process: { id: spec.id, pid, startTime: readStartTime(pid) ?? "gone" },
     folder,
     pty: false,
-    from: FIRST_PLACE,
+    from: OUTPUT_START,
     secrets: spec.secrets,
-    seen,
-    wrapper: wrapper.promise,
+    events: seen,
+    wrapperExit: wrapper.promise,
     drained,
     begin,
-    letGo,
+    disconnectRecorder: disconnect,
   });
 }
 
 /** What the command reads from and prints to, and what the recorder reads. In this order nobody waits for another. */
-function openEnds(folder: ProgramFolder) {
+function openEnds(folder: ProcessFolder) {
   const opened: number[] = [];
   const open = (name: "in" | "out", flags: number): number => {
-    const handle = openSync(folder.at(name), flags);
+    const handle = openSync(folder.getFilePath(name), flags);
     opened.push(handle);
     return handle;
   };
@@ -90,7 +99,7 @@ function openEnds(folder: ProgramFolder) {
     const read = open("in", constants.O_RDONLY);
     const print = open("out", constants.O_WRONLY);
     const record = open("out", constants.O_RDONLY);
-    rmSync(folder.at("out"));
+    rmSync(folder.getFilePath("out"));
     return { read, print, record, close };
   } catch (error) {
     close();

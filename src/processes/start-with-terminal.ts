@@ -1,16 +1,16 @@
 import type { Exit } from "../core/process.ts";
-import { bornOf } from "../system/process-identity.ts";
-import type { ProgramEvents, ProgramSpec, Running } from "./backend.ts";
-import { holdProgram } from "./held-program.ts";
-import { RUN_IN_TERMINAL } from "./holder-scripts.ts";
-import { processMark } from "./members.ts";
-import { FIRST_PLACE } from "./output-parts.ts";
-import { untilOwnTick } from "./own-tick.ts";
+import { readStartTime } from "../system/process-identity.ts";
+import type { ProcessEvents, ProcessSpec, RunningProcess } from "./backend.ts";
+import { OUTPUT_START } from "./output-reader.ts";
+import { waitForOwnTick } from "./own-tick.ts";
+import { createProcessFolder } from "./process-folder.ts";
+import { buildMarkEnvironment } from "./process-tree.ts";
 import { TERMINAL_SIZE } from "./processes.ts";
-import { makeProgramFolder } from "./program-folder.ts";
 import { type Recorder, startTerminalRecorder } from "./recorder.ts";
-import { shell } from "./shell.ts";
-import { signalName } from "./signal-name.ts";
+import { openRunningProcess } from "./running-process.ts";
+import { findShell } from "./shell.ts";
+import { getSignalName } from "./signal-name.ts";
+import { RUN_IN_TERMINAL } from "./wrapper-scripts.ts";
 
 type Terminals = Pick<typeof import("@lydell/node-pty"), "spawn">;
 
@@ -27,19 +27,23 @@ export async function loadTerminals(): Promise<Terminals | undefined> {
 export async function startWithTerminal(
   terminals: Terminals,
   root: string,
-  spec: ProgramSpec,
-  seen: ProgramEvents,
-): Promise<Running> {
+  spec: ProcessSpec,
+  seen: ProcessEvents,
+): Promise<RunningProcess> {
   const { rows, columns: cols } = TERMINAL_SIZE;
-  const folder = await makeProgramFolder(root, spec.id, "in", "gate", "secrets");
-  await untilOwnTick();
-  const terminal = terminals.spawn("/bin/sh", ["-c", RUN_IN_TERMINAL, shell(), spec.command, folder.path], {
-    name: "xterm-256color",
-    rows,
-    cols,
-    cwd: spec.cwd,
-    env: { ...spec.environment, ...processMark(spec.id) },
-  });
+  const folder = await createProcessFolder(root, spec.id, "in", "gate", "secrets");
+  await waitForOwnTick();
+  const terminal = terminals.spawn(
+    "/bin/sh",
+    ["-c", RUN_IN_TERMINAL, findShell(), spec.command, folder.path],
+    {
+      name: "xterm-256color",
+      rows,
+      cols,
+      cwd: spec.cwd,
+      env: { ...spec.environment, ...buildMarkEnvironment(spec.id) },
+    },
+  );
   // Else the library throws what goes wrong with it where nobody can catch it. Its end is told all the same.
   internals(terminal).on("error", () => {});
   const recording = startTerminalRecorder(folder, spec.secrets, internals(terminal).fd);
@@ -47,7 +51,7 @@ export async function startWithTerminal(
   // In the same tick, before it has read a byte: from now on only the recorder holds the other end.
   internals(terminal)._socket.destroy();
   const wrapper = new Promise<Exit>((resolve) => {
-    terminal.onExit(({ exitCode, signal }) => resolve(exitOf(exitCode, signal)));
+    terminal.onExit(({ exitCode, signal }) => resolve(toExit(exitCode, signal)));
   });
   let recorder: Recorder;
   try {
@@ -57,18 +61,18 @@ export async function startWithTerminal(
     folder.remove();
     throw error;
   }
-  const { begin, drained, letGo } = recorder;
-  return holdProgram({
-    program: { id: spec.id, pid: terminal.pid, born: bornOf(terminal.pid) ?? "gone" },
+  const { begin, drained, disconnect } = recorder;
+  return openRunningProcess({
+    process: { id: spec.id, pid: terminal.pid, startTime: readStartTime(terminal.pid) ?? "gone" },
     folder,
     pty: true,
-    from: FIRST_PLACE,
+    from: OUTPUT_START,
     secrets: spec.secrets,
-    seen,
-    wrapper,
+    events: seen,
+    wrapperExit: wrapper,
     drained,
     begin,
-    letGo,
+    disconnectRecorder: disconnect,
   });
 }
 
@@ -83,6 +87,6 @@ function internals(terminal: unknown): Internals {
   return terminal as Internals;
 }
 
-function exitOf(code: number, signal: number | undefined): Exit {
-  return signal === undefined || signal === 0 ? { code } : { signal: signalName(signal) };
+function toExit(code: number, signal: number | undefined): Exit {
+  return signal === undefined || signal === 0 ? { code } : { signal: getSignalName(signal) };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lineWatch } from "./watch-lines.ts";
+import { createLineWatch } from "./watch-lines.ts";
 
 describe("lines that hold a pattern", () => {
   it("are found however what is printed is cut, each once", () => {
@@ -8,7 +8,7 @@ describe("lines that hold a pattern", () => {
       fc.property(fc.array(fc.nat(60), { maxLength: 12 }), (cuts) => {
         const text = "a ERROR b ERROR\nnothing\n\x1b[31mER\x1b[0mROR in colour\r\nready\nrea dy\n";
         const at = [...new Set(cuts.filter((cut) => cut < text.length))].toSorted((a, b) => a - b);
-        const watch = lineWatch(["ERROR", "ready"]);
+        const watch = createLineWatch(["ERROR", "ready"]);
         const found = [0, ...at].flatMap((from, index) => watch.take(text.slice(from, at[index]), 0));
         expect(found).toEqual(["a ERROR b ERROR", "ERROR in colour", "ready"]);
       }),
@@ -16,7 +16,7 @@ describe("lines that hold a pattern", () => {
   });
 
   it("are found in a line without an end, when nothing more comes, and in one that is very long", () => {
-    const watch = lineWatch(["Password:"]);
+    const watch = createLineWatch(["Password:"]);
     expect(watch.take("Pass", 0)).toEqual([]);
     expect(watch.take("word: ", 0)).toEqual([]);
     expect(watch.idle(0)).toEqual(["Password:"]);
@@ -30,7 +30,7 @@ describe("lines that hold a pattern", () => {
   });
 
   it("are told of eight times in ten seconds; of the rest, how many there were", () => {
-    const watch = lineWatch(["E"]);
+    const watch = createLineWatch(["E"]);
     const first = watch.take("E\n".repeat(20), 1000);
     expect(first).toEqual(Array.from({ length: 8 }, () => "E"));
     expect(watch.take("E\n", 9000)).toEqual([]);
@@ -39,7 +39,7 @@ describe("lines that hold a pattern", () => {
   });
 
   it("are not looked for any more after 45 seconds of too many, which is told", () => {
-    const watch = lineWatch(["E"]);
+    const watch = createLineWatch(["E"]);
     const told: string[] = [];
     for (let now = 0; now <= 60_000; now += 500) told.push(...watch.take("E\n".repeat(10), now));
     expect(told.at(-1)).toMatch(/not looked for any more/);
@@ -48,7 +48,7 @@ describe("lines that hold a pattern", () => {
   });
 
   it("are looked for still when there were quiet times between", () => {
-    const watch = lineWatch(["E"]);
+    const watch = createLineWatch(["E"]);
     for (let now = 0; now <= 300_000; now += 30_000) {
       expect(watch.take("E\n".repeat(100), now)).toContain("E");
       watch.take("fine\n", now + 11_000);

@@ -1,4 +1,4 @@
-import { plural } from "../core/plural.ts";
+import { pluralize } from "../core/pluralize.ts";
 import { stripTerminalCodes } from "../core/terminal-codes.ts";
 
 /** So many lines are told of in a while; more are only counted. */
@@ -8,7 +8,7 @@ const WINDOW_MS = 10_000;
 const OVERLOAD_MS = 45_000;
 /** A line without an end is looked at in parts. */
 const LONGEST_LINE = 4096;
-const LONGEST_TOLD = 500;
+const MAX_REPORTED_LINE = 500;
 
 /** Finds the lines that hold a pattern in what a program prints. */
 export interface LineWatch {
@@ -18,7 +18,7 @@ export interface LineWatch {
   idle(now: number): readonly string[];
 }
 
-export function lineWatch(patterns: readonly string[]): LineWatch {
+export function createLineWatch(patterns: readonly string[]): LineWatch {
   const wanted = patterns.filter((pattern) => pattern !== "");
   const overlap = Math.max(0, ...wanted.map((pattern) => pattern.length - 1));
   let partial = "";
@@ -33,7 +33,7 @@ export function lineWatch(patterns: readonly string[]): LineWatch {
     const at = wanted.map((pattern) => line.indexOf(pattern)).find((index) => index >= 0);
     if (at === undefined) return;
     isFound = true;
-    if (window.count < MOST_IN_A_WINDOW) told.push(around(line, at));
+    if (window.count < MOST_IN_A_WINDOW) told.push(cutAroundMatch(line, at));
     else {
       overloadedSince ??= now;
       isOff = now - overloadedSince >= OVERLOAD_MS;
@@ -45,7 +45,7 @@ export function lineWatch(patterns: readonly string[]): LineWatch {
   function nextWindow(now: number, told: string[]): void {
     if (now - window.began < WINDOW_MS) return;
     const more = window.count - MOST_IN_A_WINDOW;
-    if (more > 0) told.push(`(and ${plural(more, "more line", "more lines")} with one of the patterns)`);
+    if (more > 0) told.push(`(and ${pluralize(more, "more line", "more lines")} with one of the patterns)`);
     // One quiet window, and it is no overload.
     if (more <= 0 || now - window.began >= 2 * WINDOW_MS) overloadedSince = undefined;
     window = { began: now, count: 0 };
@@ -81,8 +81,8 @@ export function lineWatch(patterns: readonly string[]): LineWatch {
 }
 
 /** The part of a line that holds what was found. */
-function around(line: string, at: number): string {
-  if (line.length <= LONGEST_TOLD) return line.trim();
-  const from = Math.max(0, Math.min(at - 100, line.length - LONGEST_TOLD));
-  return line.slice(from, from + LONGEST_TOLD).trim();
+function cutAroundMatch(line: string, at: number): string {
+  if (line.length <= MAX_REPORTED_LINE) return line.trim();
+  const from = Math.max(0, Math.min(at - 100, line.length - MAX_REPORTED_LINE));
+  return line.slice(from, from + MAX_REPORTED_LINE).trim();
 }

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Home, MINUTE, openHome, START } from "../../test/support/test-home.ts";
-import { type Message, textOf } from "../core/message.ts";
+import { getText, type Message } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
 import { type EditorOptions, type EditorSessions, editorSessions } from "./editor-sessions.ts";
@@ -38,7 +38,7 @@ function editor(
 
 const user = (text: string): MessageInput => ({ role: "user", text });
 const assistant = (text: string): MessageInput => ({ role: "assistant", text });
-const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(textOf);
+const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(getText);
 
 describe("an editor's session", () => {
   it("has a UUID of its own, a folder and an agent", async () => {

@@ -92,7 +92,7 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
   /** Holds the session with an agent made for it. Of several made at once for one session, the last is kept. */
   function hold(session: Session): Promise<EditorSession<Agent>> {
     const { id } = session;
-    const made = withAgent(session, makeAgent).then((editor) => {
+    const made = buildAgent(session, makeAgent).then((editor) => {
       if (making.get(id) === made) {
         making.delete(id);
         held.set(id, editor);
@@ -180,7 +180,7 @@ export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSess
   return face;
 }
 
-async function withAgent<Agent>(
+async function buildAgent<Agent>(
   session: Session,
   makeAgent: EditorOptions<Agent>["makeAgent"],
 ): Promise<EditorSession<Agent>> {

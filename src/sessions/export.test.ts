@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
-import { type Message, textOf } from "../core/message.ts";
+import { getText, type Message } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Store } from "../ports/store.ts";
 import type { SessionExport } from "./export.ts";
@@ -58,7 +58,7 @@ describe("an exported session", () => {
     expect(imported).toEqual(await here.sessions.get(who, id));
     expect(await there.sessions.history(who, id)).toEqual(await here.sessions.history(who, id));
     expect(await there.sessions.messages(who, id)).toEqual(await here.sessions.messages(who, id));
-    expect(await there.sessions.shape(who, id)).toEqual(await here.sessions.shape(who, id));
+    expect(await there.sessions.ranges(who, id)).toEqual(await here.sessions.ranges(who, id));
     const used = await there.sessions.usageEntries(who, id);
     expect(used).toEqual(await here.sessions.usageEntries(who, id));
     expect(used?.map(({ purpose }) => purpose)).toEqual(["answer", "title"]);
@@ -172,22 +172,22 @@ describe("an exported session", () => {
       let once = true;
       const interrupted = new Proxy(store, {
         get: (target, name: keyof Store) => {
-          if (name !== "messages") return target[name];
-          return async (input: Parameters<Store["messages"]>[0]) => {
+          if (name !== "listMessages") return target[name];
+          return async (input: Parameters<Store["listMessages"]>[0]) => {
             if (once) {
               once = false;
               if (meanwhile === "append") await sessions.append(who, id, user("three"));
               if (meanwhile === "undo") await sessions.undo(who, id);
               if (meanwhile === "rewrite") await sessions.rewrite(who, id, [user("new")]);
             }
-            return target.messages(input);
+            return target.listMessages(input);
           };
         },
       });
       const file = await exported(createSessions({ store: interrupted, clock, zone: "UTC" }), id);
       const { sessions: there } = await openHome();
       await there.import(file);
-      expect(((await there.history(who, id)) ?? []).map(textOf)).toEqual(shown);
+      expect(((await there.history(who, id)) ?? []).map(getText)).toEqual(shown);
       expect(file.messages).toHaveLength(all);
       expect(file.session.message_count).toBe(all);
     }
@@ -369,8 +369,8 @@ describe("whatever was said and done", () => {
           said(await here.sessions.history(who, id)),
         );
         expect((await there.sessions.messages(who, id))?.slice(0, own.length)).toEqual(own);
-        expect((await there.sessions.shape(who, id))?.hidden).toEqual(
-          (await here.sessions.shape(who, id))?.hidden,
+        expect((await there.sessions.ranges(who, id))?.hidden).toEqual(
+          (await here.sessions.ranges(who, id))?.hidden,
         );
         const again = await exported(there.sessions, id);
         expect(again.blobs).toEqual(file.blobs);

@@ -1,10 +1,10 @@
 import { PostriderError } from "../core/errors.ts";
 import { assertSessionId } from "../core/ids.ts";
 import {
-  asArray,
-  asObject,
+  expectArray,
+  expectObject,
   instantFromJson,
-  type Json,
+  type JsonObject,
   messageFromJson,
   messageToJson,
   sessionToJson,
@@ -13,9 +13,9 @@ import {
   usageEntryToJson,
   usageFromJson,
 } from "../core/json.ts";
-import { checkMessage, isHuman, type Message, type NewMessage, toolCallCount } from "../core/message.ts";
+import { checkMessage, countToolCalls, isHuman, type Message, type NewMessage } from "../core/message.ts";
 import { type Asker, OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   checkEndReason,
   type EndReason,
@@ -28,20 +28,20 @@ import { cleanTitle } from "../core/titles.ts";
 import type { Blob } from "../core/turn.ts";
 import { addUsage, sumUsage, type Usage, type UsageEntry } from "../core/usage.ts";
 import type { SeqRange } from "../core/view.ts";
-import type { Shape, Store } from "../ports/store.ts";
-import { blobOf } from "./message-input.ts";
+import type { Store, ViewRanges } from "../ports/store.ts";
+import { createBlob } from "./message-input.ts";
 
 /** A session as plain JSON. `shows` and `hidden` are ranges of places in `messages`, counted from 1. */
 export interface SessionExport {
   readonly format: "postrider.session";
   readonly version: 1;
-  readonly session: Json;
+  readonly session: JsonObject;
   /** All that was said in it, in order, so that a place is a seq; then what it shows of other sessions. */
-  readonly messages: readonly Json[];
+  readonly messages: readonly JsonObject[];
   readonly shows: readonly SeqRange[];
   readonly hidden: readonly SeqRange[];
   /** What the counters of the session are made of, by time, purpose and model. */
-  readonly usage: readonly Json[];
+  readonly usage: readonly JsonObject[];
   /** Bytes of parts, base64, by hash. */
   readonly blobs: Readonly<Record<string, string>>;
 }
@@ -53,41 +53,48 @@ export async function exportSession(
   id: string,
 ): Promise<SessionExport | undefined> {
   const [session] = await store.find({ asker, text: assertSessionId(id) });
-  const shape = await store.shape({ asker, session: id });
-  const said = await store.messages({ asker, session: id });
-  const shown = await store.history({ asker, session: id });
-  const used = await store.usageEntries({ asker, session: id });
+  const shape = await store.getViewRanges({ asker, session: id });
+  const said = await store.listMessages({ asker, session: id });
+  const shown = await store.readHistory({ asker, session: id });
+  const used = await store.listUsageEntries({ asker, session: id });
   if (session?.id !== id || shape === undefined || said === undefined) return undefined;
   if (shown === undefined || used === undefined) return undefined;
-  const wanted = namesIn(shape);
+  const wanted = listMessageRefs(shape);
   // Reshaped between two reads: again. What was only added at the end stays out.
-  if (wanted.some((name, index) => name !== nameOf(shown[index]))) return exportSession(store, asker, id);
-  const own = said.slice(0, Math.max(session.messageCount, lastOwn(shape, id)));
+  if (wanted.some((name, index) => name !== formatMessageRef(shown[index])))
+    return exportSession(store, asker, id);
+  const own = said.slice(0, Math.max(session.messageCount, findLastOwn(shape, id)));
   const all = [...own, ...shown.slice(0, wanted.length).filter((message) => message.session !== id)];
-  const places = new Map(all.map((message, index) => [nameOf(message), index + 1]));
+  const places = new Map(all.map((message, index) => [formatMessageRef(message), index + 1]));
   return {
     format: "postrider.session",
     version: 1,
-    session: sessionToJson({ ...session, ...countersOf(all), usage: countedAs(session.usage, used) }),
+    session: sessionToJson({
+      ...session,
+      ...computeCounters(all),
+      usage: reconcileUsage(session.usage, used),
+    }),
     messages: all.map(messageToJson),
-    shows: runs(wanted.flatMap((name) => places.get(name) ?? [])),
+    shows: groupRuns(wanted.flatMap((name) => places.get(name) ?? [])),
     hidden: shape.hidden,
     usage: used.map(usageEntryToJson),
-    blobs: await blobsOf(store, asker, all),
+    blobs: await readBlobs(store, asker, all),
   };
 }
 
 /** Of all that is exported, so that whoever imports it counts the same. */
-function countersOf(all: readonly Message[]): Pick<Session, "messageCount" | "humanCount" | "toolCallCount"> {
+function computeCounters(
+  all: readonly Message[],
+): Pick<Session, "messageCount" | "humanCount" | "toolCallCount"> {
   return {
     messageCount: all.length,
     humanCount: all.filter(isHuman).length,
-    toolCallCount: all.reduce((sum, message) => sum + toolCallCount(message), 0),
+    toolCallCount: all.reduce((sum, message) => sum + countToolCalls(message), 0),
   };
 }
 
 /** As the entries say, which may have been read a moment later than the session. */
-function countedAs(usage: Usage, entries: readonly UsageEntry[]): Usage {
+function reconcileUsage(usage: Usage, entries: readonly UsageEntry[]): Usage {
   if (entries.length === 0) return usage;
   const { lastPromptTokens, model, provider, baseUrl } = usage;
   const kept = {
@@ -100,21 +107,21 @@ function countedAs(usage: Usage, entries: readonly UsageEntry[]): Usage {
   return sum.totalTokens === usage.totalTokens ? usage : sum;
 }
 
-function nameOf(message: Pick<Message, "session" | "seq"> | undefined): string {
+function formatMessageRef(message: Pick<Message, "session" | "seq"> | undefined): string {
   return `${message?.session}/${message?.seq}`;
 }
 
-function namesIn({ pieces }: Shape): string[] {
+function listMessageRefs({ pieces }: ViewRanges): string[] {
   return pieces.flatMap(({ session, from, to }) =>
-    Array.from({ length: to - from + 1 }, (_, i) => nameOf({ session, seq: from + i })),
+    Array.from({ length: to - from + 1 }, (_, i) => formatMessageRef({ session, seq: from + i })),
   );
 }
 
-function lastOwn({ pieces, hidden }: Shape, id: string): number {
+function findLastOwn({ pieces, hidden }: ViewRanges, id: string): number {
   return Math.max(0, ...[...pieces.filter(({ session }) => session === id), ...hidden].map(({ to }) => to));
 }
 
-function runs(places: readonly number[]): SeqRange[] {
+function groupRuns(places: readonly number[]): SeqRange[] {
   const ranges: SeqRange[] = [];
   for (const place of places) {
     const last = ranges.at(-1);
@@ -125,14 +132,14 @@ function runs(places: readonly number[]): SeqRange[] {
   return ranges;
 }
 
-async function blobsOf(
+async function readBlobs(
   store: Store,
   asker: Asker,
   messages: readonly Message[],
 ): Promise<Record<string, string>> {
   const blobs: Record<string, string> = {};
-  for (const hash of hashesIn(messages)) {
-    const bytes = await store.blob({ asker, hash });
+  for (const hash of collectHashes(messages)) {
+    const bytes = await store.readBlob({ asker, hash });
     if (bytes === undefined) {
       throw new PostriderError("corrupt", "The bytes of an attachment are missing: nothing was exported.", {
         details: { hash },
@@ -143,42 +150,42 @@ async function blobsOf(
   return blobs;
 }
 
-function hashesIn(messages: readonly Pick<NewMessage, "parts">[]): ReadonlySet<string> {
+function collectHashes(messages: readonly Pick<NewMessage, "parts">[]): ReadonlySet<string> {
   const parts = messages.flatMap((message) => message.parts);
   return new Set(parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : [])));
 }
 
 /** The same session in another store. Everything is checked before anything is stored, and stored in one commit. */
-export async function importSession(
+export async function importSessionJson(
   store: Store,
   json: unknown,
   options: { readonly profile: string; readonly now: number; readonly owner?: string },
 ): Promise<Session> {
-  const file = asObject(json, "export");
+  const file = expectObject(json, "export");
   if (file.format !== "postrider.session" || file.version !== 1) {
     const sentence = 'That is not a session that Postrider exported (format "postrider.session", version 1).';
     throw invalid("format", sentence);
   }
-  const session = asObject(file.session, "session");
-  const messages = asArray(file.messages, "messages").map((message, index) => {
+  const session = expectObject(file.session, "session");
+  const messages = expectArray(file.messages, "messages").map((message, index) => {
     const checked = checkMessage(messageFromJson(message, `messages[${index}]`));
     return { ...checked, at: checked.at ?? options.now };
   });
-  const shows = ranges(file.shows, "shows", messages.length);
-  const hidden = ranges(file.hidden, "hidden", messages.length);
-  assertApart([...shows, ...hidden]);
+  const shows = parseRanges(file.shows, "shows", messages.length);
+  const hidden = parseRanges(file.hidden, "hidden", messages.length);
+  assertDisjoint([...shows, ...hidden]);
   const usage = usageFromJson(session);
-  const usageEntries = asArray(file.usage ?? [], "usage").map((entry, index) =>
+  const usageEntries = expectArray(file.usage ?? [], "usage").map((entry, index) =>
     usageEntryFromJson(entry, `usage[${index}]`),
   );
   if (usageEntries.length > 0) assertSum(usage, usageEntries);
   const imported = await store.importSession({
-    session: { ...sessionOf(session), owner: options.owner ?? textFromJson(session, "owner") ?? OWNER },
+    session: { ...parseSession(session), owner: options.owner ?? textFromJson(session, "owner") ?? OWNER },
     usage,
     usageEntries,
     createdAt: instantFromJson(session, "created_at") ?? options.now,
     messages,
-    blobs: blobsFrom(asObject(file.blobs, "blobs"), messages),
+    blobs: parseBlobs(expectObject(file.blobs, "blobs"), messages),
     shows,
     hidden,
     profile: options.profile,
@@ -188,42 +195,42 @@ export async function importSession(
     ...optional("audience", textFromJson(session, "audience")),
     ...optional("displayName", textFromJson(session, "display_name")),
     ...optional("endedAt", instantFromJson(session, "ended_at")),
-    ...optional("endReason", endReasonOf(session)),
+    ...optional("endReason", parseEndReason(session)),
     ...optional("archivedAt", instantFromJson(session, "archived_at")),
     ...optional("parent", textFromJson(session, "parent_session_id")),
   });
-  return unrefused(imported);
+  return throwIfRefused(imported);
 }
 
-function endReasonOf(session: Json): EndReason | undefined {
+function parseEndReason(session: JsonObject): EndReason | undefined {
   const reason = textFromJson(session, "end_reason");
   return reason === undefined ? undefined : checkEndReason(reason, "end_reason");
 }
 
-function sessionOf(json: Json): NewSession {
+function parseSession(json: JsonObject): NewSession {
   const title = textFromJson(json, "title");
   return {
     id: assertSessionId(textFromJson(json, "id") ?? ""),
     kind: oneOf(SESSION_KINDS, json, "kind") ?? "chat",
     ...optional("title", title === undefined ? undefined : cleanTitle(title)),
     ...optional("cwd", textFromJson(json, "cwd")),
-    ...(json.config !== null && json.config !== undefined && { config: asObject(json.config, "config") }),
+    ...(json.config !== null && json.config !== undefined && { config: expectObject(json.config, "config") }),
   };
 }
 
 /** Only what the messages name; each under the hash it claims, or an altered export would pass as the original. */
-function blobsFrom(json: Json, messages: readonly NewMessage[]): Blob[] {
-  return [...hashesIn(messages)].map((hash) => {
+function parseBlobs(json: JsonObject, messages: readonly NewMessage[]): Blob[] {
+  return [...collectHashes(messages)].map((hash) => {
     const field = `blobs.${hash}`;
-    const blob = blobOf(Buffer.from(textFromJson(json, hash) ?? "", "base64"), field);
+    const blob = createBlob(Buffer.from(textFromJson(json, hash) ?? "", "base64"), field);
     if (blob.hash === hash) return blob;
     throw invalid(field, `The bytes under ${hash.slice(0, 12)}… are missing or do not have that hash.`);
   });
 }
 
-function ranges(json: unknown, field: string, length: number): SeqRange[] {
-  return asArray(json, field).map((range, index) => {
-    const { from, to } = asObject(range, `${field}[${index}]`);
+function parseRanges(json: unknown, field: string, length: number): SeqRange[] {
+  return expectArray(json, field).map((range, index) => {
+    const { from, to } = expectObject(range, `${field}[${index}]`);
     if (Number.isSafeInteger(from) && Number.isSafeInteger(to)) {
       const checked = { from: Number(from), to: Number(to) };
       if (1 <= checked.from && checked.from <= checked.to && checked.to <= length) return checked;
@@ -233,7 +240,7 @@ function ranges(json: unknown, field: string, length: number): SeqRange[] {
 }
 
 /** A message is shown once or hidden, never both. */
-function assertApart(all: readonly SeqRange[]): void {
+function assertDisjoint(all: readonly SeqRange[]): void {
   const sorted = all.toSorted((a, b) => a.from - b.from);
   const twice = sorted.find((range, index) => range.from <= (sorted[index - 1]?.to ?? 0));
   if (twice === undefined) return;
@@ -248,7 +255,7 @@ function assertSum(usage: Usage, entries: readonly UsageEntry[]): void {
   if (!isSum) throw invalid("usage", "The entries of usage do not add up to the counters of the session.");
 }
 
-function oneOf<T extends string>(known: readonly T[], json: Json, name: string): T | undefined {
+function oneOf<T extends string>(known: readonly T[], json: JsonObject, name: string): T | undefined {
   const text = textFromJson(json, name);
   const found = known.find((value) => value === text);
   if (text === undefined || found !== undefined) return found;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Home, openHome } from "../../test/support/test-home.ts";
-import { type Message, textOf } from "../core/message.ts";
+import { getText, type Message } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { FollowOptions } from "./follow.ts";
 
@@ -16,7 +16,7 @@ async function take(reader: AsyncIterator<Message>, count: number): Promise<stri
   while (texts.length < count) {
     const { value, done } = await reader.next();
     if (done) break;
-    texts.push(textOf(value));
+    texts.push(getText(value));
   }
   return texts;
 }

@@ -16,19 +16,19 @@ const PAGE = 256;
  * Everything that is said in a session after a seq, in order, once, whichever process says it. The cursor is
  * (session, seq), so a reader that comes back with the last seq it saw misses nothing.
  */
-export function follow(
+export function followSession(
   store: Store,
   asker: Asker,
   session: string,
   { after, signal }: FollowOptions,
 ): AsyncGenerator<Message> {
   // "From now on" begins with this call, not with the first message that somebody waits for.
-  const start = after === undefined ? lastSeq(store, asker, session) : Promise.resolve(after);
+  const start = after === undefined ? readLastSeq(store, asker, session) : Promise.resolve(after);
   start.catch(() => {}); // whoever iterates meets it
-  return said(store, asker, session, start, signal);
+  return streamMessages(store, asker, session, start, signal);
 }
 
-async function* said(
+async function* streamMessages(
   store: Store,
   asker: Asker,
   session: string,
@@ -48,7 +48,7 @@ async function* said(
     let known = false;
     while (!signal?.aborted) {
       changed = false;
-      const page = await store.messages({ asker, session, after: seq, limit: PAGE });
+      const page = await store.listMessages({ asker, session, after: seq, limit: PAGE });
       if (page === undefined) {
         if (known) return; // it was removed
         throw new PostriderError("not_found", "There is no such session.");
@@ -72,7 +72,7 @@ async function* said(
   }
 }
 
-async function lastSeq(store: Store, asker: Asker, session: string): Promise<number> {
+async function readLastSeq(store: Store, asker: Asker, session: string): Promise<number> {
   const found = await store.find({ asker, text: session });
   return found.find(({ id }) => id === session)?.messageCount ?? 0;
 }

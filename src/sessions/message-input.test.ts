@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MAX_PART_BYTES } from "../core/message.ts";
-import { type MessageInput, readyMessages } from "./message-input.ts";
+import { type MessageInput, prepareMessages } from "./message-input.ts";
 
 const bytes = new Uint8Array([1, 2, 3]);
 const hash = createHash("sha256").update(bytes).digest("hex");
 const refused = (input: unknown) => {
   try {
-    readyMessages(input as MessageInput);
+    prepareMessages(input as MessageInput);
   } catch (error) {
     return error;
   }
@@ -17,11 +17,11 @@ const refused = (input: unknown) => {
 describe("a message as a program gives it", () => {
   it("may be one or several, plain text or parts", () => {
     const text = { type: "text", text: "hello" } as const;
-    expect(readyMessages({ role: "user", text: "hello" }).messages).toEqual([
+    expect(prepareMessages({ role: "user", text: "hello" }).messages).toEqual([
       { role: "user", parts: [text] },
     ]);
     expect(
-      readyMessages([
+      prepareMessages([
         { role: "user", parts: [text, text] },
         { role: "assistant", text: "" },
       ]).messages,
@@ -29,7 +29,7 @@ describe("a message as a program gives it", () => {
       { role: "user", parts: [text, text] },
       { role: "assistant", parts: [{ type: "text", text: "" }] },
     ]);
-    expect(readyMessages([])).toEqual({ messages: [], blobs: [] });
+    expect(prepareMessages([])).toEqual({ messages: [], blobs: [] });
   });
 
   it("keeps its other fields as they are, and changes nothing that it was given", () => {
@@ -43,11 +43,11 @@ describe("a message as a program gives it", () => {
       extra: { b: [null] },
     } as const);
     const { text, ...rest } = given;
-    expect(readyMessages(given).messages).toEqual([{ ...rest, parts: [{ type: "text", text }] }]);
+    expect(prepareMessages(given).messages).toEqual([{ ...rest, parts: [{ type: "text", text }] }]);
   });
 
   it("brings its bytes along, which are then named by their hash, once", () => {
-    const { messages, blobs } = readyMessages([
+    const { messages, blobs } = prepareMessages([
       { role: "user", parts: [{ type: "image", mimeType: "image/png", name: "a.png", data: bytes }] },
       { role: "user", parts: [{ type: "file", mimeType: "text/plain", data: Buffer.from(bytes) }] },
     ]);
@@ -61,7 +61,7 @@ describe("a message as a program gives it", () => {
 
   it("may name bytes that are stored already", () => {
     const part = { type: "file", mimeType: "text/plain", blob: hash, size: 3 } as const;
-    expect(readyMessages({ role: "user", parts: [part] })).toEqual({
+    expect(prepareMessages({ role: "user", parts: [part] })).toEqual({
       messages: [{ role: "user", parts: [part] }],
       blobs: [],
     });
@@ -93,6 +93,6 @@ describe("a message as a program gives it", () => {
       details: { field: "parts[0].data", limit: MAX_PART_BYTES },
     });
     const most = { ...file, data: data.subarray(1) };
-    expect(readyMessages({ role: "user", parts: [most] }).blobs[0]?.bytes.byteLength).toBe(MAX_PART_BYTES);
+    expect(prepareMessages({ role: "user", parts: [most] }).blobs[0]?.bytes.byteLength).toBe(MAX_PART_BYTES);
   });
 });

@@ -18,13 +18,13 @@ export type MessageInput = Omit<NewMessage, "parts"> &
     | { readonly parts: readonly (Part | DataPart)[]; readonly text?: never }
   );
 
-export interface ReadyMessages {
+export interface PreparedMessages {
   readonly messages: readonly NewMessage[];
   readonly blobs: readonly Blob[];
 }
 
 /** Checks messages at the edge, once, and takes their bytes apart from them. */
-export function readyMessages(input: MessageInput | readonly MessageInput[]): ReadyMessages {
+export function prepareMessages(input: MessageInput | readonly MessageInput[]): PreparedMessages {
   const blobs = new Map<string, Blob>();
   const list = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
   const messages = list.map((one) => {
@@ -38,22 +38,22 @@ export function readyMessages(input: MessageInput | readonly MessageInput[]): Re
     const parts = text === undefined ? rest.parts : [{ type: "text" as const, text }];
     return checkMessage({
       ...rest,
-      parts: Array.isArray(parts) ? parts.map((part, index) => storable(part, index, blobs)) : parts,
+      parts: Array.isArray(parts) ? parts.map((part, index) => preparePart(part, index, blobs)) : parts,
     } as NewMessage);
   });
   return { messages, blobs: [...blobs.values()] };
 }
 
-function storable(part: Part | DataPart, index: number, blobs: Map<string, Blob>): Part {
+function preparePart(part: Part | DataPart, index: number, blobs: Map<string, Blob>): Part {
   if (typeof part !== "object" || part === null || !("data" in part)) return part as Part;
   const { data, ...rest } = part;
-  const blob = blobOf(data, `parts[${index}].data`);
+  const blob = createBlob(data, `parts[${index}].data`);
   blobs.set(blob.hash, blob);
   return { ...rest, blob: blob.hash, size: blob.bytes.byteLength };
 }
 
 /** Bytes under the name they are stored by. */
-export function blobOf(bytes: Uint8Array, field: string): Blob {
+export function createBlob(bytes: Uint8Array, field: string): Blob {
   if (!(bytes instanceof Uint8Array)) throw invalid(field, `${field} must be bytes (a Uint8Array).`);
   if (bytes.byteLength > MAX_PART_BYTES) {
     throw new PostriderError(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "../../test/support/test-home.ts";
-import { identityOf } from "../core/identity.ts";
+import { buildIdentity } from "../core/identity.ts";
 import { sessionKey } from "../core/key.ts";
-import { chatOf, OWNER } from "../core/owner.ts";
+import { getChatAudience, OWNER } from "../core/owner.ts";
 import { DEFAULT_RESET_POLICY, NO_RESET, type ResetPolicy } from "../core/reset-policy.ts";
 import { localSource, type SourceInput, source } from "../core/source.ts";
 import { createSessions } from "./sessions.ts";
@@ -87,7 +87,7 @@ describe("who shares a conversation", () => {
       localSource(),
     ]) {
       const { conversation } = await sessions.open(from);
-      expect(conversation.key).toBe(sessionKey(identityOf(source(from), PER_USER)));
+      expect(conversation.key).toBe(sessionKey(buildIdentity(source(from), PER_USER)));
     }
   });
 
@@ -183,10 +183,10 @@ describe("who shares a conversation", () => {
     const after = await before.restart({ scope: { groupsPerUser: false } });
     const again = await after.sessions.open(group("alice"));
     expect(again.session.id).toBe(alice.session.id);
-    expect(again.scopeKept).toBe(true);
+    expect(again.usesOldScope).toBe(true);
     expect(again.conversation.scope).toEqual(PER_USER);
     const carol = await after.sessions.open(group("carol", { chatId: "guild-9" }));
-    expect(carol.scopeKept).toBe(false);
+    expect(carol.usesOldScope).toBe(false);
     expect((await after.sessions.open(group("dave", { chatId: "guild-9" }))).session.id).toBe(
       carol.session.id,
     );
@@ -605,7 +605,7 @@ describe("beginning anew, and going back", () => {
     const { sessions } = await openHome();
     await sessions.open(group("alice"), { person: "p_alice" });
     await sessions.open(group("bob"), { person: "p_bob" });
-    const there = chatOf(source(group("alice")));
+    const there = getChatAudience(source(group("alice")));
     const asker = { person: "p_alice", ...(there !== undefined && { chat: there }) };
     expect((await sessions.conversations(asker, group("x"))).map(({ person }) => person)).toEqual([
       "p_alice",

@@ -1,15 +1,15 @@
 import type { Routing } from "../core/conversation.ts";
 import { type ScopeSettings, scopeFor } from "../core/identity.ts";
 import type { PersonId } from "../core/owner.ts";
-import { resetInstants } from "../core/reset-instants.ts";
+import { computeResetInstants } from "../core/reset-instants.ts";
 import {
   DEFAULT_RESET_POLICY,
-  policyFor,
   type ResetPolicy,
   type ResetSettings,
+  resolveResetPolicy,
 } from "../core/reset-policy.ts";
 import type { SessionKind } from "../core/session.ts";
-import { sessionId } from "../core/session-id.ts";
+import { buildSessionId } from "../core/session-id.ts";
 import { type SourceInput, source } from "../core/source.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -33,26 +33,26 @@ export interface RoutingOptions {
 export const DEFAULT_RESET: ResetSettings = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
 
 /** Everything a store needs to find or make the conversation of a source, as plain values. */
-export function routingOf(
+export function buildRouting(
   from: SourceInput,
   settings: RoutingSettings,
   options: RoutingOptions = {},
 ): Routing {
   const where = source(from);
   const now = settings.clock.now();
-  const policy = options.policy ?? policyFor(settings.reset, where.platform, where.chatType);
+  const policy = options.policy ?? resolveResetPolicy(settings.reset, where.platform, where.chatType);
   return {
     source: where,
     profile: settings.profile,
     scope: scopeFor(settings.scope, where.platform),
-    reset: resetInstants(policy, now, settings.zone),
+    reset: computeResetInstants(policy, now, settings.zone),
     notify: policy.notify && !policy.notifyExcludePlatforms.includes(where.platform),
-    newSession: { id: newSessionId(settings), kind: options.kind ?? "chat" },
+    newSession: { id: generateSessionId(settings), kind: options.kind ?? "chat" },
     now,
     ...(options.person !== undefined && { person: options.person }),
   };
 }
 
-export function newSessionId({ clock, zone }: Pick<RoutingSettings, "clock" | "zone">): string {
-  return sessionId(clock.now(), zone, Buffer.from(clock.random(4)).toString("hex"));
+export function generateSessionId({ clock, zone }: Pick<RoutingSettings, "clock" | "zone">): string {
+  return buildSessionId(clock.now(), zone, Buffer.from(clock.random(4)).toString("hex"));
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Message } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import type { Shape } from "../ports/store.ts";
-import { type MessageInput, readyMessages } from "./message-input.ts";
+import type { ViewRanges } from "../ports/store.ts";
+import { type MessageInput, prepareMessages } from "./message-input.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** Makes a session show what an agent has in its memory, at the cost of what is new. */
@@ -13,22 +13,23 @@ export interface SavePoints {
 }
 
 export function savePoints(sessions: Sessions, who: Asker): SavePoints {
-  const savings = new Map<string, Saving>();
+  const savings = new Map<string, SaveState>();
 
-  async function save(id: string, saving: Saving, given: readonly MessageInput[]): Promise<void> {
+  async function save(id: string, saving: SaveState, given: readonly MessageInput[]): Promise<void> {
     const { last } = saving;
     delete saving.last;
-    const newest = contents(given.at(-1));
-    const before = await sessions.shape(who, id);
+    const newest = serializeMessage(given.at(-1));
+    const before = await sessions.ranges(who, id);
     // Messages never change: while the session has the same shape, it shows what was saved.
-    if (last !== undefined && isDeepStrictEqual(last.shape, before) && goesOn(last, given)) {
-      await add(id, given.slice(last.given.length));
+    if (last !== undefined && isDeepStrictEqual(last.ranges, before) && isContinuation(last, given)) {
+      await add(id, given.slice(last.messages.length));
     } else {
       await compareAndStore(id, given);
     }
-    const shape = await sessions.shape(who, id);
+    const shape = await sessions.ranges(who, id);
     // If somebody else wrote in between, the next save looks at all of it again.
-    if (shape !== undefined && lengthOf(shape) === given.length) saving.last = { shape, given, newest };
+    if (shape !== undefined && countShownMessages(shape) === given.length)
+      saving.last = { ranges: shape, messages: given, newest };
   }
 
   async function add(id: string, messages: readonly MessageInput[]): Promise<void> {
@@ -53,7 +54,7 @@ export function savePoints(sessions: Sessions, who: Asker): SavePoints {
 
   return {
     save(id, given) {
-      const saving: Saving = savings.get(id) ?? { done: Promise.resolve() };
+      const saving: SaveState = savings.get(id) ?? { done: Promise.resolve() };
       savings.set(id, saving);
       const saved = saving.done.then(() => save(id, saving, given));
       saving.done = saved.catch(() => {}); // whoever saved meets it
@@ -64,42 +65,45 @@ export function savePoints(sessions: Sessions, who: Asker): SavePoints {
 }
 
 /** The save under way, and what the last one left. */
-interface Saving {
+interface SaveState {
   done: Promise<void>;
-  last?: Saved;
+  last?: SavedConversation;
 }
 
-interface Saved {
+interface SavedConversation {
   /** What the session showed then. */
-  readonly shape: Shape;
-  readonly given: readonly MessageInput[];
+  readonly ranges: ViewRanges;
+  readonly messages: readonly MessageInput[];
   /** The newest message's contents: an agent may go on writing into it. */
   readonly newest: string;
 }
 
 /** Whether the conversation begins with what was saved last. Nothing is read for it. */
-function goesOn({ given, newest }: Saved, conversation: readonly MessageInput[]): boolean {
-  const unchanged = given.every((message, at) => {
+function isContinuation(
+  { messages, newest }: SavedConversation,
+  conversation: readonly MessageInput[],
+): boolean {
+  const unchanged = messages.every((message, at) => {
     const now = conversation[at];
     return message === now || isDeepStrictEqual(message, now);
   });
-  return unchanged && newest === contents(conversation[given.length - 1]);
+  return unchanged && newest === serializeMessage(conversation[messages.length - 1]);
 }
 
-function contents(message: MessageInput | undefined): string {
-  return message === undefined ? "" : JSON.stringify(readyMessages(message).messages);
+function serializeMessage(message: MessageInput | undefined): string {
+  return message === undefined ? "" : JSON.stringify(prepareMessages(message).messages);
 }
 
 /** Whether a stored message is this one. Only what the caller gives is compared: time and place are the store's. */
 function isStored(stored: Message, given: MessageInput | undefined): boolean {
   if (given === undefined) return false;
-  const [ready] = readyMessages(given).messages;
+  const [ready] = prepareMessages(given).messages;
   if (ready === undefined) return false;
   const { session: _session, seq: _seq, at, ...rest } = stored;
   const { at: givenAt = at, ...wanted } = ready;
   return at === givenAt && isDeepStrictEqual(rest, wanted);
 }
 
-function lengthOf({ pieces }: Shape): number {
+function countShownMessages({ pieces }: ViewRanges): number {
   return pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
 }

@@ -3,13 +3,13 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DAY, fakeClock, HOUR, MINUTE, openHome, START } from "../../test/support/test-home.ts";
-import { type Message, textOf } from "../core/message.ts";
-import { chatOf, OWNER } from "../core/owner.ts";
+import { getText, type Message } from "../core/message.ts";
+import { getChatAudience, OWNER } from "../core/owner.ts";
 import { NO_RESET } from "../core/reset-policy.ts";
 import { localSource, type SourceInput, source } from "../core/source.ts";
 import { localRunner } from "../system/local-runner.ts";
 import type { MessageInput } from "./message-input.ts";
-import { DEFAULT_RESET, routingOf } from "./routing.ts";
+import { buildRouting, DEFAULT_RESET } from "./routing.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSessions } from "./sessions.ts";
 
@@ -20,7 +20,7 @@ const unknown = "20200101_000000_00000000";
 
 const user = (text: string): MessageInput => ({ role: "user", text });
 const assistant = (text: string): MessageInput => ({ role: "assistant", text });
-const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(textOf);
+const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(getText);
 const code = (value: string, more: object = {}) => ({ code: value, ...more });
 
 /** A session in which user and assistant took turns, `rounds` times: q1, a1, q2, a2, … */
@@ -443,10 +443,10 @@ describe("taking back and changing what is shown", () => {
   it("waits until an answer that is being written is done", async () => {
     const { sessions, store, clock } = await openHome();
     const runner = localRunner();
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
     const accepted = await store.accept({
-      ...routingOf(localSource(), settings),
+      ...buildRouting(localSource(), settings),
       messageId: "1",
       message: { role: "user", parts: [{ type: "text", text: "go" }] },
       claim: { runner: runner.id, take: "one" },
@@ -1137,7 +1137,7 @@ describe("who may see what", () => {
       sessions.find(bob, id),
       sessions.history(bob, id),
       sessions.messages(bob, id),
-      sessions.shape(bob, id),
+      sessions.ranges(bob, id),
       sessions.shownLength(bob, id),
       sessions.export(bob, id),
     ]);
@@ -1165,7 +1165,7 @@ describe("who may see what", () => {
     const from: SourceInput = { platform: "discord", chatId: "guild", chatType: "group", userId: "b" };
     const there = await sessions.open(from, bob);
     const alone = await sessions.open({ platform: "discord", chatId: "b", userId: "b" }, bob);
-    const chat = chatOf(source(from)) ?? "";
+    const chat = getChatAudience(source(from)) ?? "";
     const inChat = { ...bob, chat };
     expect((await sessions.list(inChat)).items.map(({ id }) => id)).toEqual([there.session.id]);
     expect(await sessions.get(inChat, alone.session.id)).toBeUndefined();

@@ -6,18 +6,17 @@ import type {
   ConversationQuery,
   CurrentConversation,
   Hit,
-  Listed,
+  ListedSession,
   ListQuery,
   Page,
   SearchRequest,
   Stats,
-  Versions,
+  ViewVersion,
 } from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
-import { isRefused, type Refused, refuse, unrefused } from "../core/refusal.ts";
+import { isRefused, type Refused, refuse, throwIfRefused } from "../core/refusal.ts";
 import type { ResetSettings } from "../core/reset-policy.ts";
-import type { Reshape, Reshaped } from "../core/reshape.ts";
 import {
   checkEndReason,
   type NewSession,
@@ -26,23 +25,24 @@ import {
   type SessionKind,
 } from "../core/session.ts";
 import { type SourceInput, source } from "../core/source.ts";
-import { cleanTitle, autoTitle as proposedTitle } from "../core/titles.ts";
-import type { Shown } from "../core/turn.ts";
+import { cleanTitle, cleanProposedTitle as proposedTitle } from "../core/titles.ts";
+import type { ResetNotification } from "../core/turn.ts";
 import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
+import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Shape, Store } from "../ports/store.ts";
+import type { Store, ViewRanges } from "../ports/store.ts";
 import { systemClock, systemZone } from "../system/system-clock.ts";
-import { checked } from "./checked.ts";
-import { exportSession, importSession, type SessionExport } from "./export.ts";
-import { type FollowOptions, follow } from "./follow.ts";
-import { type MessageInput, readyMessages } from "./message-input.ts";
+import { checkArguments } from "./check-arguments.ts";
+import { exportSession, importSessionJson, type SessionExport } from "./export.ts";
+import { type FollowOptions, followSession } from "./follow.ts";
+import { type MessageInput, prepareMessages } from "./message-input.ts";
 import {
+  buildRouting,
   DEFAULT_RESET,
-  newSessionId,
+  generateSessionId,
   type RoutingOptions,
   type RoutingSettings,
-  routingOf,
 } from "./routing.ts";
 
 export interface SessionsOptions {
@@ -76,7 +76,7 @@ export interface Sessions {
    */
   open(from: SourceInput, options?: OpenOptions): Promise<Opened>;
   /** The model or the person was told about the fresh start; it will not be reported again. */
-  markShown(conversation: number, shown: Shown): Promise<void>;
+  markShown(conversation: number, shown: ResetNotification): Promise<void>;
   /** A session that belongs to no chat, addressed by its id. */
   create(who: { readonly person: PersonId }, options?: CreateOptions): Promise<Session>;
 
@@ -95,7 +95,7 @@ export interface Sessions {
   /** How many messages the session shows. */
   shownLength(who: Asker, id: string): Promise<number | undefined>;
   /** What it shows, as runs of messages. Messages never change, so the same shape is the same history. */
-  shape(who: Asker, id: string): Promise<Shape | undefined>;
+  ranges(who: Asker, id: string): Promise<ViewRanges | undefined>;
   /** Everything ever said in it, shown or not. */
   messages(
     who: Asker,
@@ -105,24 +105,28 @@ export interface Sessions {
   /** Yields what is said from now on (or after a seq), whichever process says it, until the signal aborts or it is removed. */
   follow(who: Asker, id: string, options?: FollowOptions): AsyncIterable<Message>;
   /** Shows these messages and nothing else. What was said stays readable through `messages`. */
-  rewrite(who: Asker, id: string, messages: readonly MessageInput[]): Promise<Reshaped>;
+  rewrite(who: Asker, id: string, messages: readonly MessageInput[]): Promise<ViewChangeResult>;
   /** Takes the last human message and all after it out of view. */
-  undo(who: Asker, id: string): Promise<Reshaped>;
+  undo(who: Asker, id: string): Promise<ViewChangeResult>;
   /** Takes back the last undo or rewind, unless something was said since. */
-  redo(who: Asker, id: string): Promise<Reshaped>;
+  redo(who: Asker, id: string): Promise<ViewChangeResult>;
   /** Shows nothing after this message. */
-  rewind(who: Asker, id: string, to: { readonly session?: string; readonly seq: number }): Promise<Reshaped>;
+  rewind(
+    who: Asker,
+    id: string,
+    to: { readonly session?: string; readonly seq: number },
+  ): Promise<ViewChangeResult>;
   /** Shows a summary and the last messages instead of all of them. The originals stay searchable. */
   compress(
     who: Asker,
     id: string,
     summary: string,
     options?: { readonly keepLast?: number },
-  ): Promise<Reshaped>;
+  ): Promise<ViewChangeResult>;
   /** The shapes a session had, newest first; 50 or 30 days are kept. */
-  versions(who: Asker, id: string): Promise<readonly Versions[]>;
+  versions(who: Asker, id: string): Promise<readonly ViewVersion[]>;
   /** Shows what an earlier version showed. */
-  restore(who: Asker, id: string, version: number): Promise<Reshaped>;
+  restore(who: Asker, id: string, version: number): Promise<ViewChangeResult>;
   /** A new session that shows the same; each goes its own way from here. Costs the same at any length. */
   fork(who: Asker, id: string, options?: CreateOptions & { readonly keep?: number }): Promise<Session>;
   /** Adds a model call's tokens and cost, under its purpose: an answer, unless said. */
@@ -157,7 +161,7 @@ export interface Sessions {
   get(who: Asker, id: string): Promise<Session | undefined>;
   /** By id, handle or unambiguous beginning of an id. Several: `ambiguous`, with the candidates in details. */
   find(who: Asker, text: string): Promise<Session | undefined>;
-  list(who: Asker, query?: Omit<ListQuery, "asker">): Promise<Page<Listed>>;
+  list(who: Asker, query?: Omit<ListQuery, "asker">): Promise<Page<ListedSession>>;
   search(who: Asker, text: string, query?: Omit<SearchRequest, "asker" | "text">): Promise<readonly Hit[]>;
   change(who: Asker, id: string, change: SessionChange): Promise<Session>;
   archive(who: Asker, id: string, archived?: boolean): Promise<Session>;
@@ -209,10 +213,14 @@ export function createSessions(options: SessionsOptions): Sessions {
       return given ?? assertZone(systemZone());
     },
   };
-  const newId = (): string => newSessionId(settings);
-  const reshaped = async (who: Asker, id: string, change: WithoutAsker<Reshape>): Promise<Reshaped> => {
+  const newId = (): string => generateSessionId(settings);
+  const reshaped = async (
+    who: Asker,
+    id: string,
+    change: WithoutAsker<ViewChange>,
+  ): Promise<ViewChangeResult> => {
     const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-    return unrefused(await store.reshape({ ...change, ...ask }));
+    return throwIfRefused(await store.changeView({ ...change, ...ask }));
   };
 
   /** Makes a session under an id of our own; one that chance gave twice in a second is tried again. */
@@ -223,18 +231,18 @@ export function createSessions(options: SessionsOptions): Sessions {
     for (;;) {
       const made = await make(assertSessionId(wanted ?? newId()));
       const isTaken = isRefused(made) && made.details?.field === "id";
-      if (wanted !== undefined || !isTaken) return unrefused(made);
+      if (wanted !== undefined || !isTaken) return throwIfRefused(made);
     }
   };
 
   const get = async (who: Asker, id: string): Promise<Session | undefined> =>
     (await store.find({ asker: who, text: id })).find((session) => session.id === id);
 
-  return checked({
+  return checkArguments({
     async open(from, { fresh = false, ...rest } = {}) {
-      return store.open({ ...routingOf(from, settings, rest), fresh });
+      return store.open({ ...buildRouting(from, settings, rest), fresh });
     },
-    markShown: (conversation, shown) => store.markShown({ conversation, shown }),
+    markShown: (conversation, shown) => store.markResetNotified({ conversation, notified: shown }),
     async create(who, { id: wanted, kind = "chat", title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const session = { ...rest, kind, owner: who.person, ...(title !== undefined && { title }) };
@@ -244,20 +252,20 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
 
     async append(who, id, input) {
-      const { messages, blobs } = readyMessages(input);
+      const { messages, blobs } = prepareMessages(input);
       const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-      return unrefused(await store.append({ ...ask, messages, blobs })).seqs;
+      return throwIfRefused(await store.append({ ...ask, messages, blobs })).seqs;
     },
-    history: (who, id, range = {}) => store.history({ ...range, asker: who, session: id }),
+    history: (who, id, range = {}) => store.readHistory({ ...range, asker: who, session: id }),
     async shownLength(who, id) {
-      const shape = await store.shape({ asker: who, session: id });
+      const shape = await store.getViewRanges({ asker: who, session: id });
       return shape?.pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
     },
-    shape: (who, id) => store.shape({ asker: who, session: id }),
-    messages: (who, id, range = {}) => store.messages({ ...range, asker: who, session: id }),
-    follow: (who, id, range = {}) => follow(store, who, id, range),
+    ranges: (who, id) => store.getViewRanges({ asker: who, session: id }),
+    messages: (who, id, range = {}) => store.listMessages({ ...range, asker: who, session: id }),
+    follow: (who, id, range = {}) => followSession(store, who, id, range),
     async rewrite(who, id, input) {
-      const { messages, blobs } = readyMessages(input);
+      const { messages, blobs } = prepareMessages(input);
       return reshaped(who, id, { kind: "rewrite", messages, blobs });
     },
     undo: (who, id) => reshaped(who, id, { kind: "undo" }),
@@ -265,11 +273,11 @@ export function createSessions(options: SessionsOptions): Sessions {
     rewind: (who, id, to) =>
       reshaped(who, id, { kind: "rewind", to: { session: to.session ?? id, seq: to.seq } }),
     async compress(who, id, summary, { keepLast = 0 } = {}) {
-      const [message] = readyMessages({ role: "note", text: summary, extra: { summary: true } }).messages;
+      const [message] = prepareMessages({ role: "note", text: summary, extra: { summary: true } }).messages;
       if (message === undefined) throw new PostriderError("internal", "A summary became no message.");
       return reshaped(who, id, { kind: "compress", summary: message, keepLast });
     },
-    versions: (who, id) => store.versions({ asker: who, session: id }),
+    versions: (who, id) => store.listVersions({ asker: who, session: id }),
     restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
     async fork(who, origin, { keep, id: wanted, title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
@@ -280,13 +288,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     async recordUsage(who, id, usage, { purpose = "answer" } = {}) {
       const ask = { asker: who, session: assertSessionId(id) };
-      return unrefused(await store.recordUsage({ ...ask, purpose, usage, now: clock.now() }));
+      return throwIfRefused(await store.recordUsage({ ...ask, purpose, usage, now: clock.now() }));
     },
-    usageEntries: (who, id) => store.usageEntries({ asker: who, session: id }),
+    usageEntries: (who, id) => store.listUsageEntries({ asker: who, session: id }),
 
     async reset(who, conversation) {
       const newSession = { id: newId(), kind: "chat" as const };
-      return unrefused(await store.reset({ asker: who, conversation, newSession, now: clock.now() }));
+      return throwIfRefused(await store.reset({ asker: who, conversation, newSession, now: clock.now() }));
     },
     async switchTo(who, conversation, id) {
       const result = await store.switchTo({
@@ -295,11 +303,11 @@ export function createSessions(options: SessionsOptions): Sessions {
         session: assertSessionId(id),
         now: clock.now(),
       });
-      return isRefused(result) && result.refused === "not_found" ? undefined : unrefused(result);
+      return isRefused(result) && result.refused === "not_found" ? undefined : throwIfRefused(result);
     },
     async title(who, id, raw) {
       const title = cleanTitle(raw);
-      return unrefused(
+      return throwIfRefused(
         await store.setTitle({
           asker: who,
           session: assertSessionId(id),
@@ -312,18 +320,18 @@ export function createSessions(options: SessionsOptions): Sessions {
       const ask = { asker: who, session: assertSessionId(id) };
       const asked = usage === undefined ? undefined : { usage, now: clock.now() };
       if (title !== undefined)
-        return unrefused(
+        return throwIfRefused(
           await store.setTitle({
             ...ask,
             title,
             numbered: true,
             ifUntitled,
-            ...(asked !== undefined && { asked }),
+            ...(asked !== undefined && { titleUsage: asked }),
           }),
         );
       if (asked !== undefined)
-        return unrefused(await store.recordUsage({ ...ask, purpose: "title", ...asked }));
-      return unrefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
+        return throwIfRefused(await store.recordUsage({ ...ask, purpose: "title", ...asked }));
+      return throwIfRefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
     },
     findByTitle: async (who, raw) => {
       const title = cleanTitle(raw);
@@ -343,50 +351,51 @@ export function createSessions(options: SessionsOptions): Sessions {
       }
       return found[0];
     },
-    list: (who, query = {}) => store.list({ ...query, asker: who }),
-    search: (who, text, query = {}) => store.search({ ...query, asker: who, text }),
+    list: (who, query = {}) => store.querySessions({ ...query, asker: who }),
+    search: (who, text, query = {}) => store.searchMessages({ ...query, asker: who, text }),
     async change(who, id, { ended: why, ...rest }) {
       const ended = typeof why === "string" ? checkEndReason(why, "change.ended") : why;
       const change = { ...rest, ...(ended !== undefined && { ended }) };
-      return unrefused(
+      return throwIfRefused(
         await store.change({ asker: who, session: assertSessionId(id), change, now: clock.now() }),
       );
     },
     async archive(who, id, archived = true) {
       const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-      return unrefused(await store.change({ ...ask, change: { archived } }));
+      return throwIfRefused(await store.change({ ...ask, change: { archived } }));
     },
-    remove: async (who, id) => unrefused(await store.remove({ asker: who, session: id, now: clock.now() })),
+    remove: async (who, id) =>
+      throwIfRefused(await store.remove({ asker: who, session: id, now: clock.now() })),
     async prune(who, { olderThanDays = 90, dryRun = true, ...rest } = {}) {
       const now = clock.now();
-      const before = now - length(olderThanDays, "olderThanDays") * DAY_MS;
+      const before = now - checkLength(olderThanDays, "olderThanDays") * DAY_MS;
       return store.prune({ ...rest, asker: who, before, dryRun, now });
     },
     async hold(who, id, name, ms) {
-      const until = clock.now() + length(ms, "ms");
-      unrefused(await store.hold({ asker: who, session: assertSessionId(id), name, until }));
+      const until = clock.now() + checkLength(ms, "ms");
+      throwIfRefused(await store.hold({ asker: who, session: assertSessionId(id), name, until }));
     },
     release: (who, id, name) => store.release({ asker: who, session: id, name }),
     hasOther: (who, id) => store.hasOther({ asker: who, session: id }),
-    stats: (who) => store.stats({ asker: who }),
-    blob: (who, hash) => store.blob({ asker: who, hash }),
+    stats: (who) => store.getStats({ asker: who }),
+    blob: (who, hash) => store.readBlob({ asker: who, hash }),
     async conversations(who, of) {
-      return store.conversations({
+      return store.findConversations({
         asker: who,
         ...(typeof of === "string" ? { session: of } : { source: source(of) }),
       });
     },
     listConversations: (who, query = {}) => store.listConversations({ ...query, asker: who }),
-    decisions: (who, conversation) => store.decisions({ asker: who, conversation }),
+    decisions: (who, conversation) => store.listDecisions({ asker: who, conversation }),
 
     export: (who, id) => exportSession(store, who, id),
     import: (json, { owner } = {}) =>
-      importSession(store, json, { profile, now: clock.now(), ...(owner !== undefined && { owner }) }),
+      importSessionJson(store, json, { profile, now: clock.now(), ...(owner !== undefined && { owner }) }),
   });
 }
 
 /** A length of time: a date in the future would prune what is in use. */
-function length(value: number, field: string): number {
+function checkLength(value: number, field: string): number {
   if (Number.isFinite(value) && value >= 0) return value;
   throw new PostriderError("invalid_input", `${field} must be a number, zero or more.`, {
     details: { field },

@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
 import type { Runner } from "../core/runner.ts";
-import { bootId, startTicks } from "./process-identity.ts";
+import { getBootId, readStartTicks } from "./process-identity.ts";
 
 /** This process as a runner, under a new id. */
 export function localRunner(): Runner {
   return {
     id: crypto.randomUUID(),
     host: hostname(),
-    boot: bootId(),
+    boot: getBootId(),
     pid: process.pid,
-    started: startTicks(process.pid) ?? "",
+    started: readStartTicks(process.pid) ?? "",
   };
 }

@@ -10,10 +10,10 @@ export interface ProcStat {
   readonly group: number;
   readonly session: number;
   /** In the kernel's ticks since the machine started. */
-  readonly started: string;
+  readonly startTicks: string;
 }
 
-export function procStat(pid: number): ProcStat | undefined {
+export function readProcStat(pid: number): ProcStat | undefined {
   let line: string;
   try {
     line = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -30,14 +30,14 @@ export function procStat(pid: number): ProcStat | undefined {
     parent: Number(parent),
     group: Number(group),
     session: Number(session),
-    started: fields[19] ?? "",
+    startTicks: fields[19] ?? "",
   };
 }
 
 /** All that there are now; on Linux only. */
-export function everyProcStat(): readonly ProcStat[] {
+export function listProcStats(): readonly ProcStat[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => procStat(Number(name)))
+    .map((name) => readProcStat(Number(name)))
     .filter((stat) => stat !== undefined);
 }

@@ -1,67 +1,84 @@
 import assert from "node:assert/strict";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { AgentEvent } from "../ports/agent.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { type AgentCase, drained, never, SOON_MS, ticks, turnOf, until, within } from "./agent-scene.ts";
+import {
+  type AgentCase,
+  createAgentSignal,
+  createAgentTurn,
+  drainEvents,
+  failAfter,
+  SOON_MS,
+  waitForEvent,
+  waitTicks,
+} from "./agent-scene.ts";
 
-type Rule = (promise: string, proof: () => Promise<void>) => void;
-type Uses = (name: string, given: Readonly<Record<string, unknown>>) => Promise<AgentCase>;
+type AgentRule = (promise: string, proof: () => Promise<void>) => void;
+type ToolCaller = (name: string, given: Readonly<Record<string, unknown>>) => Promise<AgentCase>;
 
-const GIVEN = { word: "saddle" };
+const ARGS = { word: "saddle" };
 
 /** What must hold when an agent calls a tool that it did not bring itself. */
-export function toolRules(rule: Rule, uses: Uses): void {
+export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
   rule("acts only when the next event is asked for, on what the agent gave it", async () => {
-    const tool = keeping();
-    const events = await begun(uses, tool);
-    const { call } = await until(events, "tool_call");
+    const tool = createRecordingTool();
+    const events = await startToolTurn(uses, tool);
+    const { call } = await waitForEvent(events, "tool_call");
     assert.deepEqual(
       { name: call.name, arguments: call.arguments, effect: call.effect },
-      { name: tool.name, arguments: GIVEN, effect: "external" },
+      { name: tool.name, arguments: ARGS, effect: "external" },
     );
-    await ticks();
+    await waitTicks();
     assert.deepEqual(tool.given, [], "it has acted before anybody could store the call");
-    const result = await until(events, "tool_result");
-    assert.deepEqual(result, { type: "tool_result", id: call.id, name: tool.name, parts: [text("kept")] });
-    assert.deepEqual(tool.given, [GIVEN]);
-    await drained(events.next(), events);
+    const result = await waitForEvent(events, "tool_result");
+    assert.deepEqual(result, {
+      type: "tool_result",
+      id: call.id,
+      name: tool.name,
+      parts: [textPart("kept")],
+    });
+    assert.deepEqual(tool.given, [ARGS]);
+    await drainEvents(events.next(), events);
   });
 
   rule("asks first where it wants to, and acts when it may", async () => {
-    const tool = keeping({ asks: () => ({ title: "Keep it?" }) });
-    const events = await begun(uses, tool);
-    const asked = await until(events, "approval");
+    const tool = createRecordingTool({ buildApprovalRequest: () => ({ title: "Keep it?" }) });
+    const events = await startToolTurn(uses, tool);
+    const asked = await waitForEvent(events, "approval");
     assert.equal(asked.request.title, "Keep it?");
     asked.answer("once");
-    await until(events, "tool_call");
-    await drained(events.next(), events);
-    assert.deepEqual(tool.given, [GIVEN]);
+    await waitForEvent(events, "tool_call");
+    await drainEvents(events.next(), events);
+    assert.deepEqual(tool.given, [ARGS]);
   });
 
   for (const answer of ["deny", "never"] as const) {
     rule(`does not act when the person says ${answer}: that is a call with a failed result`, async () => {
-      const tool = keeping({ asks: () => ({ title: "Keep it?" }) });
-      const events = await begun(uses, tool);
-      (await until(events, "approval")).answer(answer);
-      const { call } = await until(events, "tool_call");
-      const result = await until(events, "tool_result");
+      const tool = createRecordingTool({ buildApprovalRequest: () => ({ title: "Keep it?" }) });
+      const events = await startToolTurn(uses, tool);
+      (await waitForEvent(events, "approval")).answer(answer);
+      const { call } = await waitForEvent(events, "tool_call");
+      const result = await waitForEvent(events, "tool_result");
       assert.deepEqual([result.id, result.failed], [call.id, true]);
-      await drained(events.next(), events);
+      await drainEvents(events.next(), events);
       assert.deepEqual(tool.given, []);
     });
   }
 
   rule("that throws has failed, and the agent goes on", async () => {
-    const events = await begun(uses, keeping({ run: () => Promise.reject(new Error("It broke.")) }));
-    assert.equal((await until(events, "tool_result")).failed, true);
-    await drained(events.next(), events);
+    const events = await startToolTurn(
+      uses,
+      createRecordingTool({ run: () => Promise.reject(new Error("It broke.")) }),
+    );
+    assert.equal((await waitForEvent(events, "tool_result")).failed, true);
+    await drainEvents(events.next(), events);
   });
 
   rule("is not there: its call has failed, and the agent goes on", async () => {
-    const { agent, said } = await uses("keep", GIVEN);
-    const events = agent.run(turnOf(said), never())[Symbol.asyncIterator]();
-    assert.equal((await until(events, "tool_result")).failed, true);
-    await drained(events.next(), events);
+    const { agent, said } = await uses("keep", ARGS);
+    const events = agent.run(createAgentTurn(said), createAgentSignal())[Symbol.asyncIterator]();
+    assert.equal((await waitForEvent(events, "tool_result")).failed, true);
+    await drainEvents(events.next(), events);
   });
 
   rule("that does not end by itself does not keep the agent from being stopped", async () => {
@@ -71,18 +88,18 @@ export function toolRules(rule: Rule, uses: Uses): void {
       return new Promise(() => {});
     };
     const stop = new AbortController();
-    const events = await begun(uses, keeping({ run: endless }), stop.signal);
-    await until(events, "tool_call");
+    const events = await startToolTurn(uses, createRecordingTool({ run: endless }), stop.signal);
+    await waitForEvent(events, "tool_call");
     const next = events.next();
     await acting.promise;
     stop.abort();
-    const after = await within(SOON_MS, drained(next, events));
+    const after = await failAfter(SOON_MS, drainEvents(next, events));
     assert.ok(!after.some(({ type }) => type === "failed" || type === "tool_result"));
   });
 }
 
 /** A tool that keeps what it was given. */
-function keeping(more: Partial<Tool> = {}): Tool & { readonly given: unknown[] } {
+function createRecordingTool(more: Partial<Tool> = {}): Tool & { readonly given: unknown[] } {
   const given: unknown[] = [];
   return {
     given,
@@ -92,17 +109,17 @@ function keeping(more: Partial<Tool> = {}): Tool & { readonly given: unknown[] }
     effect: "external",
     async run(what) {
       given.push(what);
-      return { parts: [text("kept")] };
+      return { parts: [textPart("kept")] };
     },
     ...more,
   };
 }
 
-async function begun(
-  uses: Uses,
+async function startToolTurn(
+  uses: ToolCaller,
   tool: Tool,
-  signal: AbortSignal = never(),
+  signal: AbortSignal = createAgentSignal(),
 ): Promise<AsyncIterator<AgentEvent>> {
-  const { agent, said } = await uses(tool.name, GIVEN);
-  return agent.run(turnOf(said, [tool]), signal)[Symbol.asyncIterator]();
+  const { agent, said } = await uses(tool.name, ARGS);
+  return agent.run(createAgentTurn(said, [tool]), signal)[Symbol.asyncIterator]();
 }

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { addUsage, emptyUsage } from "../core/usage.ts";
-import { toolRules } from "./agent-contract-tools.ts";
+import { defineToolRules } from "./agent-contract-tools.ts";
 import {
   type AgentCase,
-  all,
-  collect,
+  collectEvents,
+  createAgentSignal,
+  createAgentTurn,
   deepFreeze,
-  drained,
-  eventsOf,
-  never,
+  drainEvents,
+  failAfter,
+  joinEventText,
+  runAgent,
   SOON_MS,
-  textIn,
-  ticks,
-  turnOf,
-  until,
-  within,
+  startAgent,
+  waitForEvent,
+  waitTicks,
 } from "./agent-scene.ts";
 import type { TestApi } from "./scene.ts";
-import { required, testOf } from "./skip-rule.ts";
+import { createTestBody, requirePart } from "./skip-rule.ts";
 
 export type { AgentCase } from "./agent-scene.ts";
 
@@ -52,56 +52,59 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
         await harness.destroy?.();
       }
     };
-    it(promise, testOf(promise, run));
+    it(promise, createTestBody(promise, run));
   };
 
   describe("an answer", () => {
     rule("is the pieces of its text, joined", async () => {
       const { answer, ...asked } = await harness.answers();
-      assert.equal(textIn(await all(asked)), answer);
+      assert.equal(joinEventText(await runAgent(asked)), answer);
     });
 
     rule("counts each call of a model once at most, in numbers that can be added", async () => {
       const { calls = 1, ...asked } = await harness.answers();
-      const used = (await all(asked)).flatMap((event) => (event.type === "usage" ? [event.usage] : []));
+      const used = (await runAgent(asked)).flatMap((event) => (event.type === "usage" ? [event.usage] : []));
       assert.ok(used.length <= calls, `${used.length} reports of ${calls} calls`);
       used.reduce(addUsage, emptyUsage());
     });
 
     rule("to one is not mixed with the answer to another, asked at the same time", async () => {
       const { answer, ...asked } = await harness.answers();
-      const both = await Promise.all([all(asked), all(asked)]);
-      assert.deepEqual(both.map(textIn), [answer, answer]);
+      const both = await Promise.all([runAgent(asked), runAgent(asked)]);
+      assert.deepEqual(both.map(joinEventText), [answer, answer]);
     });
 
     rule("leaves what it was given as it was", async () => {
       const { agent, said } = await harness.answers();
-      const turn = turnOf(said);
+      const turn = createAgentTurn(said);
       for (const message of turn.history) deepFreeze(message);
       Object.freeze(turn.history);
-      await collect(agent.run(turn, never()));
+      await collectEvents(agent.run(turn, createAgentSignal()));
     });
   });
 
   describe("stopping", () => {
     rule("before anything was asked: says nothing, does nothing, and ends", async () => {
       const { agent, said } = await harness.answers();
-      const events = await within(SOON_MS, collect(agent.run(turnOf(said), AbortSignal.abort())));
+      const events = await failAfter(
+        SOON_MS,
+        collectEvents(agent.run(createAgentTurn(said), AbortSignal.abort())),
+      );
       assert.deepEqual(
         events.filter((event) => event.type !== "usage"),
         [],
       );
     });
 
-    const endless = () => required(harness.endless, "the agent always ends by itself")();
+    const endless = () => requirePart(harness.endless, "the agent always ends by itself")();
     rule("ends the answer soon, without an error, and says no more", async () => {
       const { agent, said } = await endless();
       const stop = new AbortController();
-      const events = eventsOf(agent, said, stop.signal);
+      const events = startAgent(agent, said, stop.signal);
       assert.equal((await events.next()).done, false);
       const next = events.next();
       stop.abort();
-      const rest = await within(SOON_MS, drained(next, events));
+      const rest = await failAfter(SOON_MS, drainEvents(next, events));
       // One may have been on its way.
       const after = rest.filter((event) => event.type !== "usage");
       assert.ok(after.length <= 1, `${after.length} events after it was stopped`);
@@ -111,31 +114,31 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
     rule("by going away ends it, too", async () => {
       const { agent, said } = await endless();
       const stop = new AbortController();
-      const events = eventsOf(agent, said, stop.signal);
+      const events = startAgent(agent, said, stop.signal);
       await events.next();
       stop.abort();
-      await within(SOON_MS, Promise.resolve(events.return?.()));
+      await failAfter(SOON_MS, Promise.resolve(events.return?.()));
     });
   });
 
-  const fails = () => required(harness.fails, "the agent has no model that could fail")();
+  const fails = () => requirePart(harness.fails, "the agent has no model that could fail")();
   describe("a failure of the model", () => {
     rule("is told in a sentence, and never thrown", async () => {
-      const failed = (await all(await fails())).filter((event) => event.type === "failed");
+      const failed = (await runAgent(await fails())).filter((event) => event.type === "failed");
       assert.equal(failed.length, 1);
       assert.match(failed[0]?.reason ?? "", /\p{L}.*[.!?]$/su);
     });
   });
 
-  const acts = () => required(harness.acts, "the agent brings no tools of its own")();
+  const acts = () => requirePart(harness.acts, "the agent brings no tools of its own")();
   describe("a tool", () => {
     rule("acts only when the next event is asked for", async () => {
       const { agent, said, acted } = await acts();
-      const events = eventsOf(agent, said);
-      await until(events, "tool_call");
+      const events = startAgent(agent, said);
+      await waitForEvent(events, "tool_call");
       await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
       assert.equal(acted(), false, "it has acted before anybody could store the call");
-      await until(events, "tool_result");
+      await waitForEvent(events, "tool_result");
       assert.equal(acted(), true);
       await events.return?.();
     });
@@ -143,17 +146,17 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
     rule("does not act when it is stopped between the call and the act", async () => {
       const { agent, said, acted } = await acts();
       const stop = new AbortController();
-      const events = eventsOf(agent, said, stop.signal);
-      await until(events, "tool_call");
+      const events = startAgent(agent, said, stop.signal);
+      await waitForEvent(events, "tool_call");
       stop.abort();
-      await within(SOON_MS, drained(events.next(), events));
+      await failAfter(SOON_MS, drainEvents(events.next(), events));
       await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
       assert.equal(acted(), false);
     });
 
     rule("has one result for each call, of the same id and name, behind it", async () => {
       const open = new Map<string, string>();
-      for (const event of await all(await acts())) {
+      for (const event of await runAgent(await acts())) {
         if (event.type === "tool_call") {
           assert.ok(event.call.id !== "" && event.call.name !== "" && !open.has(event.call.id));
           open.set(event.call.id, event.call.name);
@@ -166,33 +169,35 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
     });
   });
 
-  const asks = () => required(harness.asks, "the agent asks nothing by itself")();
+  const asks = () => requirePart(harness.asks, "the agent asks nothing by itself")();
   describe("a question", () => {
     for (const answer of ["once", "session", "always", "deny", "never"] as const) {
       rule(`holds it up until it is answered (${answer}), and then it comes to an end`, async () => {
         const { agent, said } = await asks();
-        const events = eventsOf(agent, said);
-        const asked = await until(events, "approval");
+        const events = startAgent(agent, said);
+        const asked = await waitForEvent(events, "approval");
         assert.notEqual(asked.request.title, "");
         const next = events.next();
-        assert.equal(await Promise.race([next.then(() => "went on"), ticks()]), "waits");
+        assert.equal(await Promise.race([next.then(() => "went on"), waitTicks()]), "waits");
         asked.answer(answer);
         asked.answer("deny"); // the first counts
-        await drained(next, events);
+        await drainEvents(next, events);
       });
     }
 
     rule("that nobody answers does not keep it from being stopped", async () => {
       const { agent, said } = await asks();
       const stop = new AbortController();
-      const events = eventsOf(agent, said, stop.signal);
-      await until(events, "approval");
+      const events = startAgent(agent, said, stop.signal);
+      await waitForEvent(events, "approval");
       const next = events.next();
       stop.abort();
-      await within(SOON_MS, drained(next, events));
+      await failAfter(SOON_MS, drainEvents(next, events));
     });
   });
 
   describe("a tool that the turn offers", () =>
-    toolRules(rule, (...given) => required(harness.uses, "the agent calls no tools of the turn")(...given)));
+    defineToolRules(rule, (...given) =>
+      requirePart(harness.uses, "the agent calls no tools of the turn")(...given),
+    ));
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Message, text } from "../core/message.ts";
+import { type Message, textPart } from "../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Tool } from "../ports/tool.ts";
 
@@ -12,35 +12,35 @@ export interface AgentCase {
 /** Whoever stopped an agent waits no longer. */
 export const SOON_MS = 1000;
 
-export function turnOf(said: string, tools: readonly Tool[] = []): AgentTurn {
-  const message: Message = { session: "s", seq: 1, at: 0, role: "user", parts: [text(said)] };
+export function createAgentTurn(said: string, tools: readonly Tool[] = []): AgentTurn {
+  const message: Message = { session: "s", seq: 1, at: 0, role: "user", parts: [textPart(said)] };
   return { session: "s", history: [message], tools, blob: async () => undefined };
 }
 
-export function never(): AbortSignal {
+export function createAgentSignal(): AbortSignal {
   return new AbortController().signal;
 }
 
-export function eventsOf(
+export function startAgent(
   agent: Agent,
   said: string,
-  signal: AbortSignal = never(),
+  signal: AbortSignal = createAgentSignal(),
 ): AsyncIterator<AgentEvent> {
-  return agent.run(turnOf(said), signal)[Symbol.asyncIterator]();
+  return agent.run(createAgentTurn(said), signal)[Symbol.asyncIterator]();
 }
 
-export function all({ agent, said }: AgentCase): Promise<AgentEvent[]> {
-  return collect(agent.run(turnOf(said), never()));
+export function runAgent({ agent, said }: AgentCase): Promise<AgentEvent[]> {
+  return collectEvents(agent.run(createAgentTurn(said), createAgentSignal()));
 }
 
-export async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+export async function collectEvents(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const found: AgentEvent[] = [];
   for await (const event of events) found.push(event);
   return found;
 }
 
 /** What comes from here on. */
-export async function drained(
+export async function drainEvents(
   first: Promise<IteratorResult<AgentEvent>>,
   events: AsyncIterator<AgentEvent>,
 ): Promise<AgentEvent[]> {
@@ -49,7 +49,7 @@ export async function drained(
   return found;
 }
 
-export async function until<Type extends AgentEvent["type"]>(
+export async function waitForEvent<Type extends AgentEvent["type"]>(
   events: AsyncIterator<AgentEvent>,
   type: Type,
 ): Promise<Extract<AgentEvent, { readonly type: Type }>> {
@@ -60,11 +60,11 @@ export async function until<Type extends AgentEvent["type"]>(
   }
 }
 
-export function textIn(events: readonly AgentEvent[]): string {
+export function joinEventText(events: readonly AgentEvent[]): string {
   return events.map((event) => (event.type === "text" ? event.text : "")).join("");
 }
 
-export async function within<T>(ms: number, happens: Promise<T>): Promise<T> {
+export async function failAfter<T>(ms: number, happens: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new assert.AssertionError({ message: `not within ${ms} ms` })), ms);
@@ -77,7 +77,7 @@ export async function within<T>(ms: number, happens: Promise<T>): Promise<T> {
 }
 
 /** Some turns of the event loop, in which whatever does not wait would go on. */
-export async function ticks(): Promise<"waits"> {
+export async function waitTicks(): Promise<"waits"> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   return "waits";
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { AskPairing } from "../core/access.ts";
+import type { PairingRequest } from "../core/access.ts";
 import { OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
@@ -10,27 +10,27 @@ import {
   dm,
   HOUR,
   MINUTE,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
 
-const EVERY = 10 * MINUTE;
+const PAIRING_INTERVAL_MS = 10 * MINUTE;
 
 /** Who may speak: accounts, roles, codes and guesses. */
-export function accessRules({ describe }: TestApi, rule: Rule): void {
+export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an account", () => {
     rule("is known after its first accepted message, without a role", async ({ take, store }) => {
-      assert.equal(await store.account({ platform: "telegram", userId: "ann" }), undefined);
+      assert.equal(await store.getAccount({ platform: "telegram", userId: "ann" }), undefined);
       const { conversation } = await take(ANN, "hello");
-      assert.deepEqual(await store.account({ platform: "telegram", userId: "ann" }), {
+      assert.deepEqual(await store.getAccount({ platform: "telegram", userId: "ann" }), {
         person: conversation.person,
         name: "ann",
       });
-      assert.equal(await store.account({ platform: "signal", userId: "ann" }), undefined);
-      assert.equal(await store.account({ platform: "telegram" }), undefined);
+      assert.equal(await store.getAccount({ platform: "signal", userId: "ann" }), undefined);
+      assert.equal(await store.getAccount({ platform: "telegram" }), undefined);
     });
 
     rule("is known by either of its ids, and not by a number that has passed on", async ({ take, store }) => {
@@ -38,12 +38,12 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
       const { person } = (await take(source, "hello")).conversation;
       const signal = { platform: "signal" };
       for (const ids of [{ userId: "+49" }, { altId: "uuid-1" }, { userId: "+50", altId: "uuid-1" }])
-        assert.equal((await store.account({ ...signal, ...ids }))?.person, person);
-      assert.equal(await store.account({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
+        assert.equal((await store.getAccount({ ...signal, ...ids }))?.person, person);
+      assert.equal(await store.getAccount({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
     });
 
     rule("of the terminal is the owner's, whoever has spoken there", async ({ store }) => {
-      assert.deepEqual(await store.account({ platform: "local", userId: "me" }), {
+      assert.deepEqual(await store.getAccount({ platform: "local", userId: "me" }), {
         person: OWNER,
         role: "owner",
       });
@@ -52,12 +52,12 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
 
   describe("a role", () => {
     rule("is given and taken, and listed with its accounts", async ({ take, store }) => {
-      const person = present((await take(ANN, "hello")).conversation.person);
-      assert.deepEqual(await store.grants(), []);
-      assert.equal(await store.grant({ person, role: "member", now: T0 + 1 }), true);
-      assert.equal(await store.grant({ person, role: "member", now: T0 + 2 }), true);
-      assert.equal((await store.account({ platform: "telegram", userId: "ann" }))?.role, "member");
-      assert.deepEqual(await store.grants(), [
+      const person = requireValue((await take(ANN, "hello")).conversation.person);
+      assert.deepEqual(await store.listGrants(), []);
+      assert.equal(await store.setRole({ person, role: "member", now: T0 + 1 }), true);
+      assert.equal(await store.setRole({ person, role: "member", now: T0 + 2 }), true);
+      assert.equal((await store.getAccount({ platform: "telegram", userId: "ann" }))?.role, "member");
+      assert.deepEqual(await store.listGrants(), [
         {
           person,
           role: "member",
@@ -65,17 +65,17 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
           accounts: [{ platform: "telegram", userId: "ann", name: "ann" }],
         },
       ]);
-      assert.equal(await store.grant({ person, role: undefined, now: T0 + 3 }), true);
-      assert.equal((await store.account({ platform: "telegram", userId: "ann" }))?.role, undefined);
-      assert.deepEqual(await store.grants(), []);
-      assert.equal(await store.grant({ person: "p_nobody", role: "member", now: T0 }), false);
+      assert.equal(await store.setRole({ person, role: undefined, now: T0 + 3 }), true);
+      assert.equal((await store.getAccount({ platform: "telegram", userId: "ann" }))?.role, undefined);
+      assert.deepEqual(await store.listGrants(), []);
+      assert.equal(await store.setRole({ person: "p_nobody", role: "member", now: T0 }), false);
     });
 
     rule("of the owner cannot be taken", async ({ create, store }) => {
-      assert.equal(await store.grant({ person: OWNER, role: undefined, now: T0 }), false);
+      assert.equal(await store.setRole({ person: OWNER, role: undefined, now: T0 }), false);
       await create(OWNER);
-      assert.equal(await store.grant({ person: OWNER, role: "member", now: T0 }), false);
-      const [{ person, role } = {}] = await store.grants();
+      assert.equal(await store.setRole({ person: OWNER, role: "member", now: T0 }), false);
+      const [{ person, role } = {}] = await store.listGrants();
       assert.deepEqual([person, role], [OWNER, "owner"]);
     });
   });
@@ -83,16 +83,16 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
   describe("a code", () => {
     rule("is given once in a while to each account, and the newest counts", async (scene) => {
       const { store } = scene;
-      const first = await ask(scene, "ann");
+      const first = await requestPairing(scene, "ann");
       assert.equal(first.state, "asked");
-      assert.deepEqual(await ask(scene, "ann", { now: T0 + EVERY - 1 }), {
+      assert.deepEqual(await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS - 1 }), {
         state: "too_soon",
-        until: T0 + EVERY,
+        until: T0 + PAIRING_INTERVAL_MS,
       });
-      assert.equal((await ask(scene, "bob", { now: T0 + 1 })).state, "asked");
-      const again = await ask(scene, "ann", { now: T0 + EVERY });
+      assert.equal((await requestPairing(scene, "bob", { now: T0 + 1 })).state, "asked");
+      const again = await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS });
       assert.equal(again.state, "asked");
-      const codes = await store.pairings({ now: T0 + EVERY });
+      const codes = await store.listPairings({ now: T0 + PAIRING_INTERVAL_MS });
       assert.deepEqual(
         codes.map(({ asker }) => asker?.userId),
         ["bob", "ann"],
@@ -101,8 +101,8 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("is known by either id of whoever asks", async (scene) => {
-      await ask(scene, "ann", { asker: { ...ANN, userId: "1", userIdAlt: "2" } });
-      const both = await ask(scene, "ann", { asker: { ...ANN, userId: "1" } });
+      await requestPairing(scene, "ann", { asker: { ...ANN, userId: "1", userIdAlt: "2" } });
+      const both = await requestPairing(scene, "ann", { asker: { ...ANN, userId: "1" } });
       assert.equal(both.state, "too_soon");
     });
 
@@ -116,62 +116,65 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
           now: T0,
         });
         const askers = async (now: number) =>
-          (await store.pairings({ platform: "telegram", now })).map(({ asker }) => asker?.userId ?? "a link");
-        for (let n = 0; n < 5; n += 1) assert.equal((await linkCode(scene, "p_ann")).state, "asked");
-        for (const name of ["a", "b", "c", "d"]) assert.equal((await ask(scene, name)).state, "asked");
-        assert.equal((await ask(scene, "e", { platform: "signal" })).state, "asked");
+          (await store.listPairings({ platform: "telegram", now })).map(
+            ({ asker }) => asker?.userId ?? "a link",
+          );
+        for (let n = 0; n < 5; n += 1) assert.equal((await requestLinkCode(scene, "p_ann")).state, "asked");
+        for (const name of ["a", "b", "c", "d"])
+          assert.equal((await requestPairing(scene, name)).state, "asked");
+        assert.equal((await requestPairing(scene, "e", { platform: "signal" })).state, "asked");
         // Codes that link are the person's own: they neither count nor make room.
         const links = Array.from({ length: 5 }, () => "a link");
         assert.deepEqual(await askers(T0), [...links, "b", "c", "d"]);
         // Whoever asks again replaces their own request.
-        assert.equal((await ask(scene, "b", { now: T0 + EVERY })).state, "asked");
-        assert.deepEqual(await askers(T0 + EVERY), [...links, "c", "d", "b"]);
+        assert.equal((await requestPairing(scene, "b", { now: T0 + PAIRING_INTERVAL_MS })).state, "asked");
+        assert.deepEqual(await askers(T0 + PAIRING_INTERVAL_MS), [...links, "c", "d", "b"]);
       },
     );
 
     rule("lets whoever asked in, once", async (scene) => {
       const { store } = scene;
-      const number = await asked(scene, "ann");
-      const used = unrefused(await store.usePairing({ pairing: number, now: T0 + 1 }));
+      const number = await createPairing(scene, "ann");
+      const used = throwIfRefused(await store.redeemPairing({ pairing: number, now: T0 + 1 }));
       assert.deepEqual(used.account, { platform: "telegram", userId: "ann", name: "ann" });
-      assert.deepEqual(await store.account({ platform: "telegram", userId: "ann" }), {
+      assert.deepEqual(await store.getAccount({ platform: "telegram", userId: "ann" }), {
         person: used.person,
         role: "member",
         name: "ann",
       });
-      assertRefused(await store.usePairing({ pairing: number, now: T0 + 1 }), "not_found");
-      assert.deepEqual(await store.pairings({ now: T0 + 1 }), []);
+      assertRefused(await store.redeemPairing({ pairing: number, now: T0 + 1 }), "not_found");
+      assert.deepEqual(await store.listPairings({ now: T0 + 1 }), []);
       await scene.reopen();
       assert.equal((await scene.take(ANN, "hello")).conversation.person, used.person);
     });
 
     rule("that has expired lets nobody in", async (scene) => {
       const { store } = scene;
-      const number = await asked(scene, "ann");
-      assert.deepEqual(await store.pairings({ now: T0 + HOUR }), []);
-      assertRefused(await store.usePairing({ pairing: number, now: T0 + HOUR }), "expired");
-      assert.equal(await store.account({ platform: "telegram", userId: "ann" }), undefined);
+      const number = await createPairing(scene, "ann");
+      assert.deepEqual(await store.listPairings({ now: T0 + HOUR }), []);
+      assertRefused(await store.redeemPairing({ pairing: number, now: T0 + HOUR }), "expired");
+      assert.equal(await store.getAccount({ platform: "telegram", userId: "ann" }), undefined);
     });
 
     rule("that links gives the account to its person, once", async (scene) => {
       const { store, take } = scene;
-      const ann = present((await take(ANN, "hello")).conversation.person);
-      const code = await linkCode(scene, ann);
+      const ann = requireValue((await take(ANN, "hello")).conversation.person);
+      const code = await requestLinkCode(scene, ann);
       assert.ok(code.state === "asked");
       const account = { platform: "signal", userId: "+49", name: "Ann" };
-      assertRefused(await store.usePairing({ pairing: code.number, now: T0 }), "invalid_input");
-      assert.deepEqual(await store.usePairing({ pairing: code.number, account, now: T0 }), {
+      assertRefused(await store.redeemPairing({ pairing: code.number, now: T0 }), "invalid_input");
+      assert.deepEqual(await store.redeemPairing({ pairing: code.number, account, now: T0 }), {
         person: ann,
         account,
       });
-      assert.deepEqual(await store.account(account), { person: ann, name: "Ann" });
-      assertRefused(await store.usePairing({ pairing: code.number, account, now: T0 }), "not_found");
+      assert.deepEqual(await store.getAccount(account), { person: ann, name: "Ann" });
+      assertRefused(await store.redeemPairing({ pairing: code.number, account, now: T0 }), "not_found");
     });
 
     rule("is listed by platform", async (scene) => {
-      await ask(scene, "ann");
-      await ask(scene, "bob", { platform: "signal", asker: { ...BOB, platform: "signal" } });
-      const codes = await scene.store.pairings({ platform: "signal", now: T0 });
+      await requestPairing(scene, "ann");
+      await requestPairing(scene, "bob", { platform: "signal", asker: { ...BOB, platform: "signal" } });
+      const codes = await scene.store.listPairings({ platform: "signal", now: T0 });
       assert.deepEqual(
         codes.map(({ platform, asker }) => [platform, asker?.userId]),
         [["signal", "bob"]],
@@ -179,24 +182,24 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("needs someone to be for", async (scene) => {
-      const { asker: _, ...nobody } = request("ann");
-      await assertRejects(scene.store.askPairing(nobody), "invalid_input");
+      const { asker: _, ...nobody } = buildPairingRequest("ann");
+      await assertRejects(scene.store.requestPairing(nobody), "invalid_input");
     });
   });
 
   describe("a code that was asked for under a clock that was ahead", () => {
     rule("counts no longer, and keeps nobody from asking for another", async ({ store }) => {
-      await store.askPairing(request("ann", { now: T0 + 48 * HOUR }));
-      assert.deepEqual(await store.pairings({ now: T0 }), []);
-      assert.equal((await store.askPairing(request("ann"))).state, "asked");
-      assert.equal((await store.pairings({ now: T0 })).length, 1);
+      await store.requestPairing(buildPairingRequest("ann", { now: T0 + 48 * HOUR }));
+      assert.deepEqual(await store.listPairings({ now: T0 }), []);
+      assert.equal((await store.requestPairing(buildPairingRequest("ann"))).state, "asked");
+      assert.equal((await store.listPairings({ now: T0 })).length, 1);
     });
   });
 
   describe("guesses", () => {
     rule("are counted, and too many lock out for a while", async ({ store }) => {
       const guess = (now: number, name = "telegram:ann") =>
-        store.countGuess({ name, most: 3, lockMs: HOUR, now });
+        store.countGuess({ name, maxGuesses: 3, lockMs: HOUR, now });
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(T0 + at), { allowed: true });
       const until = T0 + 2 + HOUR;
       assert.deepEqual(await guess(T0 + 3), { allowed: false, until });
@@ -208,7 +211,7 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("lock nobody out for longer than that, whatever the clock said when it began", async ({ store }) => {
-      const guess = (now: number) => store.countGuess({ name: "x", most: 2, lockMs: HOUR, now });
+      const guess = (now: number) => store.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now });
       for (const at of [0, 1]) await guess(T0 + 48 * HOUR + at);
       assert.deepEqual(await guess(T0), { allowed: true });
       assert.deepEqual(await guess(T0), { allowed: true });
@@ -216,7 +219,7 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("are forgiven to whoever guessed right", async ({ store }) => {
-      const guess = () => store.countGuess({ name: "x", most: 2, lockMs: HOUR, now: T0 });
+      const guess = () => store.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now: T0 });
       await guess();
       await guess();
       await store.clearGuesses({ name: "x" });
@@ -227,7 +230,7 @@ export function accessRules({ describe }: TestApi, rule: Rule): void {
   });
 }
 
-function request(name: string, more: Partial<AskPairing> = {}): AskPairing {
+function buildPairingRequest(name: string, more: Partial<PairingRequest> = {}): PairingRequest {
   const now = more.now ?? T0;
   return {
     platform: "telegram",
@@ -235,24 +238,24 @@ function request(name: string, more: Partial<AskPairing> = {}): AskPairing {
     salt: "salt",
     hash: `hash-${name}`,
     expiresAt: now + HOUR,
-    everyMs: EVERY,
-    mostPending: 3,
+    everyMs: PAIRING_INTERVAL_MS,
+    maxPending: 3,
     now,
     ...more,
   };
 }
 
-function ask({ store }: Scene, name: string, more: Partial<AskPairing> = {}) {
-  return store.askPairing(request(name, more));
+function requestPairing({ store }: Scene, name: string, more: Partial<PairingRequest> = {}) {
+  return store.requestPairing(buildPairingRequest(name, more));
 }
 
-async function asked(scene: Scene, name: string): Promise<number> {
-  const answer = await ask(scene, name);
+async function createPairing(scene: Scene, name: string): Promise<number> {
+  const answer = await requestPairing(scene, name);
   assert.ok(answer.state === "asked");
   return answer.number;
 }
 
-function linkCode({ store }: Scene, person: string) {
-  const { asker: _, ...rest } = request("link");
-  return store.askPairing({ ...rest, person });
+function requestLinkCode({ store }: Scene, person: string) {
+  const { asker: _, ...rest } = buildPairingRequest("link");
+  return store.requestPairing({ ...rest, person });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ApprovalAnswer, ApprovalRequest } from "../core/approval.ts";
-import { text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   ANN,
@@ -11,23 +11,23 @@ import {
   GROUP,
   inGroup,
   MINUTE,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_SHARED,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
 } from "./scene.ts";
 
 const REQUEST: ApprovalRequest = { title: "Remove a folder", detail: "rm -r build", pattern: "rm -r *" };
 const DEADLINE = T0 + MINUTE;
 
 /** An agent's questions: asked once, answered once, by the one who may. */
-export function approvalRules({ describe }: TestApi, rule: Rule): void {
+export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an agent's question", () => {
     rule("is there until it is answered, also after a restart", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
-      const asked = unrefused(await ask(scene, turn));
+      const asked = throwIfRefused(await createApproval(scene, turn));
       const { owner: person } = await scene.get(turn.session);
       assert.deepEqual(asked, {
         number: asked.number,
@@ -41,51 +41,54 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
       });
       await scene.reopen();
       const { store } = scene;
-      const second = unrefused(await ask(scene, turn, { title: "And another" }));
-      assert.deepEqual(await store.approvals({ person }), [asked, second]);
-      assert.deepEqual(await store.approvals({ person, conversation: turn.conversation }), [asked, second]);
-      assert.deepEqual(await store.approvals({ person, conversation: turn.conversation + 1 }), []);
-      assert.deepEqual(await store.approvals({ person: "p_nobody" }), []);
-      const answered = unrefused(await answer(scene, person, asked.number, "once", T0 + 5));
+      const second = throwIfRefused(await createApproval(scene, turn, { title: "And another" }));
+      assert.deepEqual(await store.listApprovals({ person }), [asked, second]);
+      assert.deepEqual(await store.listApprovals({ person, conversation: turn.conversation }), [
+        asked,
+        second,
+      ]);
+      assert.deepEqual(await store.listApprovals({ person, conversation: turn.conversation + 1 }), []);
+      assert.deepEqual(await store.listApprovals({ person: "p_nobody" }), []);
+      const answered = throwIfRefused(await answerApproval(scene, person, asked.number, "once", T0 + 5));
       assert.deepEqual(answered, { ...asked, answer: "once", answeredAt: T0 + 5 });
-      assert.deepEqual(await store.approvals({ person }), [second]);
-      assert.deepEqual(await store.approval({ asker: { person }, approval: asked.number }), answered);
+      assert.deepEqual(await store.listApprovals({ person }), [second]);
+      assert.deepEqual(await store.getApproval({ asker: { person }, approval: asked.number }), answered);
     });
 
     rule(
       "can be answered until another instant when its deadline is moved, while it is open",
       async (scene) => {
         const turn = await scene.begin(ANN, "tidy up");
-        const { number: approval, person } = unrefused(await ask(scene, turn));
+        const { number: approval, person } = throwIfRefused(await createApproval(scene, turn));
         const deadline = DEADLINE + 60 * MINUTE;
         await scene.store.moveApprovalDeadline({ approval, deadline });
         await scene.reopen();
-        unrefused(await answer(scene, person, approval, "once", deadline));
+        throwIfRefused(await answerApproval(scene, person, approval, "once", deadline));
         await scene.store.moveApprovalDeadline({ approval, deadline: T0 });
         const asker = { person };
-        assert.equal(present(await scene.store.approval({ asker, approval })).deadline, deadline);
+        assert.equal(requireValue(await scene.store.getApproval({ asker, approval })).deadline, deadline);
       },
     );
 
     rule("cannot be asked by a turn that was taken over or is finished", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
-      assertRefused(await ask(scene, { ...turn, fence: turn.fence - 1 }), "stale_fence");
+      assertRefused(await createApproval(scene, { ...turn, fence: turn.fence - 1 }), "stale_fence");
       await scene.finish(turn, "done");
-      assertRefused(await ask(scene, turn), "stale_fence");
-      assertRefused(await ask(scene, { ...turn, number: 4711 }), "stale_fence");
+      assertRefused(await createApproval(scene, turn), "stale_fence");
+      assertRefused(await createApproval(scene, { ...turn, number: 4711 }), "stale_fence");
     });
 
     rule("is not asked twice when its turn is taken up again, and keeps its deadline", async (scene) => {
-      const { asked, again } = await takenUp(scene);
-      const taken = unrefused(await ask(scene, again, REQUEST, T0 + 5));
+      const { asked, again } = await rerunAfterCrash(scene);
+      const taken = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.deepEqual(taken, asked);
       const { person } = asked;
-      assert.deepEqual(await scene.store.approvals({ person }), [asked]);
+      assert.deepEqual(await scene.store.listApprovals({ person }), [asked]);
       // A second time in the same attempt is another question.
-      const second = unrefused(await ask(scene, again, REQUEST, T0 + 5));
+      const second = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.notEqual(second.number, asked.number);
-      unrefused(await answer(scene, person, asked.number, "once"));
-      unrefused(await answer(scene, person, second.number, "deny"));
+      throwIfRefused(await answerApproval(scene, person, asked.number, "once"));
+      throwIfRefused(await answerApproval(scene, person, second.number, "deny"));
     });
 
     rule("is answered as it was while nobody waited for it", async (scene) => {
@@ -93,183 +96,196 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
         [ANN, "once"],
         [BOB, "deny"],
       ] as const) {
-        const { asked, again } = await takenUp(scene, source);
-        unrefused(await answer(scene, asked.person, asked.number, given, T0 + 5));
-        assert.deepEqual(unrefused(await ask(scene, again)), { ...asked, answer: given, answeredAt: T0 + 5 });
+        const { asked, again } = await rerunAfterCrash(scene, source);
+        throwIfRefused(await answerApproval(scene, asked.person, asked.number, given, T0 + 5));
+        assert.deepEqual(throwIfRefused(await createApproval(scene, again)), {
+          ...asked,
+          answer: given,
+          answeredAt: T0 + 5,
+        });
         // It counts once.
-        assert.equal(unrefused(await ask(scene, again)).answer, undefined);
+        assert.equal(throwIfRefused(await createApproval(scene, again)).answer, undefined);
       }
     });
 
     rule("is asked anew when it is another, or when nobody answered it in time", async (scene) => {
-      const { asked, again } = await takenUp(scene);
-      const other = unrefused(await ask(scene, again, { ...REQUEST, detail: "rm -r dist" }));
+      const { asked, again } = await rerunAfterCrash(scene);
+      const other = throwIfRefused(await createApproval(scene, again, { ...REQUEST, detail: "rm -r dist" }));
       assert.notEqual(other.number, asked.number);
-      const late = unrefused(await ask(scene, again, REQUEST, DEADLINE + 1));
+      const late = throwIfRefused(await createApproval(scene, again, REQUEST, DEADLINE + 1));
       assert.notEqual(late.number, asked.number);
       assert.equal(late.deadline, DEADLINE + 1 + MINUTE);
     });
 
     rule("of an attempt that fell is over with the turn, so that no answer goes to nobody", async (scene) => {
-      const { asked, again } = await takenUp(scene);
+      const { asked, again } = await rerunAfterCrash(scene);
       await scene.finish(again, "done");
-      assert.deepEqual(await scene.store.approvals({ person: asked.person }), []);
-      const left = await scene.store.approval({ asker: EVERYONE, approval: asked.number });
+      assert.deepEqual(await scene.store.listApprovals({ person: asked.person }), []);
+      const left = await scene.store.getApproval({ asker: EVERYONE, approval: asked.number });
       assert.equal(left?.answer, "expired");
-      assertRefused(await answer(scene, asked.person, asked.number, "once"), "expired");
+      assertRefused(await answerApproval(scene, asked.person, asked.number, "once"), "expired");
     });
 
     rule("says whether it stands in the chat", async (scene) => {
-      const { asked, again } = await takenUp(scene);
-      assert.equal(asked.isPut, undefined);
-      const delivery = { target: ANN, parts: [text("May I?")] };
-      await scene.store.enqueue({ deliveries: [delivery], runner: "r1", asks: asked.number, now: T0 });
-      assert.deepEqual(unrefused(await ask(scene, again)), { ...asked, isPut: true });
-      assert.equal(unrefused(await ask(scene, again)).isPut, undefined);
+      const { asked, again } = await rerunAfterCrash(scene);
+      assert.equal(asked.isPosted, undefined);
+      const delivery = { target: ANN, parts: [textPart("May I?")] };
+      await scene.store.enqueue({ deliveries: [delivery], runner: "r1", approval: asked.number, now: T0 });
+      assert.deepEqual(throwIfRefused(await createApproval(scene, again)), { ...asked, isPut: true });
+      assert.equal(throwIfRefused(await createApproval(scene, again)).isPosted, undefined);
     });
 
     rule("is answered once, and the second one learns the first answer", async (scene) => {
-      const { person, number } = await question(scene);
-      unrefused(await answer(scene, person, number, "deny"));
-      const refused = assertRefused(await answer(scene, person, number, "always"), "not_allowed");
+      const { person, number } = await createQuestion(scene);
+      throwIfRefused(await answerApproval(scene, person, number, "deny"));
+      const refused = assertRefused(await answerApproval(scene, person, number, "always"), "not_allowed");
       assert.equal(refused.details?.answer, "deny");
       assert.equal(
-        await scene.store.standing({ person, session: "any", pattern: present(REQUEST.pattern) }),
+        await scene.store.checkApprovalRules({
+          person,
+          session: "any",
+          pattern: requireValue(REQUEST.pattern),
+        }),
         undefined,
       );
-      assertRefused(await answer(scene, person, 4711, "once"), "not_found");
+      assertRefused(await answerApproval(scene, person, 4711, "once"), "not_found");
     });
 
     rule("is not answered by anyone else", async (scene) => {
-      const { number, person } = await question(scene);
-      assertRefused(await answer(scene, "p_bob", number, "once"), "not_allowed");
+      const { number, person } = await createQuestion(scene);
+      assertRefused(await answerApproval(scene, "p_bob", number, "once"), "not_allowed");
       const { store } = scene;
-      assert.equal(await store.approval({ asker: { person: "p_bob" }, approval: number }), undefined);
-      assert.equal(await store.approval({ asker: { person, chat: GROUP }, approval: number }), undefined);
-      assert.equal((await store.approval({ asker: EVERYONE, approval: number }))?.answer, undefined);
+      assert.equal(await store.getApproval({ asker: { person: "p_bob" }, approval: number }), undefined);
+      assert.equal(await store.getApproval({ asker: { person, chat: GROUP }, approval: number }), undefined);
+      assert.equal((await store.getApproval({ asker: EVERYONE, approval: number }))?.answer, undefined);
     });
 
     rule("is answered in time or not at all", async (scene) => {
-      const { person, number } = await question(scene);
-      assertRefused(await answer(scene, person, number, "always", DEADLINE + 1), "expired");
+      const { person, number } = await createQuestion(scene);
+      assertRefused(await answerApproval(scene, person, number, "always", DEADLINE + 1), "expired");
       const asker = { person };
-      assert.equal((await scene.store.approval({ asker, approval: number }))?.answer, "expired");
-      assert.deepEqual(await scene.store.approvals(asker), []);
-      assertRefused(await answer(scene, person, number, "once", DEADLINE), "expired");
+      assert.equal((await scene.store.getApproval({ asker, approval: number }))?.answer, "expired");
+      assert.deepEqual(await scene.store.listApprovals(asker), []);
+      assertRefused(await answerApproval(scene, person, number, "once", DEADLINE), "expired");
     });
 
     rule("may be given up before its time", async (scene) => {
-      const { person, number } = await question(scene);
-      assert.equal(unrefused(await answer(scene, person, number, "expired")).answer, "expired");
-      assertRefused(await answer(scene, person, number, "once"), "expired");
+      const { person, number } = await createQuestion(scene);
+      assert.equal(throwIfRefused(await answerApproval(scene, person, number, "expired")).answer, "expired");
+      assertRefused(await answerApproval(scene, person, number, "once"), "expired");
     });
 
     rule("in a shared conversation is for whoever spoke last to begin the turn", async (scene) => {
-      const inside = { scope: TOGETHER };
+      const inside = { scope: SCOPE_SHARED };
       await scene.talk(inGroup("ann"), "hello", "hi", inside);
       const turn = await scene.begin(inGroup("bob"), "tidy up", inside);
-      const asked = unrefused(await ask(scene, turn));
-      const known = await scene.store.account({ platform: "telegram", userId: "bob" });
-      assert.equal(asked.person, present(known).person);
-      const ann = present(await scene.store.account({ platform: "telegram", userId: "ann" })).person;
-      assertRefused(await answer(scene, ann, asked.number, "once"), "not_allowed");
+      const asked = throwIfRefused(await createApproval(scene, turn));
+      const known = await scene.store.getAccount({ platform: "telegram", userId: "bob" });
+      assert.equal(asked.person, requireValue(known).person);
+      const ann = requireValue(await scene.store.getAccount({ platform: "telegram", userId: "ann" })).person;
+      assertRefused(await answerApproval(scene, ann, asked.number, "once"), "not_allowed");
       const asker = { person: asked.person, chat: GROUP };
-      assert.deepEqual(await scene.store.approval({ asker, approval: asked.number }), asked);
+      assert.deepEqual(await scene.store.getApproval({ asker, approval: asked.number }), asked);
     });
   });
 
   describe("what was allowed", () => {
     rule("for the session is allowed there only", async (scene) => {
-      const { person, number, session } = await question(scene);
-      const pattern = present(REQUEST.pattern);
+      const { person, number, session } = await createQuestion(scene);
+      const pattern = requireValue(REQUEST.pattern);
       const other = await scene.create(person);
-      unrefused(await answer(scene, person, number, "session"));
-      assert.equal(await scene.store.standing({ person, session, pattern }), "allowed");
-      assert.equal(await scene.store.standing({ person, session: other.id, pattern }), undefined);
-      assert.equal(await scene.store.standing({ person, session, pattern: "rm *" }), undefined);
-      assert.equal(await scene.store.standing({ person: "p_bob", session, pattern }), undefined);
+      throwIfRefused(await answerApproval(scene, person, number, "session"));
+      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(await scene.store.checkApprovalRules({ person, session: other.id, pattern }), undefined);
+      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern: "rm *" }), undefined);
+      assert.equal(await scene.store.checkApprovalRules({ person: "p_bob", session, pattern }), undefined);
     });
 
     rule("always is allowed in every session, of that person", async (scene) => {
-      const { person, number } = await question(scene);
-      const pattern = present(REQUEST.pattern);
-      unrefused(await answer(scene, person, number, "always"));
+      const { person, number } = await createQuestion(scene);
+      const pattern = requireValue(REQUEST.pattern);
+      throwIfRefused(await answerApproval(scene, person, number, "always"));
       await scene.reopen();
-      assert.equal(await scene.store.standing({ person, session: "any", pattern }), "allowed");
-      assert.equal(await scene.store.standing({ person: "p_bob", session: "any", pattern }), undefined);
+      assert.equal(await scene.store.checkApprovalRules({ person, session: "any", pattern }), "allowed");
+      assert.equal(
+        await scene.store.checkApprovalRules({ person: "p_bob", session: "any", pattern }),
+        undefined,
+      );
     });
 
     rule("once, or without a pattern, is allowed no further", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
-      const plain = unrefused(await ask(scene, turn, { title: "Just this" }));
-      const once = unrefused(await ask(scene, turn));
-      unrefused(await answer(scene, plain.person, plain.number, "always"));
-      const no = unrefused(await ask(scene, turn, { title: "Nor this" }));
-      unrefused(await answer(scene, no.person, no.number, "never"));
-      unrefused(await answer(scene, once.person, once.number, "once"));
+      const plain = throwIfRefused(await createApproval(scene, turn, { title: "Just this" }));
+      const once = throwIfRefused(await createApproval(scene, turn));
+      throwIfRefused(await answerApproval(scene, plain.person, plain.number, "always"));
+      const no = throwIfRefused(await createApproval(scene, turn, { title: "Nor this" }));
+      throwIfRefused(await answerApproval(scene, no.person, no.number, "never"));
+      throwIfRefused(await answerApproval(scene, once.person, once.number, "once"));
       const { person, session } = once;
-      for (const pattern of [present(REQUEST.pattern), "", "undefined"])
-        assert.equal(await scene.store.standing({ person, session, pattern }), undefined);
+      for (const pattern of [requireValue(REQUEST.pattern), "", "undefined"])
+        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), undefined);
     });
 
     rule("never is a no in every session, of that person", async (scene) => {
-      const { person, number, session } = await question(scene);
-      const pattern = present(REQUEST.pattern);
-      assert.equal(unrefused(await answer(scene, person, number, "never")).answer, "never");
+      const { person, number, session } = await createQuestion(scene);
+      const pattern = requireValue(REQUEST.pattern);
+      assert.equal(throwIfRefused(await answerApproval(scene, person, number, "never")).answer, "never");
       await scene.reopen();
       const { store } = scene;
       for (const where of [session, "any"])
-        assert.equal(await store.standing({ person, session: where, pattern }), "never");
-      assert.equal(await store.standing({ person, session, pattern: "rm *" }), undefined);
-      assert.equal(await store.standing({ person: "p_bob", session, pattern }), undefined);
-      const { allowed, counts } = present(await store.personData({ person }));
+        assert.equal(await store.checkApprovalRules({ person, session: where, pattern }), "never");
+      assert.equal(await store.checkApprovalRules({ person, session, pattern: "rm *" }), undefined);
+      assert.equal(await store.checkApprovalRules({ person: "p_bob", session, pattern }), undefined);
+      const { allowed, counts } = requireValue(await store.readPersonData({ person }));
       assert.deepEqual([allowed, counts.allowed], [[{ pattern, never: true, at: T0 }], 1]);
     });
 
     rule("always or never is as it was said last", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       for (const given of ["always", "never", "never", "always", "always", "never"] as const) {
-        const { person, number, session } = unrefused(await ask(scene, turn));
-        unrefused(await answer(scene, person, number, given));
+        const { person, number, session } = throwIfRefused(await createApproval(scene, turn));
+        throwIfRefused(await answerApproval(scene, person, number, given));
         const expected = given === "never" ? "never" : "allowed";
-        assert.equal(await scene.store.standing({ person, session, pattern }), expected);
+        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), expected);
       }
     });
 
     rule("for the session does not count against a never, in whichever order", async (scene) => {
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       for (const [source, order] of [
         [ANN, ["session", "never"]],
         [BOB, ["never", "session"]],
       ] as const) {
         const turn = await scene.begin(source, "tidy up");
         for (const given of order) {
-          const { person, number } = unrefused(await ask(scene, turn));
-          unrefused(await answer(scene, person, number, given));
+          const { person, number } = throwIfRefused(await createApproval(scene, turn));
+          throwIfRefused(await answerApproval(scene, person, number, given));
         }
         const { owner: person, id: session } = await scene.get(turn.session);
-        assert.equal(await scene.store.standing({ person, session, pattern }), "never");
+        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "never");
       }
     });
 
     rule("in a folder is allowed in that folder only", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       for (const given of ["session", "always"] as const) {
         const folder = `/home/ann/${given}`;
-        const { person, number, session } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
+        const { person, number, session } = throwIfRefused(
+          await createApproval(scene, turn, { ...REQUEST, folder }),
+        );
         const elsewhere = { person, session, pattern, folder: "/home/ann/other" };
-        unrefused(await answer(scene, person, number, given));
-        assert.equal(await store.standing({ person, session, pattern, folder }), "allowed");
-        assert.equal(await store.standing(elsewhere), undefined);
-        assert.equal(await store.standing({ person, session, pattern }), undefined);
+        throwIfRefused(await answerApproval(scene, person, number, given));
+        assert.equal(await store.checkApprovalRules({ person, session, pattern, folder }), "allowed");
+        assert.equal(await store.checkApprovalRules(elsewhere), undefined);
+        assert.equal(await store.checkApprovalRules({ person, session, pattern }), undefined);
         const always = given === "always" ? "allowed" : undefined;
-        assert.equal(await store.standing({ person, session: "any", pattern, folder }), always);
+        assert.equal(await store.checkApprovalRules({ person, session: "any", pattern, folder }), always);
       }
       const { owner: person } = await scene.get(turn.session);
-      const { allowed } = present(await store.personData({ person }));
+      const { allowed } = requireValue(await store.readPersonData({ person }));
       assert.deepEqual(allowed.map(({ folder }) => folder).toSorted(), [
         "/home/ann/always",
         "/home/ann/session",
@@ -277,130 +293,135 @@ export function approvalRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("without a folder is not allowed in one", async (scene) => {
-      const { person, number, session } = await question(scene);
-      const pattern = present(REQUEST.pattern);
-      unrefused(await answer(scene, person, number, "always"));
-      assert.equal(await scene.store.standing({ person, session, pattern }), "allowed");
-      assert.equal(await scene.store.standing({ person, session, pattern, folder: "/tmp" }), undefined);
+      const { person, number, session } = await createQuestion(scene);
+      const pattern = requireValue(REQUEST.pattern);
+      throwIfRefused(await answerApproval(scene, person, number, "always"));
+      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(
+        await scene.store.checkApprovalRules({ person, session, pattern, folder: "/tmp" }),
+        undefined,
+      );
     });
 
     rule("never is a no in every folder, until it is allowed again in one", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       const [shop, tmp] = ["/home/ann/shop", "/tmp"];
       const { owner: person, id: session } = await scene.get(turn.session);
       const say = async (folder: string, given: ApprovalAnswer): Promise<void> => {
-        const { number } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
-        unrefused(await answer(scene, person, number, given));
+        const { number } = throwIfRefused(await createApproval(scene, turn, { ...REQUEST, folder }));
+        throwIfRefused(await answerApproval(scene, person, number, given));
       };
       const standings = (): Promise<unknown[]> =>
         Promise.all(
           [shop, tmp, undefined].map((folder) =>
-            store.standing({ person, session, pattern, ...(folder !== undefined && { folder }) }),
+            store.checkApprovalRules({ person, session, pattern, ...(folder !== undefined && { folder }) }),
           ),
         );
       await say(shop, "always");
       await say(tmp, "never");
       assert.deepEqual(await standings(), ["never", "never", "never"]);
-      assert.equal((await store.standings({ person })).length, 1);
+      assert.equal((await store.listApprovalRules({ person })).length, 1);
       await say(shop, "always");
       assert.deepEqual(await standings(), ["allowed", undefined, undefined]);
     });
 
     rule("only once is kept for nothing, but never is", async (scene) => {
       const turn = await scene.begin(ANN, "tidy up");
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       for (const given of ["session", "always", "never"] as const) {
-        const { person, number, session } = unrefused(await ask(scene, turn, { ...REQUEST, onlyOnce: true }));
-        unrefused(await answer(scene, person, number, given));
+        const { person, number, session } = throwIfRefused(
+          await createApproval(scene, turn, { ...REQUEST, onlyOnce: true }),
+        );
+        throwIfRefused(await answerApproval(scene, person, number, given));
         const expected = given === "never" ? "never" : undefined;
-        assert.equal(await scene.store.standing({ person, session, pattern }), expected);
+        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), expected);
       }
     });
 
     rule("is listed with its folder, and forgotten there only", async (scene) => {
       const { store } = scene;
       const turn = await scene.begin(ANN, "tidy up");
-      const pattern = present(REQUEST.pattern);
+      const pattern = requireValue(REQUEST.pattern);
       const { owner: person, id: session } = await scene.get(turn.session);
       for (const [at, folder] of ["/a", "/b"].entries()) {
-        const { number } = unrefused(await ask(scene, turn, { ...REQUEST, folder }));
-        unrefused(await answer(scene, person, number, "always", T0 + at));
+        const { number } = throwIfRefused(await createApproval(scene, turn, { ...REQUEST, folder }));
+        throwIfRefused(await answerApproval(scene, person, number, "always", T0 + at));
       }
-      assert.deepEqual(await store.standings({ person }), [
+      assert.deepEqual(await store.listApprovalRules({ person }), [
         { pattern, folder: "/a", kind: "allowed", at: T0 },
         { pattern, folder: "/b", kind: "allowed", at: T0 + 1 },
       ]);
-      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), false);
-      assert.equal(await store.forgetStanding({ person, pattern, folder: "/a", now: T0 }), true);
-      assert.equal(await store.standing({ person, session, pattern, folder: "/a" }), undefined);
-      assert.equal(await store.standing({ person, session, pattern, folder: "/b" }), "allowed");
+      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), false);
+      assert.equal(await store.removeApprovalRule({ person, pattern, folder: "/a", now: T0 }), true);
+      assert.equal(await store.checkApprovalRules({ person, session, pattern, folder: "/a" }), undefined);
+      assert.equal(await store.checkApprovalRules({ person, session, pattern, folder: "/b" }), "allowed");
     });
 
     rule("is listed, and forgotten where that is wanted", async (scene) => {
       const { store } = scene;
-      const { person, session, turn, number } = await question(scene);
-      const pattern = present(REQUEST.pattern);
-      unrefused(await answer(scene, person, number, "session", T0 + 1));
-      const more = unrefused(await ask(scene, turn));
-      unrefused(await answer(scene, person, more.number, "never", T0 + 2));
-      assert.deepEqual(await store.standings({ person }), [
+      const { person, session, turn, number } = await createQuestion(scene);
+      const pattern = requireValue(REQUEST.pattern);
+      throwIfRefused(await answerApproval(scene, person, number, "session", T0 + 1));
+      const more = throwIfRefused(await createApproval(scene, turn));
+      throwIfRefused(await answerApproval(scene, person, more.number, "never", T0 + 2));
+      assert.deepEqual(await store.listApprovalRules({ person }), [
         { pattern, kind: "allowed", session, at: T0 + 1 },
         { pattern, kind: "never", at: T0 + 2 },
       ]);
-      assert.deepEqual(await store.standings({ person: "p_bob" }), []);
+      assert.deepEqual(await store.listApprovalRules({ person: "p_bob" }), []);
       for (const wrong of [
         { person: "p_bob", pattern },
         { person, pattern: "rm *" },
         { person, pattern, session: "x" },
       ])
-        assert.equal(await store.forgetStanding({ ...wrong, now: T0 }), false);
-      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), true);
-      assert.equal(await store.forgetStanding({ person, pattern, now: T0 }), false);
-      assert.equal(await store.standing({ person, session, pattern }), "allowed");
-      assert.equal(await store.forgetStanding({ person, pattern, session, now: T0 }), true);
-      assert.equal(await store.standing({ person, session, pattern }), undefined);
-      assert.deepEqual(await store.standings({ person }), []);
+        assert.equal(await store.removeApprovalRule({ ...wrong, now: T0 }), false);
+      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), true);
+      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), false);
+      assert.equal(await store.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(await store.removeApprovalRule({ person, pattern, session, now: T0 }), true);
+      assert.equal(await store.checkApprovalRules({ person, session, pattern }), undefined);
+      assert.deepEqual(await store.listApprovalRules({ person }), []);
     });
 
     rule("goes with the session that is removed, and so do its questions", async (scene) => {
-      const { person, number, session, turn } = await question(scene);
-      unrefused(await answer(scene, person, number, "session"));
-      const open = unrefused(await ask(scene, turn)).number;
+      const { person, number, session, turn } = await createQuestion(scene);
+      throwIfRefused(await answerApproval(scene, person, number, "session"));
+      const open = throwIfRefused(await createApproval(scene, turn)).number;
       await scene.finish(turn, "done");
       const fork = await scene.fork(session);
       assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
       for (const approval of [number, open])
-        assert.equal(await scene.store.approval({ asker: EVERYONE, approval }), undefined);
-      const data = present(await scene.store.personData({ person }));
+        assert.equal(await scene.store.getApproval({ asker: EVERYONE, approval }), undefined);
+      const data = requireValue(await scene.store.readPersonData({ person }));
       assert.deepEqual([data.approvals, data.allowed], [[], []]);
       assert.deepEqual(await scene.shows(fork.id), ["tidy up", "done"]);
     });
   });
 }
 
-function ask(
+function createApproval(
   { store }: Scene,
   turn: Pick<Turn, "number" | "fence">,
   request: ApprovalRequest = REQUEST,
   now = T0,
 ) {
   const { number, fence } = turn;
-  return store.askApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
+  return store.createApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
 }
 
 /** A question of a turn whose runner fell, and the turn as another has taken it up. */
-async function takenUp(scene: Scene, source = ANN) {
+async function rerunAfterCrash(scene: Scene, source = ANN) {
   const { store, deadRunner } = scene;
   const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-  if (deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+  if (deadRunner !== undefined) await store.recordHeartbeat({ runner: gone, now: T0 });
   const { turn } = await scene.take(source, "tidy up", { claim: { runner: gone.id, take: "one" } });
-  const asked = unrefused(await ask(scene, present(turn)));
-  return { asked, again: present(await scene.claim(asked.session)) };
+  const asked = throwIfRefused(await createApproval(scene, requireValue(turn)));
+  return { asked, again: requireValue(await scene.claim(asked.session)) };
 }
 
-function answer(
+function answerApproval(
   { store }: Scene,
   person: string,
   approval: number,
@@ -410,7 +431,7 @@ function answer(
   return store.answerApproval({ person, approval, answer: given, now });
 }
 
-async function question(scene: Scene) {
+async function createQuestion(scene: Scene) {
   const turn = await scene.begin(ANN, "tidy up");
-  return { ...unrefused(await ask(scene, turn)), turn };
+  return { ...throwIfRefused(await createApproval(scene, turn)), turn };
 }

@@ -1,38 +1,38 @@
 import assert from "node:assert/strict";
 import { type Asker, OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import {
   ANN,
   assertRefused,
   BOB,
-  EACH,
   EVERYONE,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_PER_USER,
+  SCOPE_SHARED,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
 } from "./scene.ts";
 
 const ONE = { runner: "r1", take: "one" } as const;
 const owner: Asker = { person: OWNER };
 
 /** Going on with a session that is there, in a place that is named by its source. */
-export function attachingRules({ describe }: TestApi, rule: Rule): void {
+export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("attaching a place to a session", () => {
     rule("makes the conversation there, which speaks in this session from then on", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello", "hi"]);
-      const opened = unrefused(await attach(scene, id, { now: T0 + 5 }));
-      assert.deepEqual([opened.session.id, opened.created, opened.scopeKept], [id, false, false]);
+      const opened = throwIfRefused(await attach(scene, id, { now: T0 + 5 }));
+      assert.deepEqual([opened.session.id, opened.created, opened.usesOldScope], [id, false, false]);
       const { number, person, session, activeAt, scope } = opened.conversation;
-      assert.deepEqual([person, session, activeAt, scope], [OWNER, id, T0 + 5, EACH]);
+      assert.deepEqual([person, session, activeAt, scope], [OWNER, id, T0 + 5, SCOPE_PER_USER]);
       assert.equal(opened.conversation.key, `agent:main:acp:dm:${id}`);
       await scene.reopen();
-      const decisions = await scene.store.decisions({ asker: EVERYONE, conversation: number });
+      const decisions = await scene.store.listDecisions({ asker: EVERYONE, conversation: number });
       assert.deepEqual(decisions, [{ at: T0 + 5, decision: "created", to: id }]);
       const turn = await scene.begin(editor(id), "go on");
       assert.deepEqual([turn.session, turn.conversation], [id, number]);
@@ -41,45 +41,45 @@ export function attachingRules({ describe }: TestApi, rule: Rule): void {
 
     rule("changes nothing where it points there already", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello"]);
-      const first = unrefused(await attach(scene, id));
-      const again = unrefused(await attach(scene, id, { now: T0 + HOUR }));
+      const first = throwIfRefused(await attach(scene, id));
+      const again = throwIfRefused(await attach(scene, id, { now: T0 + HOUR }));
       assert.deepEqual(again, first);
       const { number: conversation } = first.conversation;
-      assert.equal((await scene.store.decisions({ asker: EVERYONE, conversation })).length, 1);
-      assert.equal((await scene.store.conversations({ asker: EVERYONE, session: id })).length, 1);
+      assert.equal((await scene.store.listDecisions({ asker: EVERYONE, conversation })).length, 1);
+      assert.equal((await scene.store.findConversations({ asker: EVERYONE, session: id })).length, 1);
     });
 
     rule("moves a conversation that points elsewhere, as switching does", async (scene) => {
       const from = await scene.create(OWNER, ["one"]);
       const to = await scene.create(OWNER, ["two"]);
       const source = editor("window");
-      const first = unrefused(await attach(scene, from.id, { source }));
-      const moved = unrefused(await attach(scene, to.id, { source, now: T0 + HOUR }));
+      const first = throwIfRefused(await attach(scene, from.id, { source }));
+      const moved = throwIfRefused(await attach(scene, to.id, { source, now: T0 + HOUR }));
       assert.equal(moved.conversation.number, first.conversation.number);
       assert.deepEqual([moved.conversation.session, moved.conversation.activeAt], [to.id, T0 + HOUR]);
       assert.equal((await scene.get(from.id)).endReason, "switch", "nobody is left there");
       const conversation = moved.conversation.number;
-      const [decision] = await scene.store.decisions({ asker: EVERYONE, conversation });
+      const [decision] = await scene.store.listDecisions({ asker: EVERYONE, conversation });
       assert.deepEqual(decision, { at: T0 + HOUR, decision: "switched", from: from.id, to: to.id });
     });
 
     rule("begins again where the conversation has expired", async (scene) => {
       const { id } = await scene.create(OWNER, ["one"]);
-      const { conversation } = unrefused(await attach(scene, id));
+      const { conversation } = throwIfRefused(await attach(scene, id));
       const reset = { idleBefore: T0 + HOUR };
-      await scene.store.expire({ conversation: conversation.number, reset, now: T0 + HOUR });
+      await scene.store.expireConversation({ conversation: conversation.number, reset, now: T0 + HOUR });
       assert.notEqual((await scene.get(id)).endedAt, undefined);
-      const back = unrefused(await attach(scene, id, { now: T0 + 2 * HOUR }));
+      const back = throwIfRefused(await attach(scene, id, { now: T0 + 2 * HOUR }));
       assert.deepEqual([back.session.endedAt, back.conversation.activeAt], [undefined, T0 + 2 * HOUR]);
       assert.equal((await scene.take(editor(id), "still me")).session.id, id);
     });
 
     rule("lets several places share a session, each with its own conversation", async (scene) => {
       const { id } = await scene.talk(ANN, "hello", "hi", { person: OWNER });
-      const one = unrefused(await attach(scene, id, { source: editor("a") }));
-      const two = unrefused(await attach(scene, id, { source: editor("b") }));
+      const one = throwIfRefused(await attach(scene, id, { source: editor("a") }));
+      const two = throwIfRefused(await attach(scene, id, { source: editor("b") }));
       assert.notEqual(one.conversation.number, two.conversation.number);
-      assert.equal((await scene.store.conversations({ asker: EVERYONE, session: id })).length, 3);
+      assert.equal((await scene.store.findConversations({ asker: EVERYONE, session: id })).length, 3);
       assert.equal((await scene.take(ANN, "me too", { person: OWNER })).session.id, id);
     });
 
@@ -87,33 +87,39 @@ export function attachingRules({ describe }: TestApi, rule: Rule): void {
       const named = { ...ANN, chatName: "Ann at home" };
       const { id } = await scene.talk(named, "hello", "hi", { person: OWNER });
       const ask = { asker: owner, session: id, now: T0 };
-      unrefused(await scene.store.setTitle({ ...ask, title: "Plan" }));
+      throwIfRefused(await scene.store.setTitle({ ...ask, title: "Plan" }));
       const change = { cwd: "/work", archived: true } as const;
-      const before = unrefused(await scene.store.change({ ...ask, change }));
-      unrefused(await scene.store.change({ ...ask, change: { ended: true } }));
-      const { session } = unrefused(await attach(scene, id, { now: T0 + HOUR }));
+      const before = throwIfRefused(await scene.store.change({ ...ask, change }));
+      throwIfRefused(await scene.store.change({ ...ask, change: { ended: true } }));
+      const { session } = throwIfRefused(await attach(scene, id, { now: T0 + HOUR }));
       assert.deepEqual(session, before);
       assert.deepEqual([session.origin, session.displayName], [named, "Ann at home"]);
       const listed = { asker: owner, platform: "telegram", archived: "both" } as const;
-      assert.equal((await scene.store.list(listed)).items.length, 1, "it stays where it was listed");
+      assert.equal((await scene.store.querySessions(listed)).items.length, 1, "it stays where it was listed");
       // Closed by hand, though the conversation points there.
-      unrefused(await scene.store.change({ ...ask, change: { ended: true } }));
-      assert.deepEqual(unrefused(await attach(scene, id, { now: T0 + HOUR })).session, before);
+      throwIfRefused(await scene.store.change({ ...ask, change: { ended: true } }));
+      assert.deepEqual(throwIfRefused(await attach(scene, id, { now: T0 + HOUR })).session, before);
       assert.deepEqual(await scene.get(id), before);
     });
 
     rule("works in a profile that nobody has used", async (scene) => {
       const { id } = await scene.create(OWNER);
-      const { conversation } = unrefused(await attach(scene, id, { profile: "second" }));
+      const { conversation } = throwIfRefused(await attach(scene, id, { profile: "second" }));
       assert.equal(conversation.key, `agent:second:acp:dm:${id}`);
     });
 
     rule("says when the place keeps the rules it began under", async (scene) => {
-      const group = await scene.talk(inGroup("ann"), "hello", "hi", { scope: TOGETHER });
+      const group = await scene.talk(inGroup("ann"), "hello", "hi", { scope: SCOPE_SHARED });
       const asker = { person: "p_ann", chat: group.owner };
       const here = { source: inGroup("ann"), asker };
-      assert.equal(unrefused(await attach(scene, group.id, { ...here, scope: TOGETHER })).scopeKept, false);
-      assert.equal(unrefused(await attach(scene, group.id, { ...here, scope: EACH })).scopeKept, true);
+      assert.equal(
+        throwIfRefused(await attach(scene, group.id, { ...here, scope: SCOPE_SHARED })).usesOldScope,
+        false,
+      );
+      assert.equal(
+        throwIfRefused(await attach(scene, group.id, { ...here, scope: SCOPE_PER_USER })).usesOldScope,
+        true,
+      );
     });
   });
 
@@ -124,7 +130,10 @@ export function attachingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await scene.store.remove({ asker: owner, session: id, now: T0 }), true);
       for (const session of [id, "nobody"]) {
         assertRefused(await attach(scene, session), "not_found");
-        assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source: editor(session) }), []);
+        assert.deepEqual(
+          await scene.store.findConversations({ asker: EVERYONE, source: editor(session) }),
+          [],
+        );
       }
     });
 
@@ -134,41 +143,41 @@ export function attachingRules({ describe }: TestApi, rule: Rule): void {
       const source = editor("window");
       for (const asker of [owner, EVERYONE])
         assertRefused(await attach(scene, id, { source, asker }), "not_allowed");
-      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source }), []);
-      unrefused(await attach(scene, own.id, { source }));
+      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source }), []);
+      throwIfRefused(await attach(scene, own.id, { source }));
       for (const asker of [owner, EVERYONE])
         assertRefused(await attach(scene, id, { source, asker }), "not_allowed");
-      const [conversation] = await scene.store.conversations({ asker: EVERYONE, source });
-      assert.equal(present(conversation).session, own.id);
+      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source });
+      assert.equal(requireValue(conversation).session, own.id);
     });
 
     rule("for a private session where others read along", async (scene) => {
       const { id, owner: person } = await scene.talk(ANN, "a secret", "kept");
-      for (const scope of [EACH, TOGETHER]) {
+      for (const scope of [SCOPE_PER_USER, SCOPE_SHARED]) {
         const asker = { person, chat: "chat:telegram:-100" };
         const refused = await attach(scene, id, { source: inGroup("ann"), asker, scope });
         assertRefused(refused, "not_allowed");
       }
-      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source: inGroup("ann") }), []);
+      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: inGroup("ann") }), []);
     });
 
     rule("to whoever does not speak in that place", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello"]);
       const asker = { person: "p_bob" };
       assertRefused(await attach(scene, id, { asker }), "not_found");
-      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source: editor(id) }), []);
+      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: editor(id) }), []);
       const other = await scene.create(OWNER);
-      unrefused(await attach(scene, other.id, { source: editor(id) }));
+      throwIfRefused(await attach(scene, other.id, { source: editor(id) }));
       assertRefused(await attach(scene, id, { asker }), "not_found");
-      const [conversation] = await scene.store.conversations({ asker: EVERYONE, source: editor(id) });
-      assert.equal(present(conversation).session, other.id);
+      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source: editor(id) });
+      assert.equal(requireValue(conversation).session, other.id);
     });
   });
 
   describe("a chat's session that goes on in an editor", () => {
     rule("is private from then on, and the chat goes on in a new one", async (scene) => {
       const { id } = await scene.talk(inGroup("me"), "hello all", "hi", { person: OWNER });
-      const { session } = unrefused(await attach(scene, id));
+      const { session } = throwIfRefused(await attach(scene, id));
       assert.equal(session.audience, undefined);
       await scene.talk(editor(id), "a secret", "kept");
       const after = await scene.take(inGroup("me"), "and here?", { person: OWNER });
@@ -180,9 +189,9 @@ export function attachingRules({ describe }: TestApi, rule: Rule): void {
       const turn = await scene.begin(inGroup("me"), "hello all", { person: OWNER, claim: ONE });
       assertRefused(await attach(scene, turn.session), "session_busy");
       const source = editor(turn.session);
-      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source }), []);
+      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source }), []);
       await scene.finish(turn, "hi");
-      unrefused(await attach(scene, turn.session));
+      throwIfRefused(await attach(scene, turn.session));
     });
   });
 }
@@ -194,6 +203,6 @@ function editor(chatId: string): Source {
 type More = Partial<Parameters<Scene["store"]["attach"]>[0]>;
 
 function attach({ store }: Scene, session: string, more: More = {}) {
-  const place = { source: editor(session), profile: "main", scope: EACH };
+  const place = { source: editor(session), profile: "main", scope: SCOPE_PER_USER };
   return store.attach({ asker: owner, session, ...place, now: T0, ...more });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Delivery, NewDelivery } from "../core/delivery.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
@@ -9,9 +9,9 @@ import {
   EVERYONE,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
@@ -21,7 +21,7 @@ const toAnn: NewDelivery = { target: ANN, parts };
 const toSignal: NewDelivery = { target: { ...ANN, platform: "signal" }, parts };
 
 /** An answer is stored before it is sent, and sent once. */
-export function deliveryRules({ describe }: TestApi, rule: Rule): void {
+export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("deliveries", () => {
     rule(
       "are stored with the answer, and those begun count their first attempt",
@@ -30,27 +30,27 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
         const buttons = [[{ label: "Yes", line: "/yes" }]];
         const finished = await finish(turn, "hi", {
           deliveries: [
-            { ...toAnn, begun: true },
+            { ...toAnn, sendNow: true },
             { target: BOB, parts, replyTo: "77", buttons },
           ],
         });
         const [begun, waits] = finished.deliveries;
         assert.deepEqual(begun?.status, { state: "sending", attempts: 1, shown: "nothing", runner: "r1" });
         assert.deepEqual(waits, {
-          number: present(waits).number,
+          number: requireValue(waits).number,
           session: turn.session,
           turn: turn.number,
           target: BOB,
           parts,
           replyTo: "77",
           buttons,
-          nonce: present(waits).nonce,
+          nonce: requireValue(waits).nonce,
           status: { state: "waiting", attempts: 0, nextAt: T0, shown: "nothing" },
         });
-        assert.deepEqual(await store.deliveries({ dueAt: T0, limit: 10 }), [waits]);
-        const settled = unrefused(
+        assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0, limit: 10 }), [waits]);
+        const settled = throwIfRefused(
           await store.settle({
-            delivery: present(begun).number,
+            delivery: requireValue(begun).number,
             outcome: { state: "sent", platformMessageId: "900" },
             now: T0 + 1,
           }),
@@ -63,41 +63,43 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("that were sent are never sent again, whatever is said of them later", async (scene) => {
-      const { number: delivery } = await sent(scene, { ...toAnn, begun: true });
-      const done = unrefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }));
+      const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
+      const done = throwIfRefused(
+        await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }),
+      );
       await scene.reopen();
       const error = "network";
       for (const outcome of [
         { state: "waiting", nextAt: T0, error, shown: "unknown" } as const,
         { state: "dead", error } as const,
       ]) {
-        assert.deepEqual(unrefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), done);
+        assert.deepEqual(throwIfRefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), done);
       }
       assert.equal(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 + 2 }), undefined);
-      assert.deepEqual(await scene.store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
     });
 
     rule("that were given up stay so", async (scene) => {
-      const { number: delivery } = await sent(scene, toAnn);
-      const dead = unrefused(
+      const { number: delivery } = await createDelivery(scene, toAnn);
+      const dead = throwIfRefused(
         await scene.store.settle({ delivery, outcome: { state: "dead", error: "blocked" }, now: T0 + 1 }),
       );
       assert.deepEqual(dead.status, { state: "dead", attempts: 0, at: T0 + 1, lastError: "blocked" });
       const outcome = { state: "sent" as const, platformMessageId: "1" };
-      assert.deepEqual(unrefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), dead);
+      assert.deepEqual(throwIfRefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), dead);
     });
 
     rule("that failed wait until they are due, oldest first", async ({ begin, finish, store }) => {
       const turn = await begin(ANN, "hello");
-      const begun = { ...toAnn, begun: true };
+      const begun = { ...toAnn, sendNow: true };
       const { deliveries } = await finish(turn, "hi", { deliveries: [begun, begun, begun] });
       const [one, two, three] = deliveries.map(({ number }, index) => ({
         delivery: number,
         nextAt: T0 + 300 - index * 100,
       }));
-      for (const { delivery, nextAt } of [present(one), present(two)]) {
+      for (const { delivery, nextAt } of [requireValue(one), requireValue(two)]) {
         const outcome = { state: "waiting" as const, nextAt, error: "429" };
-        const { status } = unrefused(await store.settle({ delivery, outcome, now: T0 }));
+        const { status } = throwIfRefused(await store.settle({ delivery, outcome, now: T0 }));
         assert.deepEqual(status, {
           state: "waiting",
           attempts: 1,
@@ -107,12 +109,12 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
         });
       }
       const dead = { state: "dead" as const, error: "blocked" };
-      const { status } = unrefused(
-        await store.settle({ delivery: present(three).delivery, outcome: dead, now: T0 + 1 }),
+      const { status } = throwIfRefused(
+        await store.settle({ delivery: requireValue(three).delivery, outcome: dead, now: T0 + 1 }),
       );
       assert.deepEqual(status, { state: "dead", attempts: 1, at: T0 + 1, lastError: "blocked" });
       const due = async (dueAt: number, limit = 10) =>
-        (await store.deliveries({ dueAt, limit })).map((it) => it.number);
+        (await store.listPendingDeliveries({ dueAt, limit })).map((it) => it.number);
       assert.deepEqual(await due(T0 + 199), []);
       assert.deepEqual(await due(T0 + 200), [two?.delivery]);
       assert.deepEqual(await due(T0 + 300), [one?.delivery, two?.delivery]);
@@ -121,39 +123,41 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("are begun by one of those who try at once, and the attempt is counted", async (scene) => {
-      const { number: delivery } = await sent(scene, toAnn);
+      const { number: delivery } = await createDelivery(scene, toAnn);
       const { store } = scene;
       const all = await Promise.all(
         ["r1", "r2", "r3"].map((runner) => store.beginDelivery({ delivery, runner, now: T0 + 1 })),
       );
       const [begun, ...others] = all.filter((it) => it !== undefined);
       assert.deepEqual(others, []);
-      assert.equal(present(begun).status.state, "sending");
-      assert.equal(present(begun).status.attempts, 1);
-      assert.deepEqual(await store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.equal(requireValue(begun).status.state, "sending");
+      assert.equal(requireValue(begun).status.attempts, 1);
+      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
       const outcome = { state: "waiting" as const, nextAt: T0 + 5, error: "429" };
-      unrefused(await store.settle({ delivery, outcome, now: T0 + 2 }));
-      const again = present(await store.beginDelivery({ delivery, runner: "r2", now: T0 + 6 }));
+      throwIfRefused(await store.settle({ delivery, outcome, now: T0 + 2 }));
+      const again = requireValue(await store.beginDelivery({ delivery, runner: "r2", now: T0 + 6 }));
       assert.deepEqual(again.status, { state: "sending", attempts: 2, shown: "nothing", runner: "r2" });
       assert.equal(await store.beginDelivery({ delivery: 999, runner: "r1", now: T0 }), undefined);
     });
 
     rule("tell whoever tries again what earlier attempts have left in the chat", async (scene) => {
-      const first = await sent(scene, { ...toAnn, begun: true });
+      const first = await createDelivery(scene, { ...toAnn, sendNow: true });
       const waiting = { state: "waiting" as const, nextAt: T0, error: "network" };
       const settled = async (shown: Parameters<typeof withShown>[0]) =>
-        shownIn(
-          unrefused(await scene.store.settle({ delivery: first.number, outcome: withShown(shown), now: T0 })),
+        getShown(
+          throwIfRefused(
+            await scene.store.settle({ delivery: first.number, outcome: withShown(shown), now: T0 }),
+          ),
         );
       const withShown = (shown?: "nothing" | "unknown" | { messageId: string }) =>
         shown === undefined ? waiting : { ...waiting, shown };
       assert.equal(await settled("unknown"), "unknown");
       await scene.reopen();
       assert.equal(await settled(undefined), "unknown", "what is not said stays");
-      const begun = present(
+      const begun = requireValue(
         await scene.store.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
       );
-      assert.equal(shownIn(begun), "unknown");
+      assert.equal(getShown(begun), "unknown");
       assert.deepEqual(await settled({ messageId: "900" }), { messageId: "900" });
       assert.equal(await settled("nothing"), "nothing");
       assert.equal(begun.nonce, first.nonce, "the nonce is the same for every attempt");
@@ -162,19 +166,20 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "count what the platform has answered with an error, and keep when they stepped aside",
       async (scene) => {
-        const { number: delivery } = await sent(scene, { ...toAnn, begun: true });
+        const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
         const waiting = { state: "waiting" as const, nextAt: T0, error: "500" };
         const settle = async (more: object, now = T0) =>
-          unrefused(await scene.store.settle({ delivery, outcome: { ...waiting, ...more }, now })).status;
+          throwIfRefused(await scene.store.settle({ delivery, outcome: { ...waiting, ...more }, now }))
+            .status;
         const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
         assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
         assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
-        assert.deepEqual(await scene.store.deliveriesAside({ limit: 10 }), []);
+        assert.deepEqual(await scene.store.listDeferredDeliveries({ limit: 10 }), []);
         const aside = { ...status, failures: 2, asideAt: T0 + 5 };
         assert.deepEqual(await settle({ failed: true, aside: true }, T0 + 5), aside);
         await scene.reopen();
         assert.deepEqual(await settle({ aside: true }, T0 + 9), aside, "the first time counts");
-        const begun = present(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 }));
+        const begun = requireValue(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 }));
         assert.deepEqual(begun.status, {
           state: "sending",
           attempts: 2,
@@ -184,9 +189,9 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
           asideAt: T0 + 5,
         });
         const listed = async () =>
-          (await scene.store.deliveriesAside({ limit: 10 })).map(({ number }) => number);
+          (await scene.store.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
         assert.deepEqual(await listed(), [delivery]);
-        unrefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }));
+        throwIfRefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }));
         assert.deepEqual(await listed(), []);
       },
     );
@@ -196,22 +201,25 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       async (scene) => {
         const { store } = scene;
         const notice: NewDelivery = { target: ANN, parts: [{ type: "text", text: "it waits" }] };
-        const first = await sent(scene, { ...toAnn, begun: true });
+        const first = await createDelivery(scene, { ...toAnn, sendNow: true });
         const waiting = { state: "waiting" as const, nextAt: T0 + HOUR, error: "500", failed: true };
         const settle = async (outcome: Parameters<typeof store.settle>[0]["outcome"]) =>
-          unrefused(await store.settle({ delivery: first.number, outcome, notice, now: T0 })).notice;
+          throwIfRefused(await store.settle({ delivery: first.number, outcome, notice, now: T0 })).notice;
         assert.equal(await settle(waiting), undefined, "it is only tried again");
-        const told = present(await settle({ ...waiting, aside: true }));
-        assert.deepEqual([told.inPlaceOf, told.parts], [first.number, notice.parts]);
-        assert.equal(await settle({ ...waiting, aside: true }), undefined);
+        const told = requireValue(await settle({ ...waiting, deferred: true }));
+        assert.deepEqual([told.noticeFor, told.parts], [first.number, notice.parts]);
+        assert.equal(await settle({ ...waiting, deferred: true }), undefined);
         assert.equal(await settle({ state: "dead", error: "500" }), undefined);
         await scene.reopen();
-        assert.deepEqual(await scene.store.deliveries({ dueAt: T0, limit: 10 }), [told]);
-        const other = await sent(scene, { ...toAnn, begun: true });
+        assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0, limit: 10 }), [told]);
+        const other = await createDelivery(scene, { ...toAnn, sendNow: true });
         const dead = { delivery: other.number, outcome: { state: "dead" as const, error: "blocked" } };
-        const refused = unrefused(await scene.store.settle({ ...dead, notice, now: T0 }));
-        assert.equal(refused.notice?.inPlaceOf, other.number);
-        assert.equal(unrefused(await scene.store.settle({ ...dead, notice, now: T0 })).notice, undefined);
+        const refused = throwIfRefused(await scene.store.settle({ ...dead, notice, now: T0 }));
+        assert.equal(refused.notice?.noticeFor, other.number);
+        assert.equal(
+          throwIfRefused(await scene.store.settle({ ...dead, notice, now: T0 })).notice,
+          undefined,
+        );
       },
     );
 
@@ -229,11 +237,20 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       const { deliveries } = await finish(turn, "hi", { deliveries: [toAnn, toSignal, toAnn] });
       const [one, two, three] = deliveries.map(({ number }) => number);
       const due = async (platform?: string) =>
-        (await store.deliveries({ dueAt: T0, limit: 10, ...(platform !== undefined && { platform }) })).map(
-          ({ number }) => number,
-        );
+        (
+          await store.listPendingDeliveries({
+            dueAt: T0,
+            limit: 10,
+            ...(platform !== undefined && { platform }),
+          })
+        ).map(({ number }) => number);
       assert.deepEqual(await due("telegram"), [one, three]);
-      const later = await store.deliveries({ dueAt: T0, limit: 10, platform: "telegram", after: one ?? 0 });
+      const later = await store.listPendingDeliveries({
+        dueAt: T0,
+        limit: 10,
+        platform: "telegram",
+        after: one ?? 0,
+      });
       assert.deepEqual(
         later.map(({ number }) => number),
         [three],
@@ -251,19 +268,22 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
         deliveries: [{ ...toAnn, ...begun }, { ...toSignal, ...begun }, toAnn, { ...toAnn, ...begun }],
       });
       await beat("r2");
-      await store.beginDelivery({ delivery: present(deliveries[2]).number, runner: "r2", now: T0 });
+      await store.beginDelivery({ delivery: requireValue(deliveries[2]).number, runner: "r2", now: T0 });
       const left = async (platform = "telegram") =>
-        (await store.leftDeliveries({ platform, now: T0 })).map(({ number }) => number);
+        (await store.listOrphanedDeliveries({ platform, now: T0 })).map(({ number }) => number);
       assert.deepEqual(await left(), []);
       await store.retire({ runner: "r1" });
       assert.deepEqual(await left(), [deliveries[0]?.number, deliveries[3]?.number]);
       assert.deepEqual(await left("signal"), [deliveries[1]?.number]);
       const outcome = { state: "waiting" as const, nextAt: T0, error: "fell", shown: "unknown" as const };
-      unrefused(await store.settle({ delivery: present(deliveries[0]).number, outcome, now: T0 }));
+      throwIfRefused(await store.settle({ delivery: requireValue(deliveries[0]).number, outcome, now: T0 }));
       assert.deepEqual(await left(), [deliveries[3]?.number]);
       await beat("r2", T0 + HOUR);
-      assert.equal((await store.leftDeliveries({ platform: "telegram", now: T0 + HOUR })).length, 1);
-      assert.equal((await store.leftDeliveries({ platform: "telegram", now: T0 + 2 * HOUR })).length, 2);
+      assert.equal((await store.listOrphanedDeliveries({ platform: "telegram", now: T0 + HOUR })).length, 1);
+      assert.equal(
+        (await store.listOrphanedDeliveries({ platform: "telegram", now: T0 + 2 * HOUR })).length,
+        2,
+      );
     });
   });
 
@@ -271,25 +291,27 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
     rule("need no session, and belong to one where there is one", async (scene) => {
       const { store, talk } = scene;
       const { deliveries } = await store.enqueue({
-        deliveries: [{ ...toAnn, begun: true, replyTo: "5" }, toAnn],
+        deliveries: [{ ...toAnn, sendNow: true, replyTo: "5" }, toAnn],
         runner: "r1",
         now: T0,
       });
       const [begun, waits] = deliveries;
       assert.deepEqual(begun, {
-        number: present(begun).number,
+        number: requireValue(begun).number,
         target: ANN,
         parts,
         replyTo: "5",
-        nonce: present(begun).nonce,
+        nonce: requireValue(begun).nonce,
         status: { state: "sending", attempts: 1, shown: "nothing", runner: "r1" },
       });
-      assert.deepEqual(await store.deliveries({ dueAt: T0, limit: 10, platform: "telegram" }), [waits]);
+      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0, limit: 10, platform: "telegram" }), [
+        waits,
+      ]);
       const session = await talk(ANN, "hello", "hi");
       const more = await store.enqueue({ deliveries: [toAnn], session: session.id, runner: "r1", now: T0 });
       assert.equal(more.deliveries[0]?.session, session.id);
       assert.equal(more.deliveries[0]?.turn, undefined);
-      const around = present(await store.surroundings({ asker: EVERYONE, session: session.id }));
+      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: session.id }));
       assert.deepEqual(around.deliveries, more.deliveries);
       const gone = await store.enqueue({ deliveries: [toAnn], session: "none", runner: "r1", now: T0 });
       assert.equal(gone.deliveries[0]?.session, undefined);
@@ -303,15 +325,15 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
           runner: "r1",
           now: T0,
         });
-        const [quiet, loud] = deliveries.map((one) => present(one));
+        const [quiet, loud] = deliveries.map((one) => requireValue(one));
         assert.deepEqual([quiet?.quiet, loud && "quiet" in loud], [true, false]);
-        for (const one of deliveries) assert.deepEqual(await store.delivery({ number: one.number }), one);
+        for (const one of deliveries) assert.deepEqual(await store.getDelivery({ number: one.number }), one);
         const outcome = { state: "sent" as const, platformMessageId: "77" };
-        unrefused(await store.settle({ delivery: present(quiet).number, outcome, now: T0 + 1 }));
-        const settled = present(await store.delivery({ number: present(quiet).number }));
+        throwIfRefused(await store.settle({ delivery: requireValue(quiet).number, outcome, now: T0 + 1 }));
+        const settled = requireValue(await store.getDelivery({ number: requireValue(quiet).number }));
         assert.equal(settled.quiet, true);
         assert.deepEqual(settled.status, { ...outcome, attempts: 0, at: T0 + 1 });
-        assert.equal(await store.delivery({ number: 999_999 }), undefined);
+        assert.equal(await store.getDelivery({ number: 999_999 }), undefined);
       },
     );
 
@@ -321,7 +343,12 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       const late = { reset: { idleBefore: T0 + 1 }, now: T0 + HOUR };
       const { conversation, fresh } = await open(ANN, late);
       assert.equal(fresh?.noticeDue, true);
-      await store.enqueue({ deliveries: [toAnn], runner: "r1", noticed: conversation.number, now: T0 });
+      await store.enqueue({
+        deliveries: [toAnn],
+        runner: "r1",
+        resetNoticeFor: conversation.number,
+        now: T0,
+      });
       const again = await open(ANN, { now: T0 + HOUR });
       assert.deepEqual([again.fresh?.noteDue, again.fresh?.noticeDue], [true, false]);
     });
@@ -340,12 +367,12 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
         now: T0,
       });
       const [second] = (await send()).deliveries;
-      const read = () => store.blob({ asker: EVERYONE, hash: blob.hash });
+      const read = () => store.readBlob({ asker: EVERYONE, hash: blob.hash });
       assert.deepEqual(await read(), blob.bytes);
       const arrived = async (delivery: Delivery | undefined) =>
-        unrefused(
+        throwIfRefused(
           await store.settle({
-            delivery: present(delivery).number,
+            delivery: requireValue(delivery).number,
             outcome: { state: "sent" },
             now: T0,
           }),
@@ -361,18 +388,21 @@ export function deliveryRules({ describe }: TestApi, rule: Rule): void {
       const { owner } = await get(turn.session);
       await finish(turn, "hi", { deliveries: [{ target: inGroup("ann"), parts }] });
       await store.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
-      const own = await store.surroundings({ asker: { person: owner }, session: turn.session });
+      const own = await store.getDiagnostics({ asker: { person: owner }, session: turn.session });
       assert.equal(own?.deliveries.length, 1);
-      assert.equal(await store.surroundings({ asker: { person: "p_x" }, session: turn.session }), undefined);
+      assert.equal(
+        await store.getDiagnostics({ asker: { person: "p_x" }, session: turn.session }),
+        undefined,
+      );
     });
   });
 }
 
-async function sent({ begin, finish }: Scene, delivery: NewDelivery): Promise<Delivery> {
+async function createDelivery({ begin, finish }: Scene, delivery: NewDelivery): Promise<Delivery> {
   const turn = await begin(ANN, "hello");
-  return present((await finish(turn, "hi", { deliveries: [delivery] })).deliveries[0]);
+  return requireValue((await finish(turn, "hi", { deliveries: [delivery] })).deliveries[0]);
 }
 
-function shownIn({ status }: Delivery): unknown {
+function getShown({ status }: Delivery): unknown {
   return "shown" in status ? status.shown : undefined;
 }

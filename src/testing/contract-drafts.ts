@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { Delivery } from "../core/delivery.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   ANN,
   assertRefused,
   EVERYONE,
   HOUR,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
@@ -17,12 +17,12 @@ import {
 const parts = [{ type: "text" as const, text: "the whole answer" }];
 
 /** An answer that is shown while it is written is one message in the chat, whatever falls. */
-export function draftRules({ describe }: TestApi, rule: Rule): void {
+export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a draft", () => {
     rule("is a row before it is shown: one a turn, and nobody's to send", async (scene) => {
       const { store, begin } = scene;
       const turn = await begin(ANN, "hello");
-      const draft = await shown(scene, turn, "7");
+      const draft = await createDraft(scene, turn, "7");
       assert.deepEqual(draft, {
         number: draft.number,
         session: turn.session,
@@ -33,21 +33,21 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
         nonce: draft.nonce,
         status: { state: "draft", attempts: 0, shown: "unknown" },
       });
-      assert.deepEqual(await shown(scene, turn), draft, "asked for again, it is the same");
-      assert.deepEqual(await store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.deepEqual(await createDraft(scene, turn), draft, "asked for again, it is the same");
+      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
       assert.equal(await store.beginDelivery({ delivery: draft.number, runner: "r1", now: T0 }), undefined);
       const outcome = { state: "sent" as const };
       assertRefused(await store.settle({ delivery: draft.number, outcome, now: T0 }), "not_allowed");
       await store.retire({ runner: "r1" });
-      assert.deepEqual(await store.leftDeliveries({ platform: "telegram", now: T0 }), []);
+      assert.deepEqual(await store.listOrphanedDeliveries({ platform: "telegram", now: T0 }), []);
     });
 
     rule("becomes the answer, under its number and its nonce, where it is shown", async (scene) => {
       const { store, begin, finish } = scene;
       for (const begun of [true, false]) {
         const turn = await begin(ANN, "hello");
-        const draft = await shown(scene, turn, "7");
-        await store.noteDraft({ delivery: draft.number, shown: { messageId: "900" } });
+        const draft = await createDraft(scene, turn, "7");
+        await store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const buttons = [[{ label: "More", line: "/more" }]];
         const answer = { target: ANN, parts, buttons, begun, draft: draft.number };
         const { deliveries } = await finish(turn, "hi", {
@@ -64,18 +64,18 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
             : { state: "waiting", attempts: 0, nextAt: T0 + 5, shown: message },
         });
         assert.notEqual(deliveries[1]?.number, draft.number);
-        const due = await store.deliveries({ dueAt: T0 + HOUR, limit: 10 });
+        const due = await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 });
         assert.deepEqual(due, begun ? deliveries.slice(1) : deliveries);
         for (const { number } of deliveries)
-          unrefused(await store.settle({ delivery: number, outcome: { state: "sent" }, now: T0 }));
+          throwIfRefused(await store.settle({ delivery: number, outcome: { state: "sent" }, now: T0 }));
       }
     });
 
     rule("of which nobody knows whether it is there says so when its answer is sent", async (scene) => {
       const { store, begin, finish } = scene;
       const turn = await begin(ANN, "hello");
-      const draft = await shown(scene, turn);
-      await store.noteDraft({ delivery: draft.number, shown: "unknown" });
+      const draft = await createDraft(scene, turn);
+      await store.recordDraftOutcome({ delivery: draft.number, shown: "unknown" });
       const answer = { target: ANN, parts, begun: true, draft: draft.number };
       const { deliveries } = await finish(turn, "hi", { deliveries: [answer] });
       assert.deepEqual(deliveries[0]?.status, {
@@ -89,13 +89,13 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
     rule("that surely has not arrived leaves nothing behind", async (scene) => {
       const { store, begin, finish, claim } = scene;
       const turn = await begin(ANN, "hello");
-      const draft = await shown(scene, turn);
-      await store.noteDraft({ delivery: draft.number, shown: "nothing" });
-      const around = present(await store.surroundings({ asker: EVERYONE, session: turn.session }));
+      const draft = await createDraft(scene, turn);
+      await store.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
+      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: turn.session }));
       assert.deepEqual(around.deliveries, []);
       await store.retire({ runner: "r1" });
-      const again = present(await claim(turn.session, "r2"));
-      assert.equal(again.draft, undefined);
+      const again = requireValue(await claim(turn.session, "r2"));
+      assert.equal(again.draftDelivery, undefined);
       const { deliveries } = await finish(again, "hi", {
         deliveries: [{ target: ANN, parts, draft: draft.number }],
       });
@@ -110,19 +110,19 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
 
     rule("is given to whoever takes the turn up again", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
-      assert.equal(turn.draft, undefined);
-      const draft = await shown(scene, turn);
+      assert.equal(turn.draftDelivery, undefined);
+      const draft = await createDraft(scene, turn);
       await scene.store.retire({ runner: "r1" });
-      const second = present(await scene.claim(turn.session, "r2"));
-      assert.deepEqual(second.draft, { delivery: draft.number, shown: "unknown" });
-      await scene.store.noteDraft({ delivery: draft.number, shown: { messageId: "900" } });
+      const second = requireValue(await scene.claim(turn.session, "r2"));
+      assert.deepEqual(second.draftDelivery, { delivery: draft.number, shown: "unknown" });
+      await scene.store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
       await scene.reopen();
       await scene.store.retire({ runner: "r2" });
-      const third = present(await scene.claim(turn.session, "r3"));
-      assert.deepEqual(third.draft, { delivery: draft.number, shown: { messageId: "900" } });
-      assert.deepEqual((await shown(scene, third)).number, draft.number);
-      assertRefused(await tryDraft(scene, turn), "stale_fence");
-      assertRefused(await tryDraft(scene, second), "stale_fence");
+      const third = requireValue(await scene.claim(turn.session, "r3"));
+      assert.deepEqual(third.draftDelivery, { delivery: draft.number, shown: { messageId: "900" } });
+      assert.deepEqual((await createDraft(scene, third)).number, draft.number);
+      assertRefused(await tryBeginDraft(scene, turn), "stale_fence");
+      assertRefused(await tryBeginDraft(scene, second), "stale_fence");
     });
 
     rule(
@@ -130,12 +130,12 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
       async (scene) => {
         const { store, begin, finish } = scene;
         const turn = await begin(ANN, "hello");
-        const draft = await shown(scene, turn);
-        await store.noteDraft({ delivery: draft.number, shown: { messageId: "900" } });
+        const draft = await createDraft(scene, turn);
+        await store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const { deliveries } = await finish(turn, "", { outcome: "interrupted", now: T0 + 5 });
         assert.deepEqual(deliveries, []);
-        const [left] = present(
-          await store.surroundings({ asker: EVERYONE, session: turn.session }),
+        const [left] = requireValue(
+          await store.getDiagnostics({ asker: EVERYONE, session: turn.session }),
         ).deliveries;
         assert.equal(left?.number, draft.number);
         assert.deepEqual(left?.status, {
@@ -144,8 +144,8 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
           at: T0 + 5,
           lastError: "Its turn ended without it.",
         });
-        await store.noteDraft({ delivery: draft.number, shown: "nothing" });
-        const after = await store.surroundings({ asker: EVERYONE, session: turn.session });
+        await store.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
+        const after = await store.getDiagnostics({ asker: EVERYONE, session: turn.session });
         assert.deepEqual(after?.deliveries, [left], "what is said of it later changes nothing");
       },
     );
@@ -153,28 +153,28 @@ export function draftRules({ describe }: TestApi, rule: Rule): void {
     rule("is refused when the turn is over, and for another turn's number", async (scene) => {
       const { begin, finish } = scene;
       const turn = await begin(ANN, "hello");
-      assertRefused(await tryDraft(scene, { ...turn, fence: turn.fence + 1 }), "stale_fence");
-      assertRefused(await tryDraft(scene, { ...turn, number: 999 }), "stale_fence");
+      assertRefused(await tryBeginDraft(scene, { ...turn, fence: turn.fence + 1 }), "stale_fence");
+      assertRefused(await tryBeginDraft(scene, { ...turn, number: 999 }), "stale_fence");
       await finish(turn, "hi");
-      assertRefused(await tryDraft(scene, turn), "stale_fence");
+      assertRefused(await tryBeginDraft(scene, turn), "stale_fence");
     });
 
     rule("of another turn is not taken for this turn's", async (scene) => {
       const { begin, finish, store } = scene;
       const ann = await begin(ANN, "hello");
       const bob = await begin({ ...ANN, chatId: "bob", userId: "bob" }, "hello");
-      const draft = await shown(scene, ann);
+      const draft = await createDraft(scene, ann);
       const { deliveries } = await finish(bob, "hi", {
         deliveries: [{ target: bob.target, parts, draft: draft.number }],
       });
       assert.notEqual(deliveries[0]?.number, draft.number);
-      assert.equal((await shown(scene, ann)).status.state, "draft");
-      assert.equal((await store.deliveries({ dueAt: T0, limit: 10 })).length, 1);
+      assert.equal((await createDraft(scene, ann)).status.state, "draft");
+      assert.equal((await store.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
     });
   });
 }
 
-function tryDraft(
+function tryBeginDraft(
   { store }: Scene,
   { number, fence }: Turn,
   replyTo?: string,
@@ -188,6 +188,6 @@ function tryDraft(
   });
 }
 
-async function shown(scene: Scene, turn: Turn, replyTo?: string): Promise<Delivery> {
-  return unrefused(await tryDraft(scene, turn, replyTo));
+async function createDraft(scene: Scene, turn: Turn, replyTo?: string): Promise<Delivery> {
+  return throwIfRefused(await tryBeginDraft(scene, turn, replyTo));
 }

@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
-import { textOf } from "../core/message.ts";
+import { getText } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
-import { ANN, EACH, EVERYONE, present, type Rule, type Scene, T0, type TestApi } from "./scene.ts";
+import {
+  ANN,
+  EVERYONE,
+  requireValue,
+  SCOPE_PER_USER,
+  type Scene,
+  type StoreRule,
+  T0,
+  type TestApi,
+} from "./scene.ts";
 
 /** An editor's process, and a gateway's. */
 const EDITOR = { runner: "e1", take: "one" } as const;
@@ -12,10 +21,10 @@ const GATEWAY = { runner: "g1", take: "one" } as const;
 const OWN = { ...EDITOR, own: true } as const;
 
 /** Only the process that an editor has started can reach it; and a process may leave everything else to others. */
-export function editorRules({ describe }: TestApi, rule: Rule): void {
+export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void {
   describe("what an editor has asked", () => {
     rule("is left to the process that accepted it, while that lives", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       assert.equal(await at.claim(GATEWAY), undefined);
       assert.equal(await at.claim({ ...GATEWAY, take: "all" }), undefined);
@@ -23,35 +32,35 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("is passed over, and does not hold up what others wait for", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY], ["edit more", EDITOR]);
-      const turn = present(await at.claim(GATEWAY));
+      const turn = requireValue(await at.claim(GATEWAY));
       assert.deepEqual([await at.texts(turn), turn.target], [["chat"], ANN]);
       assert.equal((await scene.finish(turn, "", { next: GATEWAY })).next, undefined);
-      const next = present(await at.claim(EDITOR));
+      const next = requireValue(await at.claim(EDITOR));
       assert.deepEqual(await at.texts(next), ["edit"], "it kept its place");
       const last = (await scene.finish(next, "", { next: EDITOR })).next;
       assert.deepEqual(await at.texts(last), ["edit more"]);
     });
 
     rule("is passed over when a turn ends, and is there for its own process then", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       const turn = await at.busy(["edit", EDITOR], ["chat", GATEWAY]);
       const next = (await scene.finish(turn, "", { next: { ...GATEWAY, take: "all" } })).next;
       assert.deepEqual(await at.texts(next), ["chat"]);
-      const last = (await scene.finish(present(next), "", { next: EDITOR })).next;
+      const last = (await scene.finish(requireValue(next), "", { next: EDITOR })).next;
       assert.deepEqual(await at.texts(last), ["edit"]);
     });
 
     rule(
       "is passed over one by one, where two processes of an editor share a conversation",
       async (scene) => {
-        const at = await desk(scene);
+        const at = await createEditorScene(scene);
         const other = { runner: "e2", take: "all" } as const;
         await at.waiting(["one", EDITOR], ["two", other], ["three", EDITOR], ["four", other]);
         assert.deepEqual(await at.texts(await at.claim(other)), ["two", "four"]);
         await scene.store.retire({ runner: "e2" });
-        const again = present(await at.claim({ ...EDITOR, take: "all" }));
+        const again = requireValue(await at.claim({ ...EDITOR, take: "all" }));
         assert.equal(again.attempt, 2);
         const rest = (await scene.finish(again, "", { next: { ...EDITOR, take: "all" } })).next;
         assert.deepEqual(await at.texts(rest), ["one", "three"]);
@@ -59,23 +68,23 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("differs in this from all else, which any process may take", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY], ["chat more", GATEWAY]);
-      const turn = present(await at.claim({ ...GATEWAY, runner: "g2" }));
+      const turn = requireValue(await at.claim({ ...GATEWAY, runner: "g2" }));
       assert.deepEqual(await at.texts(turn), ["chat"]);
       const next = (await scene.finish(turn, "", { next: EDITOR })).next;
       assert.deepEqual(await at.texts(next), ["chat more"]);
     });
 
     rule("may be taken by anyone when its process is gone, in its place", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
       await scene.store.retire({ runner: "e1" });
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["edit"]);
     });
 
     rule("may be taken by anyone when its process was silent for too long", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       const later = T0 + 30_001;
       await scene.beat("g1", later);
@@ -83,24 +92,24 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("may be taken by anyone when no process has accepted it for itself", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await scene.take(at.editor, "edit");
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["edit"]);
     });
 
     rule("does not make a message from elsewhere wait for it", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR]);
       const { turn } = await scene.take(ANN, "chat", { claim: GATEWAY });
       assert.deepEqual(await at.texts(turn), ["chat"]);
       assert.equal(await at.claim(EDITOR), undefined, "one turn at a time");
-      const next = (await scene.finish(present(turn), "", { next: GATEWAY })).next;
+      const next = (await scene.finish(requireValue(turn), "", { next: GATEWAY })).next;
       assert.equal(next, undefined);
       assert.deepEqual(await at.texts(await at.claim(EDITOR)), ["edit"]);
     });
 
     rule("comes before what arrives later, for whoever may take it", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["one", EDITOR]);
       assert.equal((await scene.take(at.editor, "two", { claim: EDITOR })).turn, undefined);
       await scene.store.retire({ runner: "e1" });
@@ -109,25 +118,27 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("is no work for others while its process lives, nor hides theirs", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       const { store } = scene;
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
-      assert.deepEqual(await store.work({ now: T0 }), []);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
       await store.retire({ runner: "g1" });
-      assert.deepEqual(await store.work({ now: T0 }), [{ session: at.session, platform: "telegram" }]);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), [
+        { session: at.session, platform: "telegram" },
+      ]);
       await scene.beat("g1");
       await store.retire({ runner: "e1" });
-      assert.deepEqual(await store.work({ now: T0 }), [{ session: at.session, platform: "acp" }]);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), [{ session: at.session, platform: "acp" }]);
     });
   });
 
   describe("a process that takes only its own", () => {
     rule("takes what it has accepted itself, in order, and leaves the rest", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY], ["one", EDITOR], ["two", EDITOR]);
-      const first = present(await at.claim(OWN));
+      const first = requireValue(await at.claim(OWN));
       assert.deepEqual(await at.texts(first), ["one"]);
-      const second = present((await scene.finish(first, "", { next: OWN })).next);
+      const second = requireValue((await scene.finish(first, "", { next: OWN })).next);
       assert.deepEqual(await at.texts(second), ["two"]);
       assert.equal((await scene.finish(second, "", { next: OWN })).next, undefined);
       assert.equal(await at.claim(OWN), undefined);
@@ -136,7 +147,7 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("leaves the rest also where its owner is gone or unknown", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY]);
       await scene.take(ANN, "nobody's");
       await scene.store.retire({ runner: "g1" });
@@ -145,7 +156,7 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("takes all of its own in one turn, if it may take all", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       const other = { runner: "g2", take: "all" } as const;
       await at.waiting(["a", GATEWAY], ["b", other], ["c", GATEWAY], ["edit", EDITOR]);
       assert.deepEqual(await at.texts(await at.claim({ ...GATEWAY, take: "all", own: true })), ["a", "c"]);
@@ -153,18 +164,18 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("begins at once what it accepts, whatever of others waits", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY]);
       const { turn } = await scene.take(at.editor, "edit", { claim: OWN });
       assert.deepEqual(await at.texts(turn), ["edit"]);
       assert.equal((await scene.take(at.editor, "more", { claim: OWN })).turn, undefined);
-      const next = (await scene.finish(present(turn), "", { next: OWN })).next;
+      const next = (await scene.finish(requireValue(turn), "", { next: OWN })).next;
       assert.deepEqual(await at.texts(next), ["more"]);
       assert.deepEqual(await at.waits(), ["chat"]);
     });
 
     rule("does not overtake itself", async (scene) => {
-      const at = await desk(scene);
+      const at = await createEditorScene(scene);
       await at.waiting(["one", EDITOR]);
       assert.equal((await scene.take(at.editor, "two", { claim: OWN })).turn, undefined);
       assert.deepEqual(await at.texts(await at.claim(OWN)), ["one"]);
@@ -173,12 +184,12 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "takes up a turn that fell, whoever began it: nothing of its own could run before",
       async (scene) => {
-        const at = await desk(scene);
-        const fell = present((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
+        const at = await createEditorScene(scene);
+        const fell = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
         assert.equal((await scene.take(at.editor, "edit", { claim: OWN })).turn, undefined);
         assert.equal(await at.claim(OWN), undefined);
         await scene.store.retire({ runner: "g1" });
-        const again = present(await at.claim(OWN));
+        const again = requireValue(await at.claim(OWN));
         assert.deepEqual([again.number, again.attempt, again.target], [fell.number, 2, ANN]);
         const next = (await scene.finish(again, "", { next: OWN })).next;
         assert.deepEqual(await at.texts(next), ["edit"]);
@@ -188,14 +199,14 @@ export function editorRules({ describe }: TestApi, rule: Rule): void {
 }
 
 /** One session in which somebody speaks in an editor and in a messenger; every process lives. */
-async function desk(scene: Scene) {
+async function createEditorScene(scene: Scene) {
   for (const id of ["e1", "e2", "g1", "g2"]) await scene.beat(id);
   const { id: session } = await scene.create(OWNER);
   const editor: Source = { platform: "acp", chatType: "dm", chatId: session };
   for (const source of [editor, ANN]) {
     if (source === ANN) await scene.open(ANN, { person: OWNER });
-    const place = { source, profile: "main", scope: EACH };
-    unrefused(await scene.store.attach({ asker: EVERYONE, session, ...place, now: T0 }));
+    const place = { source, profile: "main", scope: SCOPE_PER_USER };
+    throwIfRefused(await scene.store.attach({ asker: EVERYONE, session, ...place, now: T0 }));
   }
   async function busy(...inputs: readonly (readonly [string, ClaimBy])[]): Promise<Turn> {
     const { turn } = await scene.take(ANN, "busy", { claim: GATEWAY });
@@ -203,7 +214,7 @@ async function desk(scene: Scene) {
       const source = claim.runner.startsWith("e") ? editor : ANN;
       assert.equal((await scene.take(source, text, { claim })).turn, undefined);
     }
-    return present(turn);
+    return requireValue(turn);
   }
 
   return {
@@ -217,9 +228,9 @@ async function desk(scene: Scene) {
     claim: (by: ClaimBy, now = T0) => scene.store.claim({ session, ...by, now }),
     /** What a turn answers. */
     async texts(turn: Turn | undefined): Promise<string[]> {
-      const said = present(await scene.store.messages({ asker: EVERYONE, session }));
-      return said.filter(({ seq }) => present(turn).inputs.includes(seq)).map(textOf);
+      const said = requireValue(await scene.store.listMessages({ asker: EVERYONE, session }));
+      return said.filter(({ seq }) => requireValue(turn).inputs.includes(seq)).map(getText);
     },
-    waits: async () => (await scene.store.waiting({ asker: EVERYONE, session })).map(textOf),
+    waits: async () => (await scene.store.listPending({ asker: EVERYONE, session })).map(getText),
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Expire } from "../core/conversation.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import {
   ANN,
@@ -8,9 +8,9 @@ import {
   EVERYONE,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
@@ -19,21 +19,21 @@ const STALE = { idleBefore: T0 + 1 };
 const LATER = T0 + HOUR;
 
 /** What becomes of conversations in which nobody speaks. */
-export function expiryRules({ describe }: TestApi, rule: Rule): void {
+export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a conversation that expires", () => {
     rule("ends its session, stays where it is, and is written down", async (scene) => {
       const { talk, get, store } = scene;
       const old = await talk(ANN, "hello", "hi");
-      const { number, activeAt } = await there(scene);
+      const { number, activeAt } = await findConversation(scene);
       const expired = await expire(scene);
       assert.ok(expired.expired);
       assert.deepEqual([expired.reason, expired.ended], ["idle", true]);
       const ended = await get(old.id);
       assert.deepEqual(expired.session, ended);
       assert.deepEqual([ended.endReason, ended.endedAt], ["idle", LATER]);
-      const now = await there(scene);
+      const now = await findConversation(scene);
       assert.deepEqual([now.session, now.activeAt], [old.id, activeAt]);
-      const [decision] = await store.decisions({ asker: EVERYONE, conversation: number });
+      const [decision] = await store.listDecisions({ asker: EVERYONE, conversation: number });
       assert.deepEqual(decision, {
         at: LATER,
         decision: "expired",
@@ -47,11 +47,11 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
 
     rule("does so by when it was active, but never later than now", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
-      await scene.store.limitActivity({ now: T0 + HOUR });
-      assert.equal((await there(scene)).activeAt, T0, "what lies behind stays");
-      await scene.store.limitActivity({ now: T0 - DAY });
+      await scene.store.clampActivity({ now: T0 + HOUR });
+      assert.equal((await findConversation(scene)).activeAt, T0, "what lies behind stays");
+      await scene.store.clampActivity({ now: T0 - DAY });
       await scene.reopen();
-      assert.equal((await there(scene)).activeAt, T0 - DAY);
+      assert.equal((await findConversation(scene)).activeAt, T0 - DAY);
     });
 
     rule("starts afresh with the next message, as by policy", async (scene) => {
@@ -85,10 +85,10 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
 
     rule("goes on in the very session when that is resumed", async (scene) => {
       const old = await scene.talk(ANN, "hello", "hi");
-      const { number: conversation } = await there(scene);
+      const { number: conversation } = await findConversation(scene);
       await expire(scene);
       const asker = { person: old.owner };
-      const back = unrefused(
+      const back = throwIfRefused(
         await scene.store.switchTo({ asker, session: old.id, conversation, now: LATER + 1 }),
       );
       assert.deepEqual([back.session.id, back.session.endedAt], [old.id, undefined]);
@@ -99,11 +99,11 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
 
     rule("is expired no more after a new session was asked for", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
-      const { number: conversation, person } = await there(scene);
+      const { number: conversation, person } = await findConversation(scene);
       await expire(scene);
       const newSession = { id: "wished", kind: "chat" as const };
-      const asker = { person: present(person) };
-      unrefused(await scene.store.reset({ asker, conversation, newSession, now: LATER }));
+      const asker = { person: requireValue(person) };
+      throwIfRefused(await scene.store.reset({ asker, conversation, newSession, now: LATER }));
       const taken = await scene.take(ANN, "go", { now: LATER });
       assert.deepEqual([taken.session.id, taken.fresh], ["wished", undefined]);
     });
@@ -113,7 +113,7 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
       const other = (await scene.open(onSignal, { person })).conversation.number;
-      unrefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      throwIfRefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
       const first = await expire(scene);
       assert.ok(first.expired);
       assert.equal(first.ended, false);
@@ -128,7 +128,7 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
       const other = (await scene.open(onSignal, { person })).conversation.number;
-      unrefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      throwIfRefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
       await expire(scene);
       await scene.open(onSignal, { person, fresh: true, now: LATER + 1 });
       assert.deepEqual([(await get(session)).endReason, (await get(session)).endedAt], ["new", LATER + 1]);
@@ -143,11 +143,11 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       await begin(inGroup("runs"), "one");
       await take(inGroup("waits"), "one");
       const { id: session } = await talk(inGroup("held"), "hello", "hi");
-      unrefused(await store.hold({ asker: EVERYONE, session, name: "job", until: T0 + DAY }));
+      throwIfRefused(await store.hold({ asker: EVERYONE, session, name: "job", until: T0 + DAY }));
       for (const name of ["runs", "waits", "held"]) {
-        const { number: conversation } = await there(scene, inGroup(name), name);
+        const { number: conversation } = await findConversation(scene, inGroup(name), name);
         assert.deepEqual(await expire(scene, { conversation }), { expired: false });
-        const [decision] = await store.decisions({ asker: EVERYONE, conversation });
+        const [decision] = await store.listDecisions({ asker: EVERYONE, conversation });
         assert.equal(decision?.decision, "kept_busy");
       }
     });
@@ -160,42 +160,42 @@ export function expiryRules({ describe }: TestApi, rule: Rule): void {
       await open(inGroup("nothing said"));
       await talk(inGroup("speaks"), "hello", "hi", { now: LATER });
       const closed = await talk(inGroup("closed"), "hello", "hi");
-      unrefused(
+      throwIfRefused(
         await store.change({ asker: EVERYONE, session: closed.id, change: { ended: true }, now: T0 }),
       );
-      const expired = await there(scene, inGroup("b"), "b");
+      const expired = await findConversation(scene, inGroup("b"), "b");
       await expire(scene, { conversation: expired.number });
-      const one = await store.silent({ before: LATER, limit: 1 });
-      const first = present(one[0]);
-      assert.deepEqual(first.conversation, await there(scene, inGroup("a"), "a"));
+      const one = await store.listIdle({ before: LATER, limit: 1 });
+      const first = requireValue(one[0]);
+      assert.deepEqual(first.conversation, await findConversation(scene, inGroup("a"), "a"));
       assert.deepEqual([first.platform, first.chatType], ["telegram", "group"]);
-      const more = await store.silent({ before: LATER, after: first.conversation.number, limit: 10 });
+      const more = await store.listIdle({ before: LATER, after: first.conversation.number, limit: 10 });
       assert.deepEqual(
         more.map(({ conversation }) => conversation),
-        [await there(scene, inGroup("c"), "c")],
+        [await findConversation(scene, inGroup("c"), "c")],
       );
-      assert.deepEqual(await store.silent({ before: T0, limit: 10 }), []);
+      assert.deepEqual(await store.listIdle({ before: T0, limit: 10 }), []);
     });
 
     rule("are silent again when someone has spoken after expiring", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       await expire(scene);
-      assert.deepEqual(await scene.store.silent({ before: LATER, limit: 10 }), []);
+      assert.deepEqual(await scene.store.listIdle({ before: LATER, limit: 10 }), []);
       await scene.talk(ANN, "again", "hi", { now: LATER });
-      assert.equal((await scene.store.silent({ before: LATER + 1, limit: 10 })).length, 1);
+      assert.equal((await scene.store.listIdle({ before: LATER + 1, limit: 10 })).length, 1);
     });
   });
 }
 
 async function expire(scene: Scene, more: Partial<Expire> = {}) {
-  const conversation = more.conversation ?? (await there(scene)).number;
-  return scene.store.expire({ conversation, reset: STALE, now: LATER, ...more });
+  const conversation = more.conversation ?? (await findConversation(scene)).number;
+  return scene.store.expireConversation({ conversation, reset: STALE, now: LATER, ...more });
 }
 
 /** The conversation of this source; in a group, that of the one who speaks. */
-async function there({ store }: Scene, source: Source = ANN, name?: string) {
-  const all = await store.conversations({ asker: EVERYONE, source });
-  return present(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));
+async function findConversation({ store }: Scene, source: Source = ANN, name?: string) {
+  const all = await store.findConversations({ asker: EVERYONE, source });
+  return requireValue(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));
 }
 
 function encode(name: string): string {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Asker } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Session } from "../core/session.ts";
 import {
   ANN,
@@ -14,11 +14,11 @@ import {
   HOUR,
   inGroup,
   MINUTE,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_SHARED,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
   user,
 } from "./scene.ts";
 
@@ -26,7 +26,7 @@ const ann = { person: "p_ann" };
 const bob = { person: "p_bob" };
 
 /** Titles, ids and lists: how people find a session again. */
-export function findingRules({ describe }: TestApi, rule: Rule): void {
+export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("titles", () => {
     rule(
       "are unique among one owner's sessions, and free for everyone else",
@@ -34,18 +34,18 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
         const [one, two, other] = [await create("p_ann"), await create("p_ann"), await create("p_bob")];
         const title = (asker: typeof ann, session: string, words?: string) =>
           store.setTitle({ asker, session, ...(words !== undefined && { title: words }) });
-        assert.equal(unrefused(await title(ann, one.id, "Plan")).title, "Plan");
+        assert.equal(throwIfRefused(await title(ann, one.id, "Plan")).title, "Plan");
         assert.equal(
-          unrefused(await title(ann, one.id, "Plan")).title,
+          throwIfRefused(await title(ann, one.id, "Plan")).title,
           "Plan",
           "one's own title is no conflict",
         );
         const refusal = assertRefused(await title(ann, two.id, "Plan"), "title_taken");
         assert.ok(!refusal.reason.includes(one.id), "it names no session");
         assert.equal((await get(two.id)).title, undefined);
-        assert.equal(unrefused(await title(bob, other.id, "Plan")).title, "Plan");
-        assert.equal(unrefused(await title(ann, one.id)).title, undefined);
-        assert.equal(unrefused(await title(ann, two.id, "Plan")).title, "Plan");
+        assert.equal(throwIfRefused(await title(bob, other.id, "Plan")).title, "Plan");
+        assert.equal(throwIfRefused(await title(ann, one.id)).title, undefined);
+        assert.equal(throwIfRefused(await title(ann, two.id, "Plan")).title, "Plan");
         assertRefused(await title(bob, one.id, "Mine"), "not_found");
         assertRefused(
           await store.create({
@@ -61,15 +61,15 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
     rule("may be missing in as many sessions as one likes", async ({ create, store }) => {
       for (let count = 0; count < 3; count++) {
         const { id } = await create("p_ann");
-        unrefused(await store.setTitle({ asker: ann, session: id }));
+        throwIfRefused(await store.setTitle({ asker: ann, session: id }));
       }
-      assert.equal((await store.list({ asker: ann })).items.length, 3);
+      assert.equal((await store.querySessions({ asker: ann })).items.length, 3);
     });
 
     rule("that come by themselves take the next number of their lineage", async ({ create, store, get }) => {
       const auto = async (title: string): Promise<string | undefined> => {
         const { id } = await create("p_ann");
-        return unrefused(await store.setTitle({ asker: ann, session: id, title, numbered: true })).title;
+        return throwIfRefused(await store.setTitle({ asker: ann, session: id, title, numbered: true })).title;
       };
       assert.equal(await auto("my project"), "my project");
       assert.equal(await auto("my project"), "my project #2");
@@ -78,14 +78,14 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await auto(long), long);
       assert.equal(await auto(long), undefined, "too long to be numbered");
       const titled = await create("p_ann", [], { title: "Kept" });
-      unrefused(await store.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }));
+      throwIfRefused(await store.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }));
       assert.equal((await get(titled.id)).title, "Kept");
     });
 
     rule("stay as they are, if asked so, where there is one", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const propose = async (title: string): Promise<string | undefined> =>
-        unrefused(await store.setTitle({ asker: ann, session: id, title, ifUntitled: true })).title;
+        throwIfRefused(await store.setTitle({ asker: ann, session: id, title, ifUntitled: true })).title;
       assert.equal(await propose("First"), "First");
       assert.equal(await propose("Second"), "First");
     });
@@ -168,7 +168,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const [one, two, three] = [await create("p_ann"), await create("p_ann"), await create("p_ann")];
       await say(one.id, user("x", { at: T0 + HOUR }));
       await say(three.id, user("x", { at: T0 + MINUTE }));
-      const { items, cursor } = await store.list({ asker: ann });
+      const { items, cursor } = await store.querySessions({ asker: ann });
       assert.deepEqual(
         items.map(({ id, lastAt }) => [id, lastAt]),
         [
@@ -184,7 +184,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const [one, two] = [await create("p_ann"), await create("p_ann")];
       await say(two.id, user("x", { at: T0 + HOUR }));
       const since = async (activeSince: number) =>
-        (await store.list({ asker: ann, activeSince })).items.length;
+        (await store.querySessions({ asker: ann, activeSince })).items.length;
       assert.equal(one.lastAt, T0);
       assert.deepEqual([await since(T0), await since(T0 + 1), await since(T0 + HOUR + 1)], [2, 1, 0]);
     });
@@ -196,9 +196,11 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const titled = await create("p_bob", [], { kind: "editor", cwd: "/home", title: "Plan" });
       const archived = await create("p_bob");
       const ask = { asker: { person: "p_bob" }, session: archived.id, now: T0 };
-      assert.equal(unrefused(await store.change({ ...ask, change: { archived: true } })).archivedAt, T0);
-      const ids = async (query: Omit<Parameters<typeof store.list>[0], "asker">) =>
-        (await store.list({ ...query, asker: EVERYONE })).items.map((session) => session.id).toSorted();
+      assert.equal(throwIfRefused(await store.change({ ...ask, change: { archived: true } })).archivedAt, T0);
+      const ids = async (query: Omit<Parameters<typeof store.querySessions>[0], "asker">) =>
+        (await store.querySessions({ ...query, asker: EVERYONE })).items
+          .map((session) => session.id)
+          .toSorted();
       assert.deepEqual(await ids({ platform: "telegram" }), [chat.id]);
       assert.deepEqual(await ids({ platform: "signal" }), [signal.id]);
       assert.deepEqual(await ids({ platform: "discord" }), []);
@@ -212,7 +214,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await ids({ archived: true }), [archived.id]);
       assert.equal((await ids({ archived: false })).length, 4);
       assert.equal((await ids({ archived: "both" })).length, 5);
-      unrefused(await store.change({ ...ask, change: { archived: false } }));
+      throwIfRefused(await store.change({ ...ask, change: { archived: false } }));
       assert.equal((await ids({})).length, 5);
     });
 
@@ -220,13 +222,13 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       await create("p_ann");
       await create("p_bob");
       await open(inGroup("ann"), { person: "p_ann" });
-      const count = async (asker: Parameters<typeof store.list>[0]["asker"]) =>
-        (await store.list({ asker })).items.length;
+      const count = async (asker: Parameters<typeof store.querySessions>[0]["asker"]) =>
+        (await store.querySessions({ asker })).items.length;
       assert.equal(await count(ann), 2);
       assert.equal(await count({ ...ann, chat: "chat:telegram:-100" }), 1);
       assert.equal(await count(bob), 1);
       assert.equal(await count(EVERYONE), 3);
-      assert.equal((await store.list({ asker: bob, owner: "p_ann" })).items.length, 0);
+      assert.equal((await store.querySessions({ asker: bob, owner: "p_ann" })).items.length, 0);
     });
 
     rule(
@@ -237,11 +239,15 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
         const seen: string[] = [];
         let cursor: string | undefined;
         do {
-          const page = await store.list({ asker: ann, limit: 3, ...(cursor !== undefined && { cursor }) });
+          const page = await store.querySessions({
+            asker: ann,
+            limit: 3,
+            ...(cursor !== undefined && { cursor }),
+          });
           seen.push(...page.items.map((session) => session.id));
           cursor = page.cursor;
           await say((await create("p_ann")).id, user("new", { at: T0 + DAY }));
-          await say(present(seen[0]), user("again", { at: T0 + DAY }));
+          await say(requireValue(seen[0]), user("again", { at: T0 + DAY }));
         } while (cursor !== undefined);
         assert.deepEqual(seen.toSorted(), made.toSorted());
       },
@@ -249,7 +255,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
 
     rule("refuse a cursor that is none", async ({ store }) => {
       for (const cursor of ["", "x", "1", "1.2.3", "-1.5", "' or 1"]) {
-        await assertRejects(store.list({ asker: ann, cursor }), "invalid_input");
+        await assertRejects(store.querySessions({ asker: ann, cursor }), "invalid_input");
       }
     });
 
@@ -257,7 +263,8 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const preview = async (...lines: readonly string[]): Promise<string | undefined> => {
         const { id } = await create("p_ann");
         await say(id, assistant("Welcome."), ...lines.map((line) => user(line)));
-        return (await store.list({ asker: ann })).items.find((session) => session.id === id)?.preview;
+        return (await store.querySessions({ asker: ann })).items.find((session) => session.id === id)
+          ?.preview;
       };
       assert.equal(await preview("first", "second"), "first");
       assert.equal(await preview("one\ntwo\r\nthree"), "one two three");
@@ -267,7 +274,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const { id } = await create("p_ann", ["old words", "a"]);
       const copy = await fork(id);
       await reshape(id, { kind: "rewrite", messages: [user("new words")] });
-      const { items } = await store.list({ asker: ann });
+      const { items } = await store.querySessions({ asker: ann });
       const line = (session: string) => items.find((item) => item.id === session)?.preview;
       assert.deepEqual([line(id), line(copy.id)], ["new words", "old words"]);
     });
@@ -278,7 +285,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       const copy = await fork(origin.id, { keep: 2 });
       await say(copy.id, user("q3"));
       const counts = async () => {
-        const { items } = await store.list({ asker: ann });
+        const { items } = await store.querySessions({ asker: ann });
         return Object.fromEntries(items.map(({ id, totalCount }) => [id, totalCount]));
       };
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
@@ -317,7 +324,7 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
     rule("name no conversation to those who do not speak there", async ({ open, store }) => {
       await open(ANN, { person: "p_ann" });
       const group = await open(inGroup("ann"), { person: "p_ann" });
-      const shared = await open({ ...inGroup("ann"), threadId: "9" }, { scope: TOGETHER });
+      const shared = await open({ ...inGroup("ann"), threadId: "9" }, { scope: SCOPE_SHARED });
       const named = async (asker: Asker) =>
         (await store.listConversations({ asker })).items.map(({ conversation }) => conversation.number);
       assert.equal((await named(ann)).length, 2);
@@ -331,13 +338,13 @@ export function findingRules({ describe }: TestApi, rule: Rule): void {
       await create("p_ann", ["a", "b"], { kind: "job" });
       await talk(ANN, "hello", "hi", { person: "p_ann" });
       await talk(BOB, "hello", "hi", { person: "p_bob" });
-      const stats = await store.stats({ asker: ann });
+      const stats = await store.getStats({ asker: ann });
       assert.deepEqual([stats.sessions, stats.messages], [2, 4]);
       assert.deepEqual(stats.byKind, { chat: 1, job: 1 });
       assert.equal(stats.byPlatform.telegram, 1);
       assert.ok(stats.bytes > 0);
-      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 3);
-      assert.equal((await store.stats({ asker: { person: "p_carl" } })).sessions, 0);
+      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 3);
+      assert.equal((await store.getStats({ asker: { person: "p_carl" } })).sessions, 0);
     });
 
     rule("tell whether there is any session but this one", async ({ create, store }) => {

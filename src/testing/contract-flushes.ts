@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { type Flush, type MemoryChange, memoryOwnerOf } from "../core/memory.ts";
-import { unrefused } from "../core/refusal.ts";
+import { type Flush, getMemoryOwner, type MemoryChange } from "../core/memory.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   assertRefused,
+  createRemoteRunner,
   DAY,
   EVERYONE,
   GROUP,
   inGroup,
-  present,
-  type Rule,
-  runner,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
@@ -20,19 +20,21 @@ const FOUR = ["one", "two", "three", "four"];
 const LATER = T0 + DAY;
 
 /** What was said is told to the memory once, whoever falls. */
-export function flushRules({ describe }: TestApi, rule: Rule): void {
+export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
   describe("telling the memory", () => {
     rule("is asked for once for what was said", async (scene) => {
       const { create, say, store } = scene;
       const { id: session } = await create("p_ann", FOUR);
-      const asked = await Promise.all([1, 2, 3].map(() => store.askFlush({ session, now: T0 })));
+      const asked = await Promise.all([1, 2, 3].map(() => store.requestFlush({ session, now: T0 })));
       assert.equal(asked.filter(Boolean).length, 1);
       await scene.reopen();
-      assert.equal(await scene.store.askFlush({ session, now: T0 }), false);
+      assert.equal(await scene.store.requestFlush({ session, now: T0 }), false);
       await say(session, { role: "user", parts: [] });
-      assert.equal(await scene.store.askFlush({ session, now: T0 }), true);
+      assert.equal(await scene.store.requestFlush({ session, now: T0 }), true);
       assert.deepEqual(
-        [await claim(scene), await claim(scene), await claim(scene)].map((flush) => flush?.upTo),
+        [await claimFlush(scene), await claimFlush(scene), await claimFlush(scene)].map(
+          (flush) => flush?.upTo,
+        ),
         [4, 5, undefined],
       );
     });
@@ -40,21 +42,21 @@ export function flushRules({ describe }: TestApi, rule: Rule): void {
     rule("is not for a few words, nor for what jobs and webhooks do", async (scene) => {
       const { create, say, store } = scene;
       const few = await create("p_ann", FOUR.slice(1));
-      assert.equal(await store.askFlush({ session: few.id, now: T0 }), false);
+      assert.equal(await store.requestFlush({ session: few.id, now: T0 }), false);
       for (const kind of ["job", "webhook"] as const) {
         const { id: session } = await create("p_ann", [...FOUR, ...FOUR], { kind });
-        assert.equal(await store.askFlush({ session, now: T0 }), false);
+        assert.equal(await store.requestFlush({ session, now: T0 }), false);
       }
-      assert.equal(await store.askFlush({ session: "nowhere", now: T0 }), false);
-      assert.equal(await claim(scene), undefined);
+      assert.equal(await store.requestFlush({ session: "nowhere", now: T0 }), false);
+      assert.equal(await claimFlush(scene), undefined);
       await say(few.id, { role: "assistant", parts: [] });
-      assert.equal(await store.askFlush({ session: few.id, now: T0 }), true);
+      assert.equal(await store.requestFlush({ session: few.id, now: T0 }), true);
     });
 
     rule("is one runner's, the oldest first, with whose memory it is", async (scene) => {
-      const first = await asked(scene, "p_ann");
-      const second = await asked(scene, "p_bob");
-      const claimed = await Promise.all(["r1", "r2", "r3"].map((id) => claim(scene, id)));
+      const first = await createFlush(scene, "p_ann");
+      const second = await createFlush(scene, "p_bob");
+      const claimed = await Promise.all(["r1", "r2", "r3"].map((id) => claimFlush(scene, id)));
       assert.deepEqual(
         claimed.map(
           (flush) => flush && [flush.session, flush.owner, flush.profile, flush.upTo, flush.attempt],
@@ -64,50 +66,50 @@ export function flushRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("is only of whom it is asked for, if somebody is named", async (scene) => {
-      await asked(scene, "p_bob");
-      const own = await asked(scene, "p_ann");
-      assert.equal(await claim(scene, "r1", { owner: "p_carl" }), undefined);
-      assert.equal((await claim(scene, "r1", { owner: "p_ann" }))?.session, own);
-      assert.equal(await claim(scene, "r1", { owner: "p_ann" }), undefined);
+      await createFlush(scene, "p_bob");
+      const own = await createFlush(scene, "p_ann");
+      assert.equal(await claimFlush(scene, "r1", { owner: "p_carl" }), undefined);
+      assert.equal((await claimFlush(scene, "r1", { owner: "p_ann" }))?.session, own);
+      assert.equal(await claimFlush(scene, "r1", { owner: "p_ann" }), undefined);
     });
 
     rule("is of what is remembered in that chat where others read along", async (scene) => {
       for (const words of FOUR) await scene.talk(inGroup("ann"), words, "so");
       const { session } = await scene.open(inGroup("ann"));
       assert.ok(session.owner.startsWith("p_"));
-      assert.equal(await scene.store.askFlush({ session: session.id, now: T0 }), true);
+      assert.equal(await scene.store.requestFlush({ session: session.id, now: T0 }), true);
       const audience = GROUP;
-      assert.equal((await claim(scene))?.owner, memoryOwnerOf({ owner: session.owner, audience }));
+      assert.equal((await claimFlush(scene))?.owner, getMemoryOwner({ owner: session.owner, audience }));
     });
 
     rule("changes the memory with its end, in one step, and once", async (scene) => {
-      await asked(scene, "p_ann");
-      const flush = present(await claim(scene));
+      await createFlush(scene, "p_ann");
+      const flush = requireValue(await claimFlush(scene));
       const changes = ["likes tea", "has a dog"].map((text): MemoryChange => ({ action: "add", text }));
-      const memory = unrefused(await finish(scene, flush, changes));
+      const memory = throwIfRefused(await finishFlush(scene, flush, changes));
       assert.deepEqual(memory, { owner: "p_ann", version: 1, entries: ["likes tea", "has a dog"], at: T0 });
       const more: MemoryChange[] = [{ action: "add", text: "twice" }];
-      assertRefused(await finish(scene, flush, more), "stale_fence");
-      assertRefused(await finish(scene, { number: 4711 }, more), "stale_fence");
-      assert.deepEqual(await scene.store.memory({ owner: "p_ann" }), memory);
-      assert.equal(await claim(scene, "r2", { now: LATER }), undefined);
+      assertRefused(await finishFlush(scene, flush, more), "stale_fence");
+      assertRefused(await finishFlush(scene, { number: 4711 }, more), "stale_fence");
+      assert.deepEqual(await scene.store.getMemory({ owner: "p_ann" }), memory);
+      assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
     rule("leaves newer memory as it is, and keeps what still fits", async (scene) => {
       const { store } = scene;
-      unrefused(
+      throwIfRefused(
         await store.changeMemory({
           owner: "p_ann",
           change: { action: "add", text: "lives in Rome" },
           now: T0,
         }),
       );
-      await asked(scene, "p_ann");
-      const flush = present(await claim(scene));
+      await createFlush(scene, "p_ann");
+      const flush = requireValue(await claimFlush(scene));
       const newer = { action: "replace", old: "Rome", text: "lives in Oslo" } as const;
-      unrefused(await store.changeMemory({ owner: "p_ann", change: newer, now: T0 }));
-      const memory = unrefused(
-        await finish(scene, flush, [
+      throwIfRefused(await store.changeMemory({ owner: "p_ann", change: newer, now: T0 }));
+      const memory = throwIfRefused(
+        await finishFlush(scene, flush, [
           { action: "replace", old: "lives in Rome", text: "lives in Paris" },
           { action: "add", text: "has a dog" },
           { action: "remove", old: "a cat" },
@@ -117,69 +119,69 @@ export function flushRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("is begun again when its runner is gone, and never a third time", async (scene) => {
-      const session = await asked(scene, "p_ann");
-      const first = present(await claim(scene, "r1"));
-      assert.equal(await claim(scene, "r2", { now: T0 + 1 }), undefined);
+      const session = await createFlush(scene, "p_ann");
+      const first = requireValue(await claimFlush(scene, "r1"));
+      assert.equal(await claimFlush(scene, "r2", { now: T0 + 1 }), undefined);
       await scene.reopen();
-      const second = present(await claim(scene, "r2", { now: LATER }));
+      const second = requireValue(await claimFlush(scene, "r2", { now: LATER }));
       assert.deepEqual([second.number, second.session, second.attempt], [first.number, session, 2]);
       const late: MemoryChange[] = [{ action: "add", text: "too late" }];
-      assertRefused(await finish(scene, first, late, "r1"), "stale_fence");
-      assert.equal(await claim(scene, "r3", { now: LATER + DAY }), undefined);
+      assertRefused(await finishFlush(scene, first, late, "r1"), "stale_fence");
+      assert.equal(await claimFlush(scene, "r3", { now: LATER + DAY }), undefined);
       // It is over: also for the one that was thought to be gone.
-      assertRefused(await finish(scene, second, late, "r2"), "stale_fence");
-      assert.deepEqual((await scene.store.memory({ owner: "p_ann" })).entries, []);
+      assertRefused(await finishFlush(scene, second, late, "r2"), "stale_fence");
+      assert.deepEqual((await scene.store.getMemory({ owner: "p_ann" })).entries, []);
     });
 
     rule("stands behind nothing that another runner works on", async (scene) => {
-      await asked(scene, "p_ann");
-      const next = await asked(scene, "p_bob");
-      present(await claim(scene, "r1"));
-      assert.equal((await claim(scene, "r2"))?.session, next);
+      await createFlush(scene, "p_ann");
+      const next = await createFlush(scene, "p_bob");
+      requireValue(await claimFlush(scene, "r1"));
+      assert.equal((await claimFlush(scene, "r2"))?.session, next);
     });
 
     rule("is over with a session that is removed", async (scene) => {
       const { store } = scene;
-      const gone = await asked(scene, "p_ann");
-      const begun = await asked(scene, "p_bob");
+      const gone = await createFlush(scene, "p_ann");
+      const begun = await createFlush(scene, "p_bob");
       assert.equal(await store.remove({ asker: EVERYONE, session: gone, now: T0 }), true);
-      const flush = present(await claim(scene));
+      const flush = requireValue(await claimFlush(scene));
       assert.equal(flush.session, begun);
       await scene.fork(begun);
       assert.equal(await store.remove({ asker: EVERYONE, session: begun, now: T0 }), true);
-      await finish(scene, flush, [{ action: "add", text: "of what is gone" }]);
-      assert.deepEqual((await store.memory({ owner: "p_bob" })).entries, []);
-      assert.equal(await claim(scene, "r2", { now: LATER }), undefined);
+      await finishFlush(scene, flush, [{ action: "add", text: "of what is gone" }]);
+      assert.deepEqual((await store.getMemory({ owner: "p_bob" })).entries, []);
+      assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
     rule("is cleared away when it is long done, not while it waits", async (scene) => {
       const { store } = scene;
-      await asked(scene, "p_ann");
-      const done = present(await claim(scene));
-      unrefused(await finish(scene, done, []));
-      const waits = await asked(scene, "p_bob");
-      assert.deepEqual(await store.clear({ before: LATER, limit: 100, now: LATER }), { more: false });
-      assert.equal((await claim(scene, "r2", { now: LATER }))?.session, waits);
+      await createFlush(scene, "p_ann");
+      const done = requireValue(await claimFlush(scene));
+      throwIfRefused(await finishFlush(scene, done, []));
+      const waits = await createFlush(scene, "p_bob");
+      assert.deepEqual(await store.purgeFinished({ before: LATER, limit: 100, now: LATER }), { more: false });
+      assert.equal((await claimFlush(scene, "r2", { now: LATER }))?.session, waits);
     });
   });
 }
 
-async function asked({ create, store }: Scene, owner: string): Promise<string> {
+async function createFlush({ create, store }: Scene, owner: string): Promise<string> {
   const { id: session } = await create(owner, FOUR);
-  assert.equal(await store.askFlush({ session, now: T0 }), true);
+  assert.equal(await store.requestFlush({ session, now: T0 }), true);
   return session;
 }
 
-async function claim(
+async function claimFlush(
   { store }: Scene,
   id = "r1",
   { now = T0, owner }: { now?: number; owner?: string } = {},
 ): Promise<Flush | undefined> {
-  await store.beat({ runner: runner(id), now });
+  await store.recordHeartbeat({ runner: createRemoteRunner(id), now });
   return store.claimFlush({ runner: id, now, ...(owner !== undefined && { owner }) });
 }
 
-function finish(
+function finishFlush(
   { store }: Scene,
   { number }: Pick<Flush, "number">,
   changes: readonly MemoryChange[],

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
   assertRejects,
   assistant,
   EVERYONE,
-  present,
-  type Rule,
+  readTexts,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  textsOf,
   user,
 } from "./scene.ts";
 
 const FOUR = ["q1", "a1", "q2", "a2"];
 
 /** Copies that cost nothing, and removal that leaves nothing but what a copy shows. */
-export function forkRules({ describe }: TestApi, rule: Rule): void {
+export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
   describe("forking", () => {
     rule("shows the same, and each goes its own way", async (scene) => {
       const { create, fork, say, shows } = scene;
@@ -34,7 +34,9 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       await scene.reopen();
       assert.deepEqual(await shows(id), [...FOUR, "here"]);
       assert.deepEqual(await shows(copy.id), [...FOUR, "there"]);
-      const [first, , , , last] = present(await scene.store.history({ asker: EVERYONE, session: copy.id }));
+      const [first, , , , last] = requireValue(
+        await scene.store.readHistory({ asker: EVERYONE, session: copy.id }),
+      );
       assert.deepEqual([first?.session, last?.session, last?.seq], [id, copy.id, 1]);
     });
 
@@ -74,7 +76,7 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       const { id } = await create("p_ann", FOUR, { kind: "editor" });
       const forked = async (more: { kind?: "job" }) => {
         const newSession = { id: newId(), ...more };
-        return unrefused(await store.fork({ asker: EVERYONE, session: id, newSession, now: T0 })).kind;
+        return throwIfRefused(await store.fork({ asker: EVERYONE, session: id, newSession, now: T0 })).kind;
       };
       assert.deepEqual([await forked({}), await forked({ kind: "job" })], ["editor", "job"]);
     });
@@ -109,10 +111,10 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await remove(scene, id), false);
       await scene.reopen();
       assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
-      assert.equal(await scene.store.history({ asker: EVERYONE, session: id }), undefined);
+      assert.equal(await scene.store.readHistory({ asker: EVERYONE, session: id }), undefined);
       assert.equal(await scene.store.findByTitle({ asker: EVERYONE, title: "Plan" }), undefined);
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "q1" }), []);
-      const stats = await scene.store.stats({ asker: EVERYONE });
+      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "q1" }), []);
+      const stats = await scene.store.getStats({ asker: EVERYONE });
       assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
     });
 
@@ -133,7 +135,7 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       const { take, accept, open } = scene;
       const { session } = await take(ANN, "one", { messageId: "7" });
       assert.equal(await remove(scene, session.id), true);
-      assert.deepEqual(await scene.store.work({ now: T0 }), []);
+      assert.deepEqual(await scene.store.listClaimable({ now: T0 }), []);
       assert.equal((await accept(ANN, "one", { messageId: "7" })).duplicate, true);
       const opened = await open(ANN);
       assert.equal(opened.created, true);
@@ -156,14 +158,14 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await remove(scene, id), true);
       await scene.reopen();
       const search = async (text: string) =>
-        (await scene.store.search({ asker: { person: "p_ann" }, text })).map((hit) => hit.session);
+        (await scene.store.searchMessages({ asker: { person: "p_ann" }, text })).map((hit) => hit.session);
       assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
       assert.deepEqual(await search("apple"), [copy.id]);
       assert.deepEqual(await search("plum"), []);
       assert.deepEqual(await search("cherry"), []);
-      assert.equal((await scene.store.list({ asker: EVERYONE })).items.length, 1);
+      assert.equal((await scene.store.querySessions({ asker: EVERYONE })).items.length, 1);
       assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
-      assert.equal(await scene.store.history({ asker: EVERYONE, session: id }), undefined);
+      assert.equal(await scene.store.readHistory({ asker: EVERYONE, session: id }), undefined);
       await reshape(copy.id, { kind: "undo" });
       await reshape(copy.id, { kind: "redo" });
       assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
@@ -179,7 +181,7 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       await say(three.id, user("cherry"));
       const seen = async () => {
         const words = ["apple", "plum", "cherry"];
-        const hits = words.map((text) => scene.store.search({ asker: EVERYONE, text, undone: true }));
+        const hits = words.map((text) => scene.store.searchMessages({ asker: EVERYONE, text, undone: true }));
         return (await Promise.all(hits)).map((found) => found.map((hit) => hit.session));
       };
       assert.equal(await remove(scene, one.id), true);
@@ -188,7 +190,7 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await scene.shows(three.id), ["apple", "pear", "plum", "cherry"]);
       assert.equal(await remove(scene, three.id), true);
       assert.deepEqual(await seen(), [[], [], []]);
-      const stats = await scene.store.stats({ asker: EVERYONE });
+      const stats = await scene.store.getStats({ asker: EVERYONE });
       assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
       assert.equal((await scene.create("p_ann", [], { id: one.id })).id, one.id, "even the id is free again");
     });
@@ -202,7 +204,10 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual([await shows(one.id), await shows(three.id)], [FOUR, FOUR]);
       assert.equal(await remove(scene, one.id), true);
       assert.deepEqual(await shows(three.id), FOUR);
-      assert.equal(textsOf(await scene.store.messages({ asker: EVERYONE, session: three.id })).length, 0);
+      assert.equal(
+        readTexts(await scene.store.listMessages({ asker: EVERYONE, session: three.id })).length,
+        0,
+      );
     });
 
     rule("leaves what was said before it was indexed neither behind nor twice", async (scene) => {
@@ -215,7 +220,7 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(await remove(scene, id), true);
       for (let times = 0; times < 2; times++) {
         await scene.reopen();
-        const found = await scene.store.search({ asker: EVERYONE, text: "apple" });
+        const found = await scene.store.searchMessages({ asker: EVERYONE, text: "apple" });
         assert.deepEqual(
           found.map((hit) => hit.session),
           [copy.id],
@@ -223,7 +228,10 @@ export function forkRules({ describe }: TestApi, rule: Rule): void {
       }
       assert.deepEqual(await shows(copy.id), ["apple"]);
       assert.equal(await remove(scene, copy.id), true);
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "apple", undone: true }), []);
+      assert.deepEqual(
+        await scene.store.searchMessages({ asker: EVERYONE, text: "apple", undone: true }),
+        [],
+      );
     });
   });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { ImportedConversation, ImportedSession } from "../core/transfer.ts";
 import { emptyUsage } from "../core/usage.ts";
@@ -9,28 +9,30 @@ import {
   assistant,
   BOB,
   DAY,
-  EACH,
   EVERYONE,
   GROUP,
   HOUR,
   inGroup,
   MINUTE,
-  present,
-  type Rule,
+  readTexts,
+  requireValue,
+  SCOPE_PER_USER,
+  SCOPE_SHARED,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
-  textsOf,
   user,
 } from "./scene.ts";
 
 /** Sessions that come from elsewhere with the chats that go on in them. */
-export function importRules({ describe }: TestApi, rule: Rule): void {
+export function defineImportRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a chat that is imported with its session", () => {
     rule(
       "goes on in it, under the instant it had, and the session is its person's",
       async ({ store, open, get }) => {
-        const session = unrefused(await store.importSession(brought("s1", [talk(ANN, T0 - HOUR)])));
+        const session = throwIfRefused(
+          await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
+        );
         const { conversation, created } = await open(ANN, { reset: { idleBefore: T0 - HOUR } });
         assert.deepEqual([conversation.session, conversation.activeAt, created], ["s1", T0 - HOUR, false]);
         assert.equal(session.owner, conversation.person);
@@ -41,22 +43,27 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("takes the next message in", async ({ store, take, shows }) => {
-      unrefused(await store.importSession(brought("s1", [talk(ANN, T0 - HOUR)])));
+      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])));
       await take(ANN, "where were we?");
-      await store.beat({ runner: { id: "r1", host: "x", boot: "x", pid: 1, started: "1" }, now: T0 });
-      present(await store.claim({ session: "s1", runner: "r1", take: "one", now: T0 }));
+      await store.recordHeartbeat({
+        runner: { id: "r1", host: "x", boot: "x", pid: 1, started: "1" },
+        now: T0,
+      });
+      requireValue(await store.claim({ session: "s1", runner: "r1", take: "one", now: T0 }));
       assert.deepEqual(await shows("s1"), ["question in s1", "answer", "where were we?"]);
     });
 
     rule("is one for all when it was, and the session the chat's", async ({ store, open }) => {
-      const shared = { ...talk(inGroup("ann"), T0), scope: TOGETHER };
-      const session = unrefused(await store.importSession(brought("s1", [shared])));
+      const shared = { ...buildConversation(inGroup("ann"), T0), scope: SCOPE_SHARED };
+      const session = throwIfRefused(await store.importSession(buildImport("s1", [shared])));
       assert.deepEqual([session.owner, session.audience], [GROUP, GROUP]);
       assert.equal((await open(inGroup("bob"))).session.id, "s1");
     });
 
     rule("is each one's own in a group, and seen only there or by that person", async ({ store, open }) => {
-      const session = unrefused(await store.importSession(brought("s1", [talk(inGroup("ann"), T0)])));
+      const session = throwIfRefused(
+        await store.importSession(buildImport("s1", [buildConversation(inGroup("ann"), T0)])),
+      );
       const { conversation } = await open(inGroup("ann"));
       assert.deepEqual(
         [conversation.session, session.owner, session.audience],
@@ -67,18 +74,20 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
 
     rule("opens a session that had ended", async ({ store }) => {
       const ended = { endedAt: T0, endReason: "new" };
-      const still = unrefused(
-        await store.importSession({ ...brought("s1", []), session: owned("s1"), ...ended }),
+      const still = throwIfRefused(
+        await store.importSession({ ...buildImport("s1", []), session: buildOwnedSession("s1"), ...ended }),
       );
       assert.deepEqual([still.endedAt, still.endReason], [T0, "new"]);
-      const session = unrefused(await store.importSession({ ...brought("s2", [talk(ANN, T0)]), ...ended }));
+      const session = throwIfRefused(
+        await store.importSession({ ...buildImport("s2", [buildConversation(ANN, T0)]), ...ended }),
+      );
       assert.deepEqual([session.endedAt, session.endReason], [undefined, undefined]);
     });
 
     rule("stays where it is when it was active here at the same time or later", async ({ store, open }) => {
       const here = await open(ANN, { now: T0 });
       for (const [id, at] of [["s1", T0 - 1] as const, ["s2", T0] as const])
-        unrefused(await store.importSession(brought(id, [talk(ANN, at)])));
+        throwIfRefused(await store.importSession(buildImport(id, [buildConversation(ANN, at)])));
       const after = await open(ANN);
       assert.deepEqual([after.session.id, after.conversation.activeAt], [here.session.id, T0]);
       assert.equal(after.session.endedAt, undefined);
@@ -88,19 +97,23 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
       "moves when it was active there later; what it leaves has ended then",
       async ({ store, open, get }) => {
         const here = await open(ANN, { now: T0 - DAY });
-        unrefused(await store.importSession(brought("s1", [talk(ANN, T0 - HOUR)])));
+        throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])));
         const { conversation } = await open(ANN);
         assert.deepEqual([conversation.session, conversation.activeAt], ["s1", T0 - HOUR]);
         const left = await get(here.session.id);
         assert.deepEqual([left.endedAt, left.endReason], [T0 - HOUR, "switch"]);
-        const [decision] = await store.decisions({ asker: EVERYONE, conversation: conversation.number });
+        const [decision] = await store.listDecisions({ asker: EVERYONE, conversation: conversation.number });
         assert.deepEqual([decision?.decision, decision?.reason], ["switched", "import"]);
       },
     );
 
     rule("of someone else does not go on in it, even if both did before", async ({ store, open }) => {
-      const both = [talk(ANN, T0), talk(BOB, T0 - 1), talk(inGroup("ann"), T0 - 2)];
-      const session = unrefused(await store.importSession(brought("s1", both)));
+      const both = [
+        buildConversation(ANN, T0),
+        buildConversation(BOB, T0 - 1),
+        buildConversation(inGroup("ann"), T0 - 2),
+      ];
+      const session = throwIfRefused(await store.importSession(buildImport("s1", both)));
       assert.equal((await open(ANN)).session.id, "s1");
       assert.equal((await open(ANN)).conversation.person, session.owner);
       assert.notEqual((await open(BOB)).session.id, "s1");
@@ -109,8 +122,8 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
 
     rule("moves no instant of any other", async ({ store, open }) => {
       await open(BOB, { now: T0 - DAY });
-      unrefused(await store.importSession(brought("s1", [talk(ANN, T0)])));
-      const [bobs] = await store.conversations({ asker: EVERYONE, source: BOB });
+      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
+      const [bobs] = await store.findConversations({ asker: EVERYONE, source: BOB });
       assert.equal(bobs?.activeAt, T0 - DAY);
     });
   });
@@ -120,28 +133,28 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
       "belongs to the person of its account, also when that account speaks later",
       async ({ store, open }) => {
         const account = { platform: "telegram", userId: "ann" };
-        const session = unrefused(
-          await store.importSession({ ...brought("s1", []), account, platform: "telegram" }),
+        const session = throwIfRefused(
+          await store.importSession({ ...buildImport("s1", []), account, platform: "telegram" }),
         );
         assert.equal((await open(ANN)).session.owner, session.owner);
         assert.notEqual((await open(BOB)).session.owner, session.owner);
-        const { items } = await store.list({ asker: EVERYONE, platform: "telegram" });
+        const { items } = await store.querySessions({ asker: EVERYONE, platform: "telegram" });
         assert.ok(items.some(({ id }) => id === "s1"));
-        const own = { ...brought("s2", []), account: { platform: "local", userId: "me" } };
-        assert.equal(unrefused(await store.importSession(own)).owner, "owner");
+        const own = { ...buildImport("s2", []), account: { platform: "local", userId: "me" } };
+        assert.equal(throwIfRefused(await store.importSession(own)).owner, "owner");
       },
     );
 
     rule("is refused when nothing tells whose it is", async ({ store }) => {
-      assertRefused(await store.importSession(brought("s1", [])), "invalid_input");
-      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 0);
+      assertRefused(await store.importSession(buildImport("s1", [])), "invalid_input");
+      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
   describe("more of an imported session", () => {
     rule("follows what was imported, and moves only the instants that come with it", async (scene) => {
       const { store } = scene;
-      unrefused(await store.importSession(brought("s1", [talk(ANN, T0 - DAY)])));
+      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - DAY)])));
       const usage = { ...emptyUsage(), inputTokens: 9, totalTokens: 9 };
       const messages = [{ ...user("more"), at: T0 - HOUR }];
       const more = {
@@ -154,44 +167,46 @@ export function importRules({ describe }: TestApi, rule: Rule): void {
         profile: "main",
         now: T0,
       };
-      const session = unrefused(await store.importMore(more));
+      const session = throwIfRefused(await store.importMessages(more));
       assert.deepEqual([session.messageCount, session.humanCount, session.lastAt], [3, 2, T0 - HOUR]);
       assert.deepEqual([session.usage, session.title], [usage, "Plan"]);
       assert.deepEqual(await scene.shows("s1"), ["question in s1", "answer", "more"]);
-      const [still] = await store.conversations({ asker: EVERYONE, source: ANN });
+      const [still] = await store.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(still?.activeAt, T0 - DAY);
-      const conversations = [talk(ANN, T0 - MINUTE)];
-      unrefused(await store.importMore({ ...more, after: 3, messages: [], title: "Other", conversations }));
-      const [moved] = await store.conversations({ asker: EVERYONE, source: ANN });
+      const conversations = [buildConversation(ANN, T0 - MINUTE)];
+      throwIfRefused(
+        await store.importMessages({ ...more, after: 3, messages: [], title: "Other", conversations }),
+      );
+      const [moved] = await store.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(moved?.activeAt, T0 - MINUTE);
       assert.equal((await scene.get("s1")).title, "Plan");
-      assert.deepEqual(textsOf(await store.messages({ asker: EVERYONE, session: "s1" })).length, 3);
+      assert.deepEqual(readTexts(await store.listMessages({ asker: EVERYONE, session: "s1" })).length, 3);
     });
 
     rule(
       "is refused when the session has grown or is gone, and nothing of it is stored",
       async ({ store, say, get }) => {
-        unrefused(await store.importSession(brought("s1", [talk(ANN, T0)])));
+        throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
         await say("s1", user("said here"));
         const messages = [{ ...user("more"), at: T0 }];
         const more = { session: "s1", after: 2, messages, blobs: [], profile: "main", now: T0 };
-        assertRefused(await store.importMore(more), "invalid_input");
+        assertRefused(await store.importMessages(more), "invalid_input");
         assert.equal((await get("s1")).messageCount, 3);
-        assertRefused(await store.importMore({ ...more, session: "s9" }), "not_found");
+        assertRefused(await store.importMessages({ ...more, session: "s9" }), "not_found");
       },
     );
   });
 }
 
-function talk(source: Source, activeAt: number): ImportedConversation {
-  return { source, scope: EACH, activeAt };
+function buildConversation(source: Source, activeAt: number): ImportedConversation {
+  return { source, scope: SCOPE_PER_USER, activeAt };
 }
 
-function owned(id: string) {
+function buildOwnedSession(id: string) {
   return { id, kind: "chat" as const, owner: "p_ann" };
 }
 
-function brought(
+function buildImport(
   id: string,
   conversations: readonly ImportedConversation[],
 ): ImportedSession & { readonly profile: string } {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { ImportedSession } from "../core/transfer.ts";
 import { emptyUsage } from "../core/usage.ts";
 import {
@@ -10,24 +10,24 @@ import {
   assistant,
   DAY,
   EVERYONE,
-  type Rule,
+  readTexts,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  textsOf,
   user,
 } from "./scene.ts";
 
 const ann = { person: "p_ann" };
 
 /** Pruning, importing, leases, and the life of the store itself. */
-export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
+export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): void {
   describe("pruning", () => {
     rule("removes only what has ended and was last used before", async (scene) => {
       const [old, open, recent] = [
-        await aged(scene, 100),
-        await aged(scene, 100, { ended: false }),
-        await aged(scene, 10),
+        await createOldSession(scene, 100),
+        await createOldSession(scene, 100, { ended: false }),
+        await createOldSession(scene, 10),
       ];
       const prune = { asker: EVERYONE, before: T0 - 90 * DAY, now: T0 };
       const told = await scene.store.prune({ ...prune, dryRun: true });
@@ -35,21 +35,21 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
         told.map((session) => session.id),
         [old],
       );
-      assert.equal((await scene.store.list({ asker: EVERYONE })).items.length, 3);
+      assert.equal((await scene.store.querySessions({ asker: EVERYONE })).items.length, 3);
       const gone = await scene.store.prune({ ...prune, dryRun: false });
       assert.deepEqual(
         gone.map((session) => session.id),
         [old],
       );
-      const left = (await scene.store.list({ asker: EVERYONE })).items.map((session) => session.id);
+      const left = (await scene.store.querySessions({ asker: EVERYONE })).items.map((session) => session.id);
       assert.deepEqual(left.toSorted(), [open, recent].toSorted());
       assert.deepEqual(await scene.store.prune({ ...prune, dryRun: false }), []);
     });
 
     rule("honours platform, kinds, owner and number, oldest first", async (scene) => {
-      const telegram = await aged(scene, 100, { platform: "telegram" });
-      const job = await aged(scene, 120, { kind: "job" });
-      const bobs = await aged(scene, 110, { owner: "p_bob" });
+      const telegram = await createOldSession(scene, 100, { platform: "telegram" });
+      const job = await createOldSession(scene, 120, { kind: "job" });
+      const bobs = await createOldSession(scene, 110, { owner: "p_bob" });
       const pruned = async (more: Partial<Parameters<typeof scene.store.prune>[0]>) => {
         const input = { asker: EVERYONE, before: T0, dryRun: true, now: T0, ...more };
         return (await scene.store.prune(input)).map((session) => session.id);
@@ -78,14 +78,16 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("takes parents and forks alike", async (scene) => {
-      const parent = await aged(scene, 100);
+      const parent = await createOldSession(scene, 100);
       const fork = await scene.fork(parent);
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 };
       assert.equal((await scene.store.prune(prune)).length, 1);
       assert.deepEqual(await scene.shows(fork.id), ["old"]);
-      unrefused(await scene.store.change({ asker: ann, session: fork.id, change: { ended: true }, now: T0 }));
+      throwIfRefused(
+        await scene.store.change({ asker: ann, session: fork.id, change: { ended: true }, now: T0 }),
+      );
       assert.equal((await scene.store.prune(prune)).length, 1);
-      assert.equal((await scene.store.stats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await scene.store.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
@@ -118,7 +120,7 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
     };
 
     rule("brings a whole session, what it shows and what it hides", async (scene) => {
-      const session = unrefused(await scene.store.importSession(whole));
+      const session = throwIfRefused(await scene.store.importSession(whole));
       assert.deepEqual(session, {
         id: "imported",
         handle: session.handle,
@@ -145,25 +147,25 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
       const ask = { asker: ann, session: "imported" };
       assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1"]);
       assert.deepEqual(
-        (await scene.store.messages(ask))?.map(({ at }) => at),
+        (await scene.store.listMessages(ask))?.map(({ at }) => at),
         whole.messages.map(({ at }) => at),
       );
-      assert.deepEqual((await scene.store.shape(ask))?.hidden, whole.hidden);
-      assert.deepEqual(await scene.store.search({ asker: ann, text: "q2" }), []);
+      assert.deepEqual((await scene.store.getViewRanges(ask))?.hidden, whole.hidden);
+      assert.deepEqual(await scene.store.searchMessages({ asker: ann, text: "q2" }), []);
       await scene.say("imported", user("q3"));
       assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1", "q3"]);
     });
 
     rule("of a plain session shows all of it", async ({ store, shows }) => {
       const plain = { ...whole, shows: [{ from: 1, to: 4 }], hidden: [] };
-      unrefused(await store.importSession(plain));
+      throwIfRefused(await store.importSession(plain));
       assert.deepEqual(await shows("imported"), ["q1", "a1", "q2", "a2"]);
-      assert.deepEqual(await store.versions({ asker: ann, session: "imported" }), []);
+      assert.deepEqual(await store.listVersions({ asker: ann, session: "imported" }), []);
     });
 
     rule("refuses an id that is there, and numbers a title that is", async ({ store, create, get }) => {
       await create("p_ann", [], { title: "Plan" });
-      assert.equal(unrefused(await store.importSession(whole)).title, "Plan #2");
+      assert.equal(throwIfRefused(await store.importSession(whole)).title, "Plan #2");
       assertRefused(await store.importSession(whole), "invalid_input");
       assert.equal((await get("imported")).messageCount, 4);
     });
@@ -171,12 +173,12 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
     rule("refuses a view of what was not said, and stores nothing of it", async ({ store }) => {
       await assertRejects(store.importSession({ ...whole, shows: [{ from: 1, to: 5 }] }), "invalid_input");
       const image = { type: "image" as const, blob: "ab".repeat(32), mimeType: "image/png", size: 1 };
-      const messages = [{ role: "user" as const, parts: [text("see"), image], at: T0 }];
+      const messages = [{ role: "user" as const, parts: [textPart("see"), image], at: T0 }];
       await assertRejects(
         store.importSession({ ...whole, messages, shows: [{ from: 1, to: 1 }], hidden: [] }),
         "invalid_input",
       );
-      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
@@ -188,11 +190,11 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
         const seen: Promise<string[]>[] = [];
         const stop = store.onChange(() => seen.push(shows(id)));
         const stopOther = store.onChange(() => {});
-        unrefused(await store.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }));
+        throwIfRefused(await store.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }));
         assert.deepEqual(await seen[0], ["hello"], "what was told of can be read");
         stop();
         const before = seen.length;
-        unrefused(await store.append({ asker: ann, session: id, messages: [user("more")], now: T0 }));
+        throwIfRefused(await store.append({ asker: ann, session: id, messages: [user("more")], now: T0 }));
         assert.equal(seen.length, before);
         stopOther();
         stop();
@@ -204,9 +206,9 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
       const writes = Array.from({ length: 100 }, (_, index) => say(id, user(`needle ${index}`)));
       const lengths: number[] = [];
       for (let times = 0; times < 10; times++) {
-        lengths.push(textsOf(await store.history({ asker: ann, session: id })).length);
-        const hits = await store.search({ asker: ann, text: "needle", limit: 200 });
-        const { items } = await store.list({ asker: ann });
+        lengths.push(readTexts(await store.readHistory({ asker: ann, session: id })).length);
+        const hits = await store.searchMessages({ asker: ann, text: "needle", limit: 200 });
+        const { items } = await store.querySessions({ asker: ann });
         assert.ok(hits.length <= 100);
         assert.equal(items.length, 1);
       }
@@ -215,7 +217,7 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
         lengths.toSorted((a, b) => a - b),
       );
       await Promise.all(writes);
-      assert.equal(textsOf(await store.history({ asker: ann, session: id })).length, 101);
+      assert.equal(readTexts(await store.readHistory({ asker: ann, session: id })).length, 101);
     });
 
     rule("stores what is under way before it closes, and refuses everything after", async (scene) => {
@@ -223,16 +225,16 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
       const { store } = scene;
       const input = { asker: ann, session: id, messages: [user("last words")], now: T0 };
       const under = store.append(input);
-      const reading = store.history({ asker: ann, session: id });
+      const reading = store.readHistory({ asker: ann, session: id });
       await store.close();
-      assert.deepEqual(unrefused(await under).seqs, [1]);
+      assert.deepEqual(throwIfRefused(await under).seqs, [1]);
       assert.ok((await reading) !== undefined);
       await assertRejects(store.append(input), "closed");
-      await assertRejects(store.history({ asker: ann, session: id }), "closed");
-      await assertRejects(store.list({ asker: ann }), "closed");
-      await assertRejects(store.search({ asker: ann, text: "words" }), "closed");
+      await assertRejects(store.readHistory({ asker: ann, session: id }), "closed");
+      await assertRejects(store.querySessions({ asker: ann }), "closed");
+      await assertRejects(store.searchMessages({ asker: ann, text: "words" }), "closed");
       await assertRejects(
-        store.beat({ runner: { id: "r", host: "", boot: "", pid: 1, started: "" }, now: T0 }),
+        store.recordHeartbeat({ runner: { id: "r", host: "", boot: "", pid: 1, started: "" }, now: T0 }),
         "closed",
       );
       await store.close();
@@ -243,7 +245,7 @@ export function lifecycleRules({ describe }: TestApi, rule: Rule): void {
 }
 
 /** A session that was last used so many days ago. */
-async function aged(
+async function createOldSession(
   { store, newId }: Scene,
   days: number,
   more: { ended?: boolean; kind?: "chat" | "job"; owner?: string; platform?: string } = {},
@@ -263,5 +265,5 @@ async function aged(
     hidden: [],
     now: T0,
   });
-  return unrefused(session).id;
+  return throwIfRefused(session).id;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { OWNER } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
@@ -8,9 +8,9 @@ import {
   dm,
   EVERYONE,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
@@ -20,31 +20,33 @@ const onSignal = { ...dm("+49"), platform: "signal" };
 const signalName = { platform: "signal", userId: "+49" };
 
 /** An account goes to another person, and what goes with it. */
-export function linkingRules({ describe }: TestApi, rule: Rule): void {
+export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("linking an account", () => {
     rule("takes along everything of a person who had no other", async (scene) => {
       const { store, talk, get } = scene;
       const mine = await talk(ANN, "hello", "hi");
       const theirs = await talk(onSignal, "also me", "welcome");
       const inside = await talk(inGroup("ann"), "in the group", "yes");
-      unrefused(await store.setTitle({ asker: EVERYONE, session: mine.id, title: "plans" }));
-      unrefused(await store.setTitle({ asker: EVERYONE, session: theirs.id, title: "plans" }));
-      await store.grant({ person: theirs.owner, role: "member", now: T0 });
-      const known = unrefused(await store.link({ account: signalName, person: mine.owner, now: T0 }));
+      throwIfRefused(await store.setTitle({ asker: EVERYONE, session: mine.id, title: "plans" }));
+      throwIfRefused(await store.setTitle({ asker: EVERYONE, session: theirs.id, title: "plans" }));
+      await store.setRole({ person: theirs.owner, role: "member", now: T0 });
+      const known = throwIfRefused(
+        await store.linkAccount({ account: signalName, person: mine.owner, now: T0 }),
+      );
       assert.deepEqual(known, { person: mine.owner, role: "member", name: "+49" });
 
       const moved = await get(theirs.id);
       assert.deepEqual([moved.owner, moved.title], [mine.owner, "plans #2"]);
       assert.equal((await get(mine.id)).title, "plans");
       assert.equal((await get(inside.id)).owner, mine.owner);
-      assert.equal(await store.personData({ person: theirs.owner }), undefined);
+      assert.equal(await store.readPersonData({ person: theirs.owner }), undefined);
       // Both chats go on where they were, and either can take up the other's session.
       const there = await scene.take(onSignal, "and on");
       assert.deepEqual([there.session.id, there.conversation.person], [theirs.id, mine.owner]);
       const asker = { person: mine.owner };
       const conversation = there.conversation.number;
-      await store.cancelWaiting({ conversation, now: T0 });
-      const back = unrefused(await store.switchTo({ asker, session: mine.id, conversation, now: T0 }));
+      await store.cancelPending({ conversation, now: T0 });
+      const back = throwIfRefused(await store.switchTo({ asker, session: mine.id, conversation, now: T0 }));
       assert.equal(back.session.id, mine.id);
     });
 
@@ -52,11 +54,11 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       const { store, talk, get, take } = scene;
       const mine = await talk(ANN, "my secret", "kept");
       const inside = await talk(inGroup("ann"), "in the group", "yes");
-      unrefused(await store.link({ account: signalName, person: mine.owner, now: T0 }));
+      throwIfRefused(await store.linkAccount({ account: signalName, person: mine.owner, now: T0 }));
       const onOther = await talk(onSignal, "from signal", "ok");
       assert.equal(onOther.owner, mine.owner);
       const bob = (await talk(BOB, "hello", "hi")).owner;
-      unrefused(await store.link({ account: annName, person: bob, now: T0 }));
+      throwIfRefused(await store.linkAccount({ account: annName, person: bob, now: T0 }));
       for (const session of [mine, inside, onOther]) assert.equal((await get(session.id)).owner, mine.owner);
       for (const source of [ANN, inGroup("ann")]) {
         const { session, conversation } = await take(source, "hello again");
@@ -70,12 +72,15 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
     rule("never takes along what is the owner's", async (scene) => {
       const { store, create, talk, get } = scene;
       const own = await create(OWNER, ["mine"]);
-      unrefused(await store.link({ account: annName, person: OWNER, now: T0 }));
+      throwIfRefused(await store.linkAccount({ account: annName, person: OWNER, now: T0 }));
       const said = await talk(ANN, "from my phone", "yes");
-      assert.deepEqual(await store.account(annName), { person: OWNER, role: "owner" });
+      assert.deepEqual(await store.getAccount(annName), { person: OWNER, role: "owner" });
       assert.equal(said.owner, OWNER);
       const bob = (await talk(BOB, "hello", "hi")).owner;
-      assert.deepEqual(unrefused(await store.link({ account: annName, person: bob, now: T0 })).person, bob);
+      assert.deepEqual(
+        throwIfRefused(await store.linkAccount({ account: annName, person: bob, now: T0 })).person,
+        bob,
+      );
       for (const { id } of [own, said]) assert.equal((await get(id)).owner, OWNER);
       assert.notEqual((await scene.open(ANN)).session.id, said.id);
     });
@@ -85,15 +90,15 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       async (scene) => {
         const { store } = scene;
         const mine = await scene.talk(ANN, "a secret", "kept");
-        unrefused(await store.link({ account: annName, person: OWNER, now: T0 }));
-        const known = unrefused(await store.link({ account: annName, now: T0 }));
+        throwIfRefused(await store.linkAccount({ account: annName, person: OWNER, now: T0 }));
+        const known = throwIfRefused(await store.linkAccount({ account: annName, now: T0 }));
         assert.notEqual(known.person, OWNER);
         assert.equal(known.role, undefined);
         assert.equal((await scene.get(mine.id)).owner, OWNER);
         const after = await scene.talk(ANN, "who am I?", "nobody");
         assert.deepEqual([after.owner, after.id === mine.id], [known.person, false]);
         const nobody = { platform: "telegram", userId: "404" };
-        assertRefused(await store.link({ account: nobody, now: T0 }), "not_found");
+        assertRefused(await store.linkAccount({ account: nobody, now: T0 }), "not_found");
       },
     );
 
@@ -102,8 +107,8 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       const turn = await begin(onSignal, "do it");
       const former = (await scene.get(turn.session)).owner;
       const ask = async (pattern: string) =>
-        unrefused(
-          await store.askApproval({
+        throwIfRefused(
+          await store.createApproval({
             turn: turn.number,
             fence: turn.fence,
             request: { title: "List files", pattern },
@@ -115,14 +120,14 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
       await store.answerApproval({ person: former, approval: done, answer: "always", now: T0 });
       const open = await ask("rm");
       const ann = (await scene.talk(ANN, "hello", "hi")).owner;
-      assertRefused(await store.link({ account: signalName, person: ann, now: T0 }), "session_busy");
+      assertRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }), "session_busy");
       await finish(turn, "done");
-      unrefused(await store.link({ account: signalName, person: ann, now: T0 }));
+      throwIfRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }));
       const { session } = turn;
-      assert.equal(await store.standing({ person: ann, session, pattern: "ls" }), "allowed");
-      assert.equal(await store.standing({ person: former, session, pattern: "ls" }), undefined);
+      assert.equal(await store.checkApprovalRules({ person: ann, session, pattern: "ls" }), "allowed");
+      assert.equal(await store.checkApprovalRules({ person: former, session, pattern: "ls" }), undefined);
       assert.deepEqual(
-        (await store.approvals({ person: ann })).map(({ number }) => number),
+        (await store.listApprovals({ person: ann })).map(({ number }) => number),
         [open],
       );
     });
@@ -134,8 +139,8 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
         const { owner: person } = await scene.get(turn.session);
         for (const [pattern, [answer, now]] of Object.entries(given)) {
           const request = { title: "Do it", pattern };
-          const { number: approval } = unrefused(
-            await store.askApproval({
+          const { number: approval } = throwIfRefused(
+            await store.createApproval({
               turn: turn.number,
               fence: turn.fence,
               request,
@@ -144,7 +149,7 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
             }),
           );
           const said = answer as "always" | "never";
-          unrefused(await store.answerApproval({ person, approval, answer: said, now }));
+          throwIfRefused(await store.answerApproval({ person, approval, answer: said, now }));
         }
         await scene.finish(turn, "done");
         return person;
@@ -162,8 +167,8 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
         same: ["never", T0],
         too: ["always", T0],
       });
-      unrefused(await store.link({ account: signalName, person, now: T0 }));
-      const standing = (pattern: string) => store.standing({ person, session: "any", pattern });
+      throwIfRefused(await store.linkAccount({ account: signalName, person, now: T0 }));
+      const standing = (pattern: string) => store.checkApprovalRules({ person, session: "any", pattern });
       assert.equal(await standing("only"), "never");
       assert.equal(await standing("late"), "never");
       assert.equal(await standing("early"), "allowed");
@@ -173,24 +178,26 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
 
     rule("knows an account that has never spoken", async ({ store, talk }) => {
       const ann = (await talk(ANN, "hello", "hi")).owner;
-      unrefused(await store.link({ account: signalName, person: ann, now: T0 }));
+      throwIfRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }));
       assert.equal((await talk(onSignal, "it is me", "yes")).owner, ann);
     });
 
     rule("twice is the same as once, and to nobody is refused", async ({ store, talk }) => {
       const { id, owner: person } = await talk(ANN, "hello", "hi");
-      unrefused(await store.link({ account: annName, person, now: T0 }));
-      assertRefused(await store.link({ account: annName, person: "p_nobody", now: T0 }), "not_found");
-      const [conversation] = await store.conversations({ asker: { person }, source: ANN });
-      assert.equal(present(conversation).session, id);
+      throwIfRefused(await store.linkAccount({ account: annName, person, now: T0 }));
+      assertRefused(await store.linkAccount({ account: annName, person: "p_nobody", now: T0 }), "not_found");
+      const [conversation] = await store.findConversations({ asker: { person }, source: ANN });
+      assert.equal(requireValue(conversation).session, id);
     });
 
     rule("shows nobody what was not theirs to see", async (scene) => {
       const { store } = scene;
-      const people = await linked(scene);
-      const { items } = await store.list({ asker: EVERYONE, archived: "both", limit: 100 });
+      const people = await linkAccounts(scene);
+      const { items } = await store.querySessions({ asker: EVERYONE, archived: "both", limit: 100 });
       const conversations = (
-        await Promise.all(items.map(({ id: session }) => store.conversations({ asker: EVERYONE, session })))
+        await Promise.all(
+          items.map(({ id: session }) => store.findConversations({ asker: EVERYONE, session })),
+        )
       ).flat();
       assert.ok(conversations.length >= 4);
       for (const { session, person } of conversations) {
@@ -199,7 +206,7 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
           assert.equal(owner, person, "a conversation shows its own person's session");
       }
       for (const person of people) {
-        const seen = await store.list({ asker: { person }, limit: 100 });
+        const seen = await store.querySessions({ asker: { person }, limit: 100 });
         assert.ok(seen.items.every(({ owner }) => owner === person));
       }
     });
@@ -207,13 +214,13 @@ export function linkingRules({ describe }: TestApi, rule: Rule): void {
 }
 
 /** Accounts that went back and forth between people. */
-async function linked({ store, talk }: Scene) {
+async function linkAccounts({ store, talk }: Scene) {
   const ann = (await talk(ANN, "ann", "one")).owner;
   const bob = (await talk(BOB, "bob", "two")).owner;
   await talk(inGroup("ann"), "ann in the group", "three");
   await talk(onSignal, "somebody", "four");
   const to = async (account: { platform: string; userId: string }, person: string) =>
-    unrefused(await store.link({ account, person, now: T0 }));
+    throwIfRefused(await store.linkAccount({ account, person, now: T0 }));
   await to(signalName, ann);
   await to(annName, bob);
   await to(signalName, bob);

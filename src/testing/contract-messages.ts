@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type NewMessage, type Part, text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { type NewMessage, type Part, textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Blob } from "../core/turn.ts";
 import {
   ANN,
@@ -8,11 +8,11 @@ import {
   assertRejects,
   assistant,
   EVERYONE,
-  present,
-  type Rule,
+  readTexts,
+  requireValue,
+  type StoreRule,
   T0,
   type TestApi,
-  textsOf,
   user,
 } from "./scene.ts";
 
@@ -31,11 +31,11 @@ const EVERY_SORT: readonly NewMessage[] = [
   user("plain"),
   { role: "user", parts: [] },
   user(""),
-  { role: "user", parts: [text("two"), text("texts")] },
+  { role: "user", parts: [textPart("two"), textPart("texts")] },
   {
     role: "user",
     parts: [
-      text("look"),
+      textPart("look"),
       IMAGE,
       FILE,
       { type: "resource", uri: "file:///a.md", mimeType: "text/markdown", text: "# A" },
@@ -54,20 +54,20 @@ const EVERY_SORT: readonly NewMessage[] = [
     extra: { provider: { signature: "abc", items: [1, 2] } },
   }),
   assistant("without a thought", { reasoning: "" }),
-  { role: "tool", parts: [text("nothing")], toolCallId: "c1", toolName: "look" },
+  { role: "tool", parts: [textPart("nothing")], toolCallId: "c1", toolName: "look" },
   assistant("cut o", { origin: { interrupted: true }, at: T0 - 5 }),
-  { role: "note", parts: [text("Delivered from job.")], origin: { proactive: true } },
+  { role: "note", parts: [textPart("Delivered from job.")], origin: { proactive: true } },
   user("a \u0000 NUL, a quote ' and \" and emoji 🐎, 馬, e\u0301 and\nlines\r\n"),
 ];
 
 /** What was said is kept as it was said. */
-export function messageRules({ describe }: TestApi, rule: Rule): void {
+export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void {
   describe("what was said", () => {
     rule("comes back as it went in, every field of it", async (scene) => {
       const { id } = await scene.create("p_ann");
       const ask = { asker: EVERYONE, session: id };
       const blobs = [PIXELS, PAGES];
-      const { seqs } = unrefused(
+      const { seqs } = throwIfRefused(
         await scene.store.append({ ...ask, messages: EVERY_SORT, blobs, now: T0 + 1 }),
       );
       assert.deepEqual(
@@ -80,10 +80,10 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
         session: id,
         seq: index + 1,
       }));
-      assert.deepEqual(await scene.store.history(ask), expected);
+      assert.deepEqual(await scene.store.readHistory(ask), expected);
       await scene.reopen();
-      assert.deepEqual(await scene.store.history(ask), expected);
-      assert.deepEqual(await scene.store.messages(ask), expected);
+      assert.deepEqual(await scene.store.readHistory(ask), expected);
+      assert.deepEqual(await scene.store.listMessages(ask), expected);
     });
 
     rule(
@@ -98,12 +98,12 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
           seqs,
           Array.from({ length: 60 }, (_, index) => index + 1),
         );
-        const said = present(await store.history({ asker: EVERYONE, session: id }));
+        const said = requireValue(await store.readHistory({ asker: EVERYONE, session: id }));
         assert.deepEqual(
           said.map((message) => message.seq),
           seqs,
         );
-        assert.deepEqual(textsOf(said).slice(0, 4), ["0a", "0b", "1a", "1b"]);
+        assert.deepEqual(readTexts(said).slice(0, 4), ["0a", "0b", "1a", "1b"]);
       },
     );
 
@@ -111,13 +111,13 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const { id } = await create("p_ann", ["1", "2", "3", "4", "5"]);
       const ask = { asker: EVERYONE, session: id };
       const shown = async (range: { offset?: number; limit?: number }) =>
-        textsOf(await store.history({ ...ask, ...range }));
+        readTexts(await store.readHistory({ ...ask, ...range }));
       assert.deepEqual(await shown({ offset: 1, limit: 2 }), ["2", "3"]);
       assert.deepEqual(await shown({ offset: 3 }), ["4", "5"]);
       assert.deepEqual(await shown({ limit: 0 }), []);
       assert.deepEqual(await shown({ offset: 9 }), []);
       const said = async (range: { after?: number; limit?: number }) =>
-        textsOf(await store.messages({ ...ask, ...range }));
+        readTexts(await store.listMessages({ ...ask, ...range }));
       assert.deepEqual(await said({ after: 3 }), ["4", "5"]);
       assert.deepEqual(await said({ after: 1, limit: 2 }), ["2", "3"]);
       assert.deepEqual(await said({ after: 9 }), []);
@@ -128,23 +128,26 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const copy = await fork(id);
       await say(copy.id, user("4"), assistant("5"));
       const ask = { asker: EVERYONE, session: copy.id };
-      assert.deepEqual(textsOf(await store.history({ ...ask, offset: 2, limit: 2 })), ["3", "4"]);
-      assert.deepEqual(textsOf(await store.history({ ...ask, offset: 3 })), ["4", "5"]);
-      assert.deepEqual(textsOf(await store.messages(ask)), ["4", "5"]);
+      assert.deepEqual(readTexts(await store.readHistory({ ...ask, offset: 2, limit: 2 })), ["3", "4"]);
+      assert.deepEqual(readTexts(await store.readHistory({ ...ask, offset: 3 })), ["4", "5"]);
+      assert.deepEqual(readTexts(await store.listMessages(ask)), ["4", "5"]);
     });
 
     rule("can be very long", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const ask = { asker: EVERYONE, session: id };
       const messages = Array.from({ length: 3000 }, (_, index) => user(String(index)));
-      unrefused(await store.append({ ...ask, messages, now: T0 }));
+      throwIfRefused(await store.append({ ...ask, messages, now: T0 }));
       const words = "x".repeat(1_000_000);
-      unrefused(await store.append({ ...ask, messages: [user(words)], now: T0 }));
-      const all = textsOf(await store.history(ask));
+      throwIfRefused(await store.append({ ...ask, messages: [user(words)], now: T0 }));
+      const all = readTexts(await store.readHistory(ask));
       assert.equal(all.length, 3001);
       assert.equal(all[2999], "2999");
       assert.equal(all[3000], words);
-      assert.deepEqual(textsOf(await store.messages({ ...ask, after: 2998, limit: 2 })), ["2998", "2999"]);
+      assert.deepEqual(readTexts(await store.listMessages({ ...ask, after: 2998, limit: 2 })), [
+        "2998",
+        "2999",
+      ]);
     });
 
     rule("is counted: messages, human ones, and each tool call once", async ({ create, say, get }) => {
@@ -154,8 +157,8 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
         id,
         user("go"),
         assistant("", { parts: [], toolCalls, at: T0 + 9 }),
-        { role: "tool", parts: [text("a")], toolCallId: "c1", toolName: "look" },
-        { role: "tool", parts: [text("b")], toolCallId: "c2", toolName: "look" },
+        { role: "tool", parts: [textPart("a")], toolCallId: "c1", toolName: "look" },
+        { role: "tool", parts: [textPart("b")], toolCallId: "c2", toolName: "look" },
         assistant("done"),
       );
       const session = await get(id);
@@ -181,10 +184,10 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const bad = store.append({ ...ask, messages: [user("half"), broken], blobs: [PAGES] });
       const after = store.append({ ...ask, messages: [user("after")] });
       await assertRejects(bad, "invalid_input");
-      assert.deepEqual([unrefused(await good).seqs, unrefused(await after).seqs], [[2], [3]]);
+      assert.deepEqual([throwIfRefused(await good).seqs, throwIfRefused(await after).seqs], [[2], [3]]);
       assert.deepEqual(await shows(id), ["hello", "before", "after"]);
       assert.equal((await get(id)).messageCount, 3);
-      assert.equal(await store.blob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
+      assert.equal(await store.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
     });
   });
 
@@ -194,8 +197,8 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const [ann, bob] = [await create("p_ann"), await create("p_bob")];
       const messages = [user("", { parts: [IMAGE] })];
       const give = async (session: string, blobs: readonly Blob[]) =>
-        unrefused(await scene.store.append({ asker: EVERYONE, session, messages, blobs, now: T0 }));
-      const seen = async (person: string) => scene.store.blob({ asker: { person }, hash: PIXELS.hash });
+        throwIfRefused(await scene.store.append({ asker: EVERYONE, session, messages, blobs, now: T0 }));
+      const seen = async (person: string) => scene.store.readBlob({ asker: { person }, hash: PIXELS.hash });
       await give(ann.id, [PIXELS]);
       assert.deepEqual(await seen("p_ann"), PIXELS.bytes);
       assert.equal(await seen("p_bob"), undefined);
@@ -203,7 +206,7 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       await give(bob.id, []);
       await scene.reopen();
       assert.deepEqual(await seen("p_bob"), PIXELS.bytes);
-      assert.equal(await scene.store.blob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
+      assert.equal(await scene.store.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
     });
 
     rule("go when the last session that uses them goes", async ({ create, store, fork }) => {
@@ -211,12 +214,12 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const other = await create("p_ann");
       const ask = { asker: { person: "p_ann" } };
       const messages = [user("", { parts: [IMAGE] }), user("", { parts: [FILE] })];
-      unrefused(await store.append({ ...ask, session: id, messages, blobs: [PIXELS, PAGES], now: T0 }));
+      throwIfRefused(await store.append({ ...ask, session: id, messages, blobs: [PIXELS, PAGES], now: T0 }));
       const copy = await fork(id, { keep: 1 });
       const remove = async (session: string) =>
         assert.equal(await store.remove({ ...ask, session, now: T0 }), true);
       const left = async () =>
-        (await Promise.all([PIXELS, PAGES].map(({ hash }) => store.blob({ ...ask, hash })))).map(
+        (await Promise.all([PIXELS, PAGES].map(({ hash }) => store.readBlob({ ...ask, hash })))).map(
           (it) => it?.length,
         );
       await remove(other.id);
@@ -233,13 +236,13 @@ export function messageRules({ describe }: TestApi, rule: Rule): void {
       const { session, conversation } = await take(ANN, "", { message, blobs: [PIXELS] });
       const asker = { person: session.owner };
       const newSession = { id: "next", kind: "chat" as const };
-      unrefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
+      throwIfRefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
       const other = await create(session.owner);
       for (const id of [other.id, session.id]) {
         assert.equal(await store.remove({ asker, session: id, now: T0 }), true);
       }
-      assert.equal(present(await claim("next")).inputs.length, 1);
-      assert.deepEqual(await store.blob({ asker, hash: PIXELS.hash }), PIXELS.bytes);
+      assert.equal(requireValue(await claim("next")).inputs.length, 1);
+      assert.deepEqual(await store.readBlob({ asker, hash: PIXELS.hash }), PIXELS.bytes);
     });
   });
 }

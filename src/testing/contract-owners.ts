@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
+import { isRefused, throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assertRefused,
@@ -10,13 +10,13 @@ import {
   EVERYONE,
   GROUP,
   inGroup,
-  present,
-  type Rule,
+  readTexts,
+  requireValue,
+  SCOPE_SHARED,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
-  textsOf,
   user,
 } from "./scene.ts";
 
@@ -25,12 +25,12 @@ const annInGroup: Asker = { person: "p_ann", chat: GROUP };
 const bob: Asker = { person: "p_bob" };
 
 /** Everything belongs to someone, and a chat is shown only what all in it may see. */
-export function ownerRules({ describe }: TestApi, rule: Rule): void {
+export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
   describe("who may see what", () => {
     rule("shows people their own sessions, wherever those were spoken", async (scene) => {
-      const { private: own, group } = await annHasTwo(scene);
+      const { private: own, group } = await createTwoSessions(scene);
       const seen = async (asker: Asker, session: string) =>
-        (await scene.store.history({ asker, session })) !== undefined;
+        (await scene.store.readHistory({ asker, session })) !== undefined;
       assert.deepEqual([await seen(ann, own), await seen(ann, group)], [true, true]);
       assert.deepEqual([await seen(annInGroup, own), await seen(annInGroup, group)], [false, true]);
       assert.deepEqual([await seen(bob, own), await seen(bob, group)], [false, false]);
@@ -40,9 +40,12 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("shows what a chat shares to everyone there, and only there", async ({ talk, store }) => {
-      const { id } = await talk(inGroup("ann"), "hello all", "hi all", { scope: TOGETHER, person: "p_ann" });
+      const { id } = await talk(inGroup("ann"), "hello all", "hi all", {
+        scope: SCOPE_SHARED,
+        person: "p_ann",
+      });
       const seen = async (asker: Asker) =>
-        textsOf((await store.history({ asker, session: id })) ?? []).length;
+        readTexts((await store.readHistory({ asker, session: id })) ?? []).length;
       assert.equal(await seen(annInGroup), 2);
       assert.equal(await seen({ person: "p_bob", chat: GROUP }), 2);
       assert.equal(await seen(ann), 0);
@@ -61,13 +64,13 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
         await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
         await store.hold({ ...ask, name: "x", until: T0 }),
         await store.fork({ ...ask, newSession, now: T0 }),
-        await store.reshape({ ...ask, kind: "undo", now: T0 }),
+        await store.changeView({ ...ask, kind: "undo", now: T0 }),
       ]) {
         assert.deepEqual(refused, await store.setTitle({ asker: bob, session: "nobody" }));
       }
       assert.equal(await store.release({ ...ask, name: "x" }), false);
       assert.equal(await store.remove({ ...ask, now: T0 }), false);
-      assert.deepEqual(await store.versions(ask), []);
+      assert.deepEqual(await store.listVersions(ask), []);
       const session = await get(id);
       assert.deepEqual([session.title, session.messageCount, session.endedAt], ["Plan", 1, undefined]);
     });
@@ -76,18 +79,18 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const opened = await open(ANN, { person: "p_ann" });
       const { number } = opened.conversation;
       const seen = async (asker: Asker) => [
-        (await store.conversations({ asker, source: ANN })).length,
-        (await store.conversations({ asker, session: opened.session.id })).length,
-        (await store.decisions({ asker, conversation: number })).length,
+        (await store.findConversations({ asker, source: ANN })).length,
+        (await store.findConversations({ asker, session: opened.session.id })).length,
+        (await store.listDecisions({ asker, conversation: number })).length,
       ];
       assert.deepEqual(await seen(ann), [1, 1, 1]);
       assert.deepEqual(await seen(EVERYONE), [1, 1, 1]);
       assert.deepEqual(await seen(bob), [0, 0, 0]);
       assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not learn of a direct chat");
-      const shared = await open(inGroup("ann"), { scope: TOGETHER });
+      const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       const there = { asker: { person: "p_bob", chat: GROUP }, conversation: shared.conversation.number };
-      assert.equal((await store.decisions(there)).length, 1);
-      assert.equal((await store.decisions({ ...there, asker: ann })).length, 0);
+      assert.equal((await store.listDecisions(there)).length, 1);
+      assert.equal((await store.listDecisions({ ...there, asker: ann })).length, 0);
     });
   });
 
@@ -96,14 +99,14 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const { conversation, session } = await open(ANN, { person: "p_ann" });
       const old = await create("p_ann", ["long ago"]);
       const ask = { asker: ann, session: old.id, conversation: conversation.number };
-      const switched = unrefused(await store.switchTo({ ...ask, now: T0 + 1 }));
+      const switched = throwIfRefused(await store.switchTo({ ...ask, now: T0 + 1 }));
       assert.deepEqual([switched.session.id, switched.created], [old.id, false]);
       assert.deepEqual([switched.conversation.session, switched.conversation.activeAt], [old.id, T0 + 1]);
       assert.equal((await open(ANN, { now: T0 + 2 })).session.id, old.id);
       assert.equal((await get(session.id)).endReason, "switch");
-      const [decision] = await store.decisions({ asker: ann, conversation: conversation.number });
+      const [decision] = await store.listDecisions({ asker: ann, conversation: conversation.number });
       assert.deepEqual([decision?.decision, decision?.from, decision?.to], ["switched", session.id, old.id]);
-      const again = unrefused(await store.switchTo({ ...ask, now: T0 + 3 }));
+      const again = throwIfRefused(await store.switchTo({ ...ask, now: T0 + 3 }));
       assert.equal(again.session.id, old.id);
       assert.equal((await get(old.id)).endedAt, undefined);
     });
@@ -126,7 +129,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("that is private is refused in a group, with the way to do it", async (scene) => {
-      const { private: own, conversation } = await annHasTwo(scene);
+      const { private: own, conversation } = await createTwoSessions(scene);
       const refusal = assertRefused(
         await scene.store.switchTo({ asker: annInGroup, session: own, conversation, now: T0 }),
         "not_allowed",
@@ -140,13 +143,13 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
 
     rule("of one's own from a group is possible in the group and in a direct chat", async (scene) => {
       const { open, store, talk, begin } = scene;
-      const { group, conversation } = await annHasTwo(scene);
+      const { group, conversation } = await createTwoSessions(scene);
       const other = await open(inGroup("ann"), { person: "p_ann", fresh: true });
       const back = await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 });
       assert.ok(!isRefused(back));
       assert.equal(back.session.audience, GROUP);
       const direct = await open(ANN, { person: "p_ann" });
-      const taken = unrefused(
+      const taken = throwIfRefused(
         await store.switchTo({
           asker: ann,
           session: group,
@@ -156,8 +159,8 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       );
       assert.equal(taken.session.audience, undefined, "the group does not read what is said from now on");
       await talk(ANN, "just between us", "of course");
-      assert.equal(await store.history({ asker: annInGroup, session: group }), undefined);
-      assert.deepEqual(await store.search({ asker: annInGroup, text: "between" }), []);
+      assert.equal(await store.readHistory({ asker: annInGroup, session: group }), undefined);
+      assert.deepEqual(await store.searchMessages({ asker: annInGroup, text: "between" }), []);
       assertRefused(
         await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
         "not_allowed",
@@ -178,12 +181,12 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const move = { asker: ann, session: turn.session, conversation: number, now: T0 };
       assertRefused(await store.switchTo(move), "session_busy");
       await finish(turn, "an answer");
-      unrefused(await store.switchTo(move));
+      throwIfRefused(await store.switchTo(move));
       assert.equal(await claim(turn.session), undefined, "nothing of the group waits in the private session");
-      const [left] = await store.conversations({ asker: EVERYONE, source: there });
-      const next = present(await claim(present(left).session));
+      const [left] = await store.findConversations({ asker: EVERYONE, source: there });
+      const next = requireValue(await claim(requireValue(left).session));
       assert.deepEqual([next.session !== turn.session, next.target.chatId], [true, there.chatId]);
-      assert.deepEqual(textsOf(await store.messages({ asker: ann, session: turn.session })), [
+      assert.deepEqual(readTexts(await store.listMessages({ asker: ann, session: turn.session })), [
         "first",
         "an answer",
       ]);
@@ -191,40 +194,40 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
 
     rule("into private leaves a fork in the group its words and bytes", async (scene) => {
       const { open, fork, store } = scene;
-      const { group } = await annHasTwo(scene);
+      const { group } = await createTwoSessions(scene);
       const bytes = new Uint8Array([1, 2, 3]);
       const hash = "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81";
       const picture = { type: "image", blob: hash, mimeType: "image/png", size: 3 } as const;
-      const messages = [{ role: "user", parts: [text("a lighthouse"), picture] } as const];
-      unrefused(
+      const messages = [{ role: "user", parts: [textPart("a lighthouse"), picture] } as const];
+      throwIfRefused(
         await store.append({ asker: ann, session: group, messages, blobs: [{ hash, bytes }], now: T0 }),
       );
       const copy = await fork(group);
       const { number } = (await open(ANN, { person: "p_ann" })).conversation;
-      unrefused(await store.switchTo({ asker: ann, session: group, conversation: number, now: T0 }));
+      throwIfRefused(await store.switchTo({ asker: ann, session: group, conversation: number, now: T0 }));
       await scene.talk(ANN, "just between us", "of course");
-      const found = await store.search({ asker: annInGroup, text: "lighthouse" });
+      const found = await store.searchMessages({ asker: annInGroup, text: "lighthouse" });
       assert.equal(found[0]?.after, undefined, "what was said next is not for the group");
       assert.deepEqual(
         found.map((hit) => hit.session),
         [copy.id],
       );
-      assert.deepEqual(await store.blob({ asker: annInGroup, hash }), bytes);
+      assert.deepEqual(await store.readBlob({ asker: annInGroup, hash }), bytes);
     });
 
     rule("by its fork never shows a chat what only its origin's owner may see", async (scene) => {
       const { fork, store, say } = scene;
-      const { group, conversation } = await annHasTwo(scene);
+      const { group, conversation } = await createTwoSessions(scene);
       await say(group, user("between us now"));
       const [early, late] = [await fork(group, { keep: 2 }), await fork(group)];
       const direct = await scene.open(ANN, { person: "p_ann" });
       const number = direct.conversation.number;
-      unrefused(await store.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }));
-      unrefused(await store.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }));
+      throwIfRefused(await store.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }));
+      throwIfRefused(await store.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }));
       assert.equal(await store.remove({ asker: ann, session: group, now: T0 }), true);
-      const inChat = await store.search({ asker: annInGroup, text: "between", undone: true });
+      const inChat = await store.searchMessages({ asker: annInGroup, text: "between", undone: true });
       assert.deepEqual(inChat, []);
-      const alone = await store.search({ asker: ann, text: "between" });
+      const alone = await store.searchMessages({ asker: ann, text: "between" });
       assert.deepEqual(
         alone.map((hit) => hit.session),
         [late.id],
@@ -236,7 +239,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
     rule("are set by its owner and cleared with null", async ({ create, store }) => {
       const { id } = await create("p_ann", [], { cwd: "/a", model: "m", config: { a: 1 } });
       const ask = { asker: ann, session: id, now: T0 + 1 };
-      const changed = unrefused(
+      const changed = throwIfRefused(
         await store.change({
           ...ask,
           change: { cwd: "/b", provider: "p", baseUrl: "http://x", config: { b: [2] } },
@@ -244,7 +247,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       );
       assert.deepEqual([changed.cwd, changed.usage.model, changed.config], ["/b", "m", { b: [2] }]);
       assert.deepEqual([changed.usage.provider, changed.usage.baseUrl], ["p", "http://x"]);
-      const cleared = unrefused(
+      const cleared = throwIfRefused(
         await store.change({
           ...ask,
           change: { cwd: null, model: null, provider: null, baseUrl: null, config: null },
@@ -254,9 +257,9 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
         [cleared.cwd, cleared.usage.model, cleared.usage.provider, cleared.usage.baseUrl, cleared.config],
         [undefined, undefined, undefined, undefined, undefined],
       );
-      const ended = unrefused(await store.change({ ...ask, change: { ended: true } }));
+      const ended = throwIfRefused(await store.change({ ...ask, change: { ended: true } }));
       assert.deepEqual([ended.endedAt, ended.endReason], [T0 + 1, "closed"]);
-      const open = unrefused(await store.change({ ...ask, change: { ended: false } }));
+      const open = throwIfRefused(await store.change({ ...ask, change: { ended: false } }));
       assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
     });
 
@@ -265,7 +268,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       async ({ create, store, get }) => {
         const { id } = await create("p_ann", ["one"]);
         const change = async (ended: boolean | string, now: number): Promise<void> => {
-          unrefused(await store.change({ asker: ann, session: id, change: { ended }, now }));
+          throwIfRefused(await store.change({ asker: ann, session: id, change: { ended }, now }));
         };
         const end = async () => {
           const { endedAt, endReason } = await get(id);
@@ -286,7 +289,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const { session, conversation } = await open(ANN);
       const ask = { asker: { person: session.owner }, session: session.id };
       for (const now of [T0 + 1, T0 + 2])
-        unrefused(await store.change({ ...ask, change: { ended: true }, now }));
+        throwIfRefused(await store.change({ ...ask, change: { ended: true }, now }));
       const ended = async () => {
         const { endedAt, endReason } = await get(session.id);
         return [endedAt, endReason];
@@ -296,7 +299,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: true, now: T0 + DAY };
       assert.deepEqual(await store.prune(prune), []);
       const newSession = { id: "next", kind: "chat" } as const;
-      unrefused(
+      throwIfRefused(
         await store.reset({ asker: EVERYONE, conversation: conversation.number, newSession, now: T0 + 3 }),
       );
       assert.deepEqual(await ended(), [T0 + 1, "closed"]);
@@ -310,7 +313,7 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
       const { id, usage } = await create("p_ann");
       assert.deepEqual([usage.totalTokens, usage.lastPromptTokens, usage.costStatus], [0, 0, "unknown"]);
       const record = async (delta: Parameters<typeof store.recordUsage>[0]["usage"]) =>
-        unrefused(
+        throwIfRefused(
           await store.recordUsage({ asker: ann, session: id, purpose: "answer", usage: delta, now: T0 }),
         ).usage;
       await record({
@@ -372,8 +375,8 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
 
     rule("say who it belongs to in every answer", async ({ talk, store, get }) => {
       const session = await talk(BOB, "hello", "hi", { person: "p_bob" });
-      const [listed] = (await store.list({ asker: bob })).items;
-      const { preview, totalCount, ...facts } = present(listed);
+      const [listed] = (await store.querySessions({ asker: bob })).items;
+      const { preview, totalCount, ...facts } = requireValue(listed);
       assert.deepEqual([preview, totalCount], ["hello", 2]);
       assert.deepEqual(facts, session);
       assert.deepEqual(await get(session.handle), session);
@@ -383,10 +386,10 @@ export function ownerRules({ describe }: TestApi, rule: Rule): void {
 }
 
 /** Ann's private session, and her own one in a group with its conversation. */
-async function annHasTwo({ create, talk, store }: Scene) {
+async function createTwoSessions({ create, talk, store }: Scene) {
   const own = await create("p_ann", ["private words"]);
   const said = await talk(inGroup("ann"), "public words", "answered", { person: "p_ann" });
-  const [conversation] = await store.conversations({ asker: EVERYONE, session: said.id });
+  const [conversation] = await store.findConversations({ asker: EVERYONE, session: said.id });
   assert.equal(said.audience, GROUP);
-  return { private: own.id, group: said.id, conversation: present(conversation).number };
+  return { private: own.id, group: said.id, conversation: requireValue(conversation).number };
 }

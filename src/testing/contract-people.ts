@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import {
@@ -9,12 +9,12 @@ import {
   BOB,
   EVERYONE,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_SHARED,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
   user,
 } from "./scene.ts";
 
@@ -24,17 +24,17 @@ const SHARED = "cd".repeat(32);
 /** Under which names Ann has guessed, and someone else whose id ends alike. */
 const GUESSES = ["telegram:ann", "link:telegram:ann", "link:telegram:joann"];
 
-function picture(blob: string) {
+function createImagePart(blob: string) {
   return { type: "image" as const, blob, mimeType: "image/png", size: 3 };
 }
 
 /** Everything of one person: told, and gone when they ask for it. */
-export function personRules({ describe }: TestApi, rule: Rule): void {
+export function definePersonRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a person's data", () => {
     rule("is found by id and by account, and counted", async (scene) => {
-      const { ann } = await village(scene);
-      const data = present(await scene.store.personData({ person: ann }));
-      assert.deepEqual(await scene.store.personData({ platform: "telegram", account: "ann" }), data);
+      const { ann } = await createPeople(scene);
+      const data = requireValue(await scene.store.readPersonData({ person: ann }));
+      assert.deepEqual(await scene.store.readPersonData({ platform: "telegram", account: "ann" }), data);
       assert.deepEqual(
         data.accounts.map(({ platform, id }) => [platform, id]),
         [["telegram", "ann"]],
@@ -65,44 +65,50 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(data.pairings, [{ platform: "telegram", asker: ANN, askedAt: T0, expiresAt: T0 + 1 }]);
       assert.deepEqual(
         data.elsewhere.map(({ parts: [part] }) => part),
-        [text("annwords in the group"), text("annwords again")],
+        [textPart("annwords in the group"), textPart("annwords again")],
       );
       assert.equal(data.inbox.filter(({ state }) => state === "waiting").length, 1);
       for (const nobody of [{ person: "p_nobody" }, { platform: "telegram", account: "nobody" }])
-        assert.equal(await scene.store.personData(nobody), undefined);
+        assert.equal(await scene.store.readPersonData(nobody), undefined);
     });
 
     rule("is gone after erasing, in steps of any size, and nobody else's is", async (scene) => {
-      const { ann, bob, shared, bobs } = await village(scene);
+      const { ann, bob, shared, bobs } = await createPeople(scene);
       const before = await scene.shows(bobs);
       await erase(scene, ann, 1);
-      assert.equal(await scene.store.personData({ person: ann }), undefined);
-      assert.equal(await scene.store.personData({ platform: "telegram", account: "ann" }), undefined);
-      assert.deepEqual((await scene.store.list({ asker: { person: ann } })).items, []);
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords", undone: true }), []);
-      assert.equal(await scene.store.blob({ asker: EVERYONE, hash: HASH }), undefined);
+      assert.equal(await scene.store.readPersonData({ person: ann }), undefined);
+      assert.equal(await scene.store.readPersonData({ platform: "telegram", account: "ann" }), undefined);
+      assert.deepEqual((await scene.store.querySessions({ asker: { person: ann } })).items, []);
+      assert.deepEqual(
+        await scene.store.searchMessages({ asker: EVERYONE, text: "annwords", undone: true }),
+        [],
+      );
+      assert.equal(await scene.store.readBlob({ asker: EVERYONE, hash: HASH }), undefined);
 
       const { store } = scene;
-      assert.deepEqual(await store.grants(), []);
-      assert.deepEqual(await store.pairings({ now: T0 }), []);
-      assert.deepEqual(await store.homes(), []);
+      assert.deepEqual(await store.listGrants(), []);
+      assert.deepEqual(await store.listPairings({ now: T0 }), []);
+      assert.deepEqual(await store.listHomeChannels(), []);
       for (let approval = 1; approval < 9; approval += 1) {
-        const left = await store.approval({ asker: EVERYONE, approval });
+        const left = await store.getApproval({ asker: EVERYONE, approval });
         assert.ok(left === undefined || left.person === bob);
       }
       const pattern = "annwords *";
-      assert.equal(await store.standing({ person: ann, session: shared, pattern }), undefined);
+      assert.equal(await store.checkApprovalRules({ person: ann, session: shared, pattern }), undefined);
       for (const name of GUESSES) {
-        const counted = await store.countGuess({ name, most: 1, lockMs: 1, now: T0 });
+        const counted = await store.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
         assert.equal(counted.allowed, !name.includes("joann"), name);
       }
-      assert.equal(present(await store.personData({ person: bob })).counts.approvals, 1);
+      assert.equal(requireValue(await store.readPersonData({ person: bob })).counts.approvals, 1);
 
       assert.deepEqual(await scene.shows(bobs), before);
-      assert.ok((await scene.store.blob({ asker: EVERYONE, hash: SHARED })) !== undefined, "Bob sent it too");
-      assert.equal(present(await scene.store.personData({ person: bob })).counts.elsewhere, 1);
+      assert.ok(
+        (await scene.store.readBlob({ asker: EVERYONE, hash: SHARED })) !== undefined,
+        "Bob sent it too",
+      );
+      assert.equal(requireValue(await scene.store.readPersonData({ person: bob })).counts.elsewhere, 1);
       // Rows and places stay, words do not.
-      const said = present(await scene.store.messages({ asker: EVERYONE, session: shared }));
+      const said = requireValue(await scene.store.listMessages({ asker: EVERYONE, session: shared }));
       assert.deepEqual(
         said.map(({ seq, role, parts }) => [seq, role, parts.length]),
         [
@@ -122,24 +128,24 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
     rule("goes with what its forks keep of removed sessions", async (scene) => {
       const { id } = await scene.create("p_ann", ["annwords", "an answer"]);
       const fork = await scene.fork(id);
-      unrefused(
+      throwIfRefused(
         await scene.store.append({ asker: EVERYONE, session: fork.id, messages: [user("own")], now: T0 }),
       );
       await scene.store.remove({ asker: EVERYONE, session: id, now: T0 });
       assert.deepEqual(await scene.shows(fork.id), ["annwords", "an answer", "own"]);
       await erase(scene, "p_ann", 100);
       assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: fork.id }), []);
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords" }), []);
+      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
     });
 
     rule("comes to the same when erasing was cut short and the person spoke again", async (scene) => {
-      const { ann } = await village(scene);
-      assert.deepEqual(unrefused(await step(scene, ann, 1)), { done: false });
+      const { ann } = await createPeople(scene);
+      assert.deepEqual(throwIfRefused(await runEraseStep(scene, ann, 1)), { done: false });
       await scene.reopen();
       await scene.talk(ANN, "annwords once more", "answer");
       await erase(scene, ann, 3);
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "annwords" }), []);
-      assert.equal(await scene.store.personData({ person: ann }), undefined);
+      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
+      assert.equal(await scene.store.readPersonData({ person: ann }), undefined);
       // Whoever writes again is someone new.
       const { conversation } = await scene.take(ANN, "hello");
       assert.notEqual(conversation.person, ann);
@@ -148,11 +154,11 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "is known in a group by the turn that took it up, where the message does not say who spoke",
       async (scene) => {
-        const inside = { scope: TOGETHER };
+        const inside = { scope: SCOPE_SHARED };
         await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
         const { id } = await scene.talk(inGroup("ann"), "annwords", "to Ann", inside);
         await scene.talk(inGroup("bob"), "more bobwords", "to Bob", inside);
-        const ann = present(await scene.store.personData({ platform: "telegram", account: "ann" }));
+        const ann = requireValue(await scene.store.readPersonData({ platform: "telegram", account: "ann" }));
         assert.equal(ann.counts.elsewhere, 1);
         await erase(scene, ann.person, 10);
         assert.deepEqual(await scene.shows(id), ["bobwords", "to Bob", "", "", "more bobwords", "to Bob"]);
@@ -163,20 +169,22 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
     rule("is not erased while an answer to them is being written", async (scene) => {
       const turn = await scene.begin(ANN, "annwords");
       const ann = (await scene.get(turn.session)).owner;
-      assertRefused(await step(scene, ann, 10), "session_busy");
+      assertRefused(await runEraseStep(scene, ann, 10), "session_busy");
       assert.deepEqual(await scene.shows(turn.session), ["annwords"]);
       await scene.finish(turn, "answer");
       await erase(scene, ann, 10);
-      assertRefused(await step(scene, ann, 10), "not_found");
+      assertRefused(await runEraseStep(scene, ann, 10), "not_found");
     });
 
     rule("that waits in a group is not answered any more, and what others wait for is", async (scene) => {
-      const inside = { scope: TOGETHER };
+      const inside = { scope: SCOPE_SHARED };
       await scene.take(inGroup("ann"), "annwords", inside);
       const { session } = await scene.take(inGroup("bob"), "bobwords", inside);
-      const ann = present(await scene.store.personData({ platform: "telegram", account: "ann" })).person;
+      const ann = requireValue(
+        await scene.store.readPersonData({ platform: "telegram", account: "ann" }),
+      ).person;
       await erase(scene, ann, 10);
-      const turn = present(await scene.claim(session.id));
+      const turn = requireValue(await scene.claim(session.id));
       assert.equal(turn.target.userId, "bob");
       assert.deepEqual(await scene.shows(session.id), ["bobwords"]);
       await scene.finish(turn, "answer");
@@ -185,14 +193,14 @@ export function personRules({ describe }: TestApi, rule: Rule): void {
   });
 }
 
-function step({ store }: Scene, person: string, limit: number, after?: number) {
+function runEraseStep({ store }: Scene, person: string, limit: number, after?: number) {
   return store.erasePerson({ person, limit, now: T0, ...(after !== undefined && { after }) });
 }
 
 async function erase(scene: Scene, person: string, limit: number): Promise<void> {
   let after: number | undefined;
   for (let steps = 0; steps < 100; steps += 1) {
-    const erased = unrefused(await step(scene, person, limit, after));
+    const erased = throwIfRefused(await runEraseStep(scene, person, limit, after));
     if (erased.done) return;
     after = erased.after;
   }
@@ -200,11 +208,11 @@ async function erase(scene: Scene, person: string, limit: number): Promise<void>
 }
 
 /** Ann and Bob talk alone and in a group whose session they share; Ann also has a session of her own. */
-async function village(scene: Scene) {
+async function createPeople(scene: Scene) {
   const { store, begin, finish, get } = scene;
   const approve = async (turn: Turn, answer: "always" | "deny"): Promise<void> => {
-    const { number: approval, person } = unrefused(
-      await store.askApproval({
+    const { number: approval, person } = throwIfRefused(
+      await store.createApproval({
         turn: turn.number,
         fence: turn.fence,
         request: { title: `look at ${turn.target.userId}words`, pattern: `${turn.target.userId}words *` },
@@ -212,16 +220,19 @@ async function village(scene: Scene) {
         now: T0,
       }),
     );
-    unrefused(await store.answerApproval({ person, approval, answer, now: T0 }));
+    throwIfRefused(await store.answerApproval({ person, approval, answer, now: T0 }));
   };
   const alone = async (source: Source, name: string): Promise<string> => {
-    const message = { ...user(`${name}words alone`), parts: [text(`${name}words alone`), picture(SHARED)] };
+    const message = {
+      ...user(`${name}words alone`),
+      parts: [textPart(`${name}words alone`), createImagePart(SHARED)],
+    };
     const turn = await begin(source, "", {
       message,
       blobs: [{ hash: SHARED, bytes: new Uint8Array([1, 2, 3]) }],
     });
     if (name === "ann") await approve(turn, "always");
-    const parts = [text(`answer to ${name}words`)];
+    const parts = [textPart(`answer to ${name}words`)];
     await finish(turn, `answer to ${name}words`, { deliveries: [{ target: source, parts }] });
     return turn.session;
   };
@@ -229,31 +240,31 @@ async function village(scene: Scene) {
   const bobs = await alone(BOB, "bob");
   const ann = (await get(private_)).owner;
   const bob = (await get(bobs)).owner;
-  await store.grant({ person: ann, role: "member", now: T0 });
-  const code = { platform: "telegram", salt: "s", hash: "h", everyMs: 1, mostPending: 1 };
-  await store.askPairing({ ...code, asker: ANN, expiresAt: T0 + 1, now: T0 });
-  for (const name of GUESSES) await store.countGuess({ name, most: 1, lockMs: 1, now: T0 });
-  await store.setHome({ home: { platform: "telegram", chatId: "ann", name: "annwords" }, now: T0 });
+  await store.setRole({ person: ann, role: "member", now: T0 });
+  const code = { platform: "telegram", salt: "s", hash: "h", everyMs: 1, maxPending: 1 };
+  await store.requestPairing({ ...code, asker: ANN, expiresAt: T0 + 1, now: T0 });
+  for (const name of GUESSES) await store.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
+  await store.setHomeChannel({ home: { platform: "telegram", chatId: "ann", name: "annwords" }, now: T0 });
   await scene.create(ann, ["annwords of her own", "indeed annwords"], { title: "annwords" });
 
-  const inside = { scope: TOGETHER };
+  const inside = { scope: SCOPE_SHARED };
   const said = async (name: string, words: string, answer: string): Promise<string> => {
     const source = inGroup(name);
     const message = {
       ...user(words),
       origin: { platform: "telegram", userId: name, userName: name },
-      ...(words.includes("again") && { parts: [text(words), picture(HASH)] }),
+      ...(words.includes("again") && { parts: [textPart(words), createImagePart(HASH)] }),
     };
     const blobs = [{ hash: HASH, bytes: new Uint8Array([3, 2, 1]) }];
     const turn = await begin(source, "", { ...inside, message, ...(words.includes("again") && { blobs }) });
     if (!words.includes("again")) await approve(turn, "deny");
     const deliveries =
-      name === "ann" && words.includes("again") ? [] : [{ target: source, parts: [text(answer)] }];
+      name === "ann" && words.includes("again") ? [] : [{ target: source, parts: [textPart(answer)] }];
     await finish(turn, answer, { deliveries });
     return turn.session;
   };
   const shared = await said("ann", "annwords in the group", "to Ann: annwords");
-  unrefused(await store.setTitle({ asker: EVERYONE, session: shared, title: "annwords in the group" }));
+  throwIfRefused(await store.setTitle({ asker: EVERYONE, session: shared, title: "annwords in the group" }));
   await said("bob", "bobwords in the group", "to Bob");
   await said("ann", "annwords again", "annwords, yes");
   await scene.take(inGroup("ann"), "annwords that wait", inside);

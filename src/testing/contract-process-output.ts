@@ -1,23 +1,36 @@
 import assert from "node:assert/strict";
 import { KEPT_OUTPUT } from "../core/process.ts";
-import { unrefused } from "../core/refusal.ts";
-import { begin, end, idOf, keep, output, place, running, runs } from "./process-scene.ts";
-import { assertRefused, EVERYONE, present, type Rule, T0, type TestApi } from "./scene.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import {
+  appendTestOutput,
+  beginTestProcess,
+  buildProcessId,
+  createProcessOrigin,
+  endTestProcess,
+  markTestProcessRunning,
+  readTestOutput,
+  startTestProcess,
+} from "./process-scene.ts";
+import { assertRefused, EVERYONE, requireValue, type StoreRule, T0, type TestApi } from "./scene.ts";
 
 /** What programs print: the last of it, to the letter. */
-export function processOutputRules({ describe }: TestApi, rule: Rule): void {
+export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule): void {
   describe("what a process prints", () => {
     rule("is kept in order, and read in parts", async (scene) => {
-      const { id } = await running(scene);
-      assert.deepEqual(await output(scene, id), { text: "", from: 0, total: 0 });
-      await keep(scene, id, 0, "one\n");
-      await keep(scene, id, 4, "two\n");
-      assert.deepEqual(await output(scene, id), { text: "one\ntwo\n", from: 0, total: 8 });
-      assert.deepEqual(await output(scene, id, { from: 2 }), { text: "e\ntwo\n", from: 2, total: 8 });
-      assert.deepEqual(await output(scene, id, { from: 2, limit: 3 }), { text: "e\nt", from: 2, total: 8 });
-      assert.deepEqual(await output(scene, id, { limit: 3 }), { text: "wo\n", from: 5, total: 8 });
-      assert.deepEqual(await output(scene, id, { from: 8 }), { text: "", from: 8, total: 8 });
-      assert.deepEqual(await output(scene, id, { from: 99 }), { text: "", from: 99, total: 8 });
+      const { id } = await startTestProcess(scene);
+      assert.deepEqual(await readTestOutput(scene, id), { text: "", from: 0, total: 0 });
+      await appendTestOutput(scene, id, 0, "one\n");
+      await appendTestOutput(scene, id, 4, "two\n");
+      assert.deepEqual(await readTestOutput(scene, id), { text: "one\ntwo\n", from: 0, total: 8 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 2 }), { text: "e\ntwo\n", from: 2, total: 8 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 2, limit: 3 }), {
+        text: "e\nt",
+        from: 2,
+        total: 8,
+      });
+      assert.deepEqual(await readTestOutput(scene, id, { limit: 3 }), { text: "wo\n", from: 5, total: 8 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 8 }), { text: "", from: 8, total: 8 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 99 }), { text: "", from: 99, total: 8 });
       await scene.reopen();
       await scene.store.endProcess({
         id,
@@ -25,81 +38,88 @@ export function processOutputRules({ describe }: TestApi, rule: Rule): void {
         output: { from: 8, text: "three\n" },
         now: T0,
       });
-      assert.deepEqual(await output(scene, id, { from: 8 }), { text: "three\n", from: 8, total: 14 });
-      assert.equal(present(await scene.store.process({ asker: EVERYONE, id })).total, 14);
+      assert.deepEqual(await readTestOutput(scene, id, { from: 8 }), { text: "three\n", from: 8, total: 14 });
+      assert.equal(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).total, 14);
     });
 
     rule("is taken from its keeper only, and while it runs", async (scene) => {
-      const { id } = await running(scene);
+      const { id } = await startTestProcess(scene);
       const more = { id, from: 0, text: "words" };
-      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k2" }), "not_allowed");
-      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k1", id: idOf(9) }), "not_found");
-      await end(scene, id);
-      assertRefused(await scene.store.keepOutput({ ...more, keeper: "k1" }), "not_allowed");
-      assert.deepEqual(await output(scene, id), { text: "", from: 0, total: 0 });
+      assertRefused(await scene.store.appendProcessOutput({ ...more, keeper: "k2" }), "not_allowed");
+      assertRefused(
+        await scene.store.appendProcessOutput({ ...more, keeper: "k1", id: buildProcessId(9) }),
+        "not_found",
+      );
+      await endTestProcess(scene, id);
+      assertRefused(await scene.store.appendProcessOutput({ ...more, keeper: "k1" }), "not_allowed");
+      assert.deepEqual(await readTestOutput(scene, id), { text: "", from: 0, total: 0 });
     });
 
     rule("is there once, though it was given twice", async (scene) => {
-      const { id } = await running(scene);
-      await keep(scene, id, 0, "abc", ["abc"]);
-      await keep(scene, id, 0, "abc", ["abc"]);
-      await keep(scene, id, 1, "bcde");
-      assert.deepEqual(await output(scene, id), { text: "abcde", from: 0, total: 5 });
-      assert.equal(present(await scene.store.process({ asker: EVERYONE, id })).matches.count, 1);
+      const { id } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "abc", ["abc"]);
+      await appendTestOutput(scene, id, 0, "abc", ["abc"]);
+      await appendTestOutput(scene, id, 1, "bcde");
+      assert.deepEqual(await readTestOutput(scene, id), { text: "abcde", from: 0, total: 5 });
+      assert.equal(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).matches.count, 1);
     });
 
     rule("has gaps where something was never stored, and nothing is moved to fill them", async (scene) => {
-      const { id } = await running(scene);
-      await keep(scene, id, 0, "before");
-      await keep(scene, id, 100, "after");
-      assert.deepEqual(await output(scene, id), { text: "after", from: 100, total: 105 });
-      assert.deepEqual(await output(scene, id, { from: 0 }), { text: "before", from: 0, total: 105 });
-      assert.deepEqual(await output(scene, id, { from: 6 }), { text: "after", from: 100, total: 105 });
+      const { id } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "before");
+      await appendTestOutput(scene, id, 100, "after");
+      assert.deepEqual(await readTestOutput(scene, id), { text: "after", from: 100, total: 105 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 0 }), { text: "before", from: 0, total: 105 });
+      assert.deepEqual(await readTestOutput(scene, id, { from: 6 }), {
+        text: "after",
+        from: 100,
+        total: 105,
+      });
     });
 
     rule("is cut to its end when it is more than is kept", async (scene) => {
-      const { id } = await running(scene);
-      await keep(scene, id, 0, "first");
+      const { id } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "first");
       const long = `${"x".repeat(KEPT_OUTPUT)}last`;
-      await keep(scene, id, 5, long);
+      await appendTestOutput(scene, id, 5, long);
       const total = 5 + long.length;
       const kept = { text: long.slice(-KEPT_OUTPUT), from: total - KEPT_OUTPUT, total };
-      assert.deepEqual(await output(scene, id), kept);
-      assert.deepEqual(await output(scene, id, { from: 0 }), kept);
+      assert.deepEqual(await readTestOutput(scene, id), kept);
+      assert.deepEqual(await readTestOutput(scene, id, { from: 0 }), kept);
     });
 
     rule("tells the lines that a pattern was found in: how many, and the newest eight", async (scene) => {
-      const { id } = await running(scene);
-      await keep(scene, id, 0, "ab", ["one", "two"]);
-      await keep(scene, id, 2, "c", ["3", "4", "5", "6", "7", "8", "9", "10"]);
-      await end(scene, id, { from: 3, text: "d", matched: ["11"] });
-      assert.deepEqual(present(await scene.store.process({ asker: EVERYONE, id })).matches, {
+      const { id } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "ab", ["one", "two"]);
+      await appendTestOutput(scene, id, 2, "c", ["3", "4", "5", "6", "7", "8", "9", "10"]);
+      await endTestProcess(scene, id, { from: 3, text: "d", matched: ["11"] });
+      assert.deepEqual(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).matches, {
         count: 11,
         lines: ["4", "5", "6", "7", "8", "9", "10", "11"],
       });
     });
 
     rule("is the last of what was given, however it came and however it is read", async (scene) => {
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       for (let round = 1; round <= 12; round += 1) {
-        const chance = numbers(round);
-        const { id } = unrefused(await begin(scene, at, { id: idOf(round) }));
-        await runs(scene, id);
-        const given = pieces(chance);
+        const chance = createRandom(round);
+        const { id } = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(round) }));
+        await markTestProcessRunning(scene, id);
+        const given = createChunks(chance);
         let all = "";
         for (const piece of given) {
-          await keep(scene, id, all.length, piece);
+          await appendTestOutput(scene, id, all.length, piece);
           all += piece;
         }
-        const kept = whole(all.slice(-KEPT_OUTPUT));
-        const last = present(await output(scene, id));
+        const kept = trimHalfPairs(all.slice(-KEPT_OUTPUT));
+        const last = requireValue(await readTestOutput(scene, id));
         assert.equal(last.total, all.length);
         assert.ok(last.text === kept.text, `round ${round}: the last of it`);
         assert.equal(last.from, all.length - Math.min(all.length, KEPT_OUTPUT) + kept.skipped);
         const limit = 1 + chance(70_000);
         let read = "";
         for (let from = 0; ; ) {
-          const part = present(await output(scene, id, { from, limit }));
+          const part = requireValue(await readTestOutput(scene, id, { from, limit }));
           if (part.text === "") break;
           assert.ok(part.text.isWellFormed(), `round ${round}: half a character`);
           assert.ok(part.text.length <= Math.max(limit, 2));
@@ -108,20 +128,20 @@ export function processOutputRules({ describe }: TestApi, rule: Rule): void {
           from = part.from + part.text.length;
         }
         assert.ok(read === kept.text, `round ${round}: read in parts of ${limit}`);
-        const tail = present(await output(scene, id, { limit }));
+        const tail = requireValue(await readTestOutput(scene, id, { limit }));
         assert.ok(
-          tail.text === whole(all.slice(-Math.min(limit, KEPT_OUTPUT))).text,
+          tail.text === trimHalfPairs(all.slice(-Math.min(limit, KEPT_OUTPUT))).text,
           `round ${round}: the last ${limit}`,
         );
         assert.equal(tail.from + tail.text.length, last.from + last.text.length);
-        await end(scene, id);
+        await endTestProcess(scene, id);
       }
     });
   });
 }
 
 /** The same numbers each time: less than the one that is asked for. */
-function numbers(seed: number): (below: number) => number {
+function createRandom(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -130,7 +150,7 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /** A text in many scripts, cut wherever it happens to be, also within a character. */
-function pieces(chance: (below: number) => number): string[] {
+function createChunks(chance: (below: number) => number): string[] {
   const alphabet = ["a", "\n", "é", "字", "🐎", "👩‍🚀", "\u0000", "'"];
   const words = Array.from({ length: 499 }, () => alphabet[chance(alphabet.length)]).join("");
   let at = 0;
@@ -143,7 +163,7 @@ function pieces(chance: (below: number) => number): string[] {
 }
 
 /** Without the halves of characters at its ends. */
-function whole(text: string): { text: string; skipped: number } {
+function trimHalfPairs(text: string): { text: string; skipped: number } {
   const skipped = /^[\udc00-\udfff]/.test(text) ? 1 : 0;
   return { text: text.slice(skipped).replace(/[\ud800-\udbff]$/, ""), skipped };
 }

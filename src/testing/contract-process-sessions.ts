@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
-import { unrefused } from "../core/refusal.ts";
-import type { Erased } from "../ports/store.ts";
-import { begin, end, idOf, keep, place, running, runs } from "./process-scene.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import type { ErasureProgress } from "../ports/store.ts";
+import {
+  appendTestOutput,
+  beginTestProcess,
+  buildProcessId,
+  createProcessOrigin,
+  endTestProcess,
+  markTestProcessRunning,
+  startTestProcess,
+} from "./process-scene.ts";
 import {
   ANN,
   assertRefused,
@@ -9,49 +17,49 @@ import {
   EVERYONE,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_SHARED,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
 } from "./scene.ts";
 
 /** A program and the session that it runs for: neither goes while the other needs it, and both go in the end. */
-export function processSessionRules({ describe }: TestApi, rule: Rule): void {
+export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a session in which a process runs", () => {
     rule("does not start afresh until it has ended", async (scene) => {
-      const at = await place(scene);
-      const { id } = unrefused(await begin(scene, at));
+      const at = await createProcessOrigin(scene);
+      const { id } = throwIfRefused(await beginTestProcess(scene, at));
       const stale = { reset: { idleBefore: T0 + DAY }, now: T0 + DAY };
       const opened = await scene.open(ANN, stale);
       assert.equal(opened.session.id, at.session);
-      await runs(scene, id);
+      await markTestProcessRunning(scene, id);
       assert.equal((await scene.open(ANN, stale)).session.id, at.session);
-      const around = await scene.store.surroundings({ asker: EVERYONE, session: at.session });
+      const around = await scene.store.getDiagnostics({ asker: EVERYONE, session: at.session });
       assert.deepEqual(around?.processes, [{ id, command: "make all" }]);
       const expire = { conversation: at.conversation, ...stale };
-      assert.equal((await scene.store.expire(expire)).expired, false);
-      const decided = await scene.store.decisions({ asker: EVERYONE, conversation: at.conversation });
+      assert.equal((await scene.store.expireConversation(expire)).expired, false);
+      const decided = await scene.store.listDecisions({ asker: EVERYONE, conversation: at.conversation });
       const kept = decided.filter(({ decision }) => decision === "kept_busy");
       assert.deepEqual(
         kept.map(({ reason }) => reason),
         ["idle, but a process runs"],
       );
-      await end(scene, id);
-      assert.equal((await scene.store.expire(expire)).expired, true);
+      await endTestProcess(scene, id);
+      assert.equal((await scene.store.expireConversation(expire)).expired, true);
       assert.notEqual((await scene.open(ANN, stale)).session.id, at.session);
     });
 
     rule("starts afresh although a program runs that only a tool waits for", async (scene) => {
-      const at = await place(scene);
-      unrefused(await begin(scene, at, { background: false }));
+      const at = await createProcessOrigin(scene);
+      throwIfRefused(await beginTestProcess(scene, at, { background: false }));
       const opened = await scene.open(ANN, { reset: { idleBefore: T0 + DAY }, now: T0 + DAY });
       assert.notEqual(opened.session.id, at.session);
     });
 
     rule("is not removed, nor pruned, before it has ended; then all of it goes", async (scene) => {
-      const { id, session } = await running(scene);
-      await keep(scene, id, 0, "words");
+      const { id, session } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "words");
       const { store } = scene;
       await scene.open(ANN, { fresh: true });
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
@@ -59,27 +67,31 @@ export function processSessionRules({ describe }: TestApi, rule: Rule): void {
       const ask = { asker: EVERYONE, session, now: T0 };
       const refused = assertRefused(await store.remove(ask), "session_busy");
       assert.ok(refused.reason.includes(`postrider processes kill ${id}`));
-      await end(scene, id);
+      await endTestProcess(scene, id);
       await scene.fork(session);
       assert.equal(await store.remove(ask), true);
-      assert.equal(await store.process({ asker: EVERYONE, id }), undefined);
-      assert.equal(await store.processOutput({ asker: EVERYONE, id }), undefined);
-      assert.deepEqual(await store.processes({ asker: EVERYONE, endedSince: 0 }), []);
+      assert.equal(await store.getProcess({ asker: EVERYONE, id }), undefined);
+      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id }), undefined);
+      assert.deepEqual(await store.listProcesses({ asker: EVERYONE, endedSince: 0 }), []);
     });
   });
 
   describe("a person for whom a process ran", () => {
     rule("has it among their data, and it goes with them", async (scene) => {
       const { store } = scene;
-      const { id, session } = await running(scene);
-      await keep(scene, id, 0, "annwords");
-      const turn = await scene.begin(inGroup("ann"), "hello", { scope: TOGETHER });
+      const { id, session } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "annwords");
+      const turn = await scene.begin(inGroup("ann"), "hello", { scope: SCOPE_SHARED });
       await scene.finish(turn, "hello");
       const shared = { session: turn.session, conversation: turn.conversation };
-      unrefused(await begin(scene, { ...shared, target: inGroup("ann") }, { id: idOf(2) }));
-      unrefused(await begin(scene, { ...shared, target: inGroup("bob") }, { id: idOf(3) }));
+      throwIfRefused(
+        await beginTestProcess(scene, { ...shared, target: inGroup("ann") }, { id: buildProcessId(2) }),
+      );
+      throwIfRefused(
+        await beginTestProcess(scene, { ...shared, target: inGroup("bob") }, { id: buildProcessId(3) }),
+      );
       const { owner: person } = await scene.get(session);
-      const data = present(await store.personData({ person }));
+      const data = requireValue(await store.readPersonData({ person }));
       assert.equal(data.counts.processes, 2);
       assert.deepEqual(data.processes[0], {
         id,
@@ -91,42 +103,43 @@ export function processSessionRules({ describe }: TestApi, rule: Rule): void {
         target: ANN,
         output: "annwords",
       });
-      for (const open of [id, idOf(2)]) {
+      for (const open of [id, buildProcessId(2)]) {
         const busy = assertRefused(await store.erasePerson({ person, limit: 9, now: T0 }), "session_busy");
         assert.ok(busy.reason.includes(`postrider processes kill ${open}`));
-        await end(scene, open);
+        await endTestProcess(scene, open);
       }
-      for (let step: Erased = { done: false }; !step.done; )
-        step = unrefused(await store.erasePerson({ person, limit: 9, now: T0, ...step }));
-      const left = await store.processes({ asker: EVERYONE, endedSince: 0 });
+      for (let step: ErasureProgress = { done: false }; !step.done; )
+        step = throwIfRefused(await store.erasePerson({ person, limit: 9, now: T0, ...step }));
+      const left = await store.listProcesses({ asker: EVERYONE, endedSince: 0 });
       assert.deepEqual(
         left.map((one) => one.id),
-        [idOf(3)],
+        [buildProcessId(3)],
         "what runs for someone else stays",
       );
-      assert.equal(await store.processOutput({ asker: EVERYONE, id }), undefined);
+      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id }), undefined);
     });
   });
 
   describe("a process that has ended", () => {
     rule("is kept for a week, and is gone then with its output", async (scene) => {
-      const at = await place(scene);
-      for (const index of [0, 1, 2]) unrefused(await begin(scene, at, { id: idOf(index) }));
+      const at = await createProcessOrigin(scene);
+      for (const index of [0, 1, 2])
+        throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
       const { store } = scene;
-      await runs(scene, idOf(0));
-      await keep(scene, idOf(0), 0, "words");
-      await end(scene, idOf(0));
-      await store.endProcess({ id: idOf(1), exit: { code: 0 }, now: T0 + HOUR });
+      await markTestProcessRunning(scene, buildProcessId(0));
+      await appendTestOutput(scene, buildProcessId(0), 0, "words");
+      await endTestProcess(scene, buildProcessId(0));
+      await store.endProcess({ id: buildProcessId(1), exit: { code: 0 }, now: T0 + HOUR });
       const left = async () =>
-        (await store.processes({ asker: EVERYONE, endedSince: 0 })).map(({ id }) => id).toSorted();
-      await store.clear({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY });
-      assert.deepEqual(await left(), [idOf(0), idOf(1), idOf(2)]);
-      await store.clear({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY + 1 });
-      assert.deepEqual(await left(), [idOf(1), idOf(2)]);
-      assert.equal(await store.processOutput({ asker: EVERYONE, id: idOf(0) }), undefined);
+        (await store.listProcesses({ asker: EVERYONE, endedSince: 0 })).map(({ id }) => id).toSorted();
+      await store.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY });
+      assert.deepEqual(await left(), [buildProcessId(0), buildProcessId(1), buildProcessId(2)]);
+      await store.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY + 1 });
+      assert.deepEqual(await left(), [buildProcessId(1), buildProcessId(2)]);
+      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id: buildProcessId(0) }), undefined);
       const later = { before: T0 - 30 * DAY, limit: 1, now: T0 + 99 * DAY };
-      assert.deepEqual(await store.clear(later), { more: false });
-      assert.deepEqual(await left(), [idOf(2)], "what has not ended stays");
+      assert.deepEqual(await store.purgeFinished(later), { more: false });
+      assert.deepEqual(await left(), [buildProcessId(2)], "what has not ended stays");
     });
   });
 }

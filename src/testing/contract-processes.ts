@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import type { NewProcess, Watch } from "../core/process.ts";
-import { isRefused, unrefused } from "../core/refusal.ts";
-import { begin, end, idOf, keep, place, program, QUIET, running, runs, WATCHED } from "./process-scene.ts";
+import { isRefused, throwIfRefused } from "../core/refusal.ts";
+import {
+  appendTestOutput,
+  beginTestProcess,
+  buildProcess,
+  buildProcessId,
+  createProcessOrigin,
+  endTestProcess,
+  markTestProcessRunning,
+  startTestProcess,
+  UNWATCHED,
+  WATCHED,
+} from "./process-scene.ts";
 import {
   ANN,
   assertRefused,
@@ -10,22 +21,22 @@ import {
   GROUP,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_SHARED,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
 } from "./scene.ts";
 
 /** Programs that run for sessions: what they are and how they end is known to whoever comes next. */
-export function processRules({ describe }: TestApi, rule: Rule): void {
+export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a process", () => {
     rule("is a row before it runs, and stays one through a restart", async (scene) => {
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       const watch: Watch = { mode: "all", everyMs: HOUR, patterns: ["ERROR"], wakes: true };
-      const begun = unrefused(await begin(scene, at, { watch }));
+      const begun = throwIfRefused(await beginTestProcess(scene, at, { watch }));
       assert.deepEqual(begun, {
-        ...program({ watch }),
+        ...buildProcess({ watch }),
         session: at.session,
         conversation: at.conversation,
         target: ANN,
@@ -37,24 +48,27 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
         told: { upTo: 0, at: 0, matches: 0, end: false },
       });
       await scene.reopen();
-      assert.deepEqual(await scene.store.process({ asker: EVERYONE, id: begun.id }), begun);
-      const running = await runs(scene, begun.id, { pty: false });
-      const status = { state: "running", pid: 7, born: "77", keeper: "k1", detached: false };
+      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: begun.id }), begun);
+      const running = await markTestProcessRunning(scene, begun.id, { pty: false });
+      const status = { state: "running", pid: 7, startTime: "77", keeper: "k1", detached: false };
       assert.deepEqual(running, { ...begun, pty: false, status });
-      const ended = unrefused(await scene.store.endProcess({ id: begun.id, exit: { code: 3 }, now: T0 + 9 }));
+      const ended = throwIfRefused(
+        await scene.store.endProcess({ id: begun.id, exit: { code: 3 }, now: T0 + 9 }),
+      );
       assert.deepEqual(ended, {
         ...running,
         status: { state: "ended", at: T0 + 9, exit: { code: 3 } },
       });
       await scene.reopen();
-      assert.deepEqual(await scene.store.process({ asker: EVERYONE, id: begun.id }), ended);
+      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: begun.id }), ended);
     });
 
     rule(
       "keeps the line that was written to it and is not finished, or that nobody knows it",
       async (scene) => {
-        const { id } = unrefused(await begin(scene, await place(scene)));
-        const unfinished = async () => (await scene.store.process({ asker: EVERYONE, id }))?.unfinishedInput;
+        const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
+        const unfinished = async () =>
+          (await scene.store.getProcess({ asker: EVERYONE, id }))?.unfinishedInput;
         await scene.store.recordProcessInput({ id, unfinished: "rm -r" });
         await scene.reopen();
         assert.equal(await unfinished(), "rm -r");
@@ -65,45 +79,53 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
     );
 
     rule("is not begun for a session that is gone, nor under a name that another has", async (scene) => {
-      const at = await place(scene);
-      assertRefused(await begin(scene, { ...at, session: "no such session" }), "not_found");
-      unrefused(await begin(scene, at));
-      assertRefused(await begin(scene, at, { command: "another" }), "invalid_input");
+      const at = await createProcessOrigin(scene);
+      assertRefused(await beginTestProcess(scene, { ...at, session: "no such session" }), "not_found");
+      throwIfRefused(await beginTestProcess(scene, at));
+      assertRefused(await beginTestProcess(scene, at, { command: "another" }), "invalid_input");
       const { id } = await scene.create("p_ann", ["words", "kept by the fork"]);
       await scene.fork(id);
       assert.equal(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }), true);
-      assertRefused(await begin(scene, { ...at, session: id }, { id: idOf(2) }), "not_found");
+      assertRefused(
+        await beginTestProcess(scene, { ...at, session: id }, { id: buildProcessId(2) }),
+        "not_found",
+      );
     });
 
     rule("is not begun when so many run already, however many begin at once", async (scene) => {
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       const begun = await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
-          begin(scene, at, { id: idOf(index), background: index % 2 === 0 }, { most: 7 }),
+          beginTestProcess(
+            scene,
+            at,
+            { id: buildProcessId(index), background: index % 2 === 0 },
+            { most: 7 },
+          ),
         ),
       );
       const refused = begun.filter(isRefused);
       assert.equal(refused.length, 93);
-      assertRefused(present(refused[0]), "too_many");
-      const first = present(begun.find((one) => !isRefused(one)));
-      await end(scene, unrefused(first).id);
-      unrefused(await begin(scene, at, { id: idOf(100) }, { most: 7 }));
-      assertRefused(await begin(scene, at, { id: idOf(101) }, { most: 7 }), "too_many");
+      assertRefused(requireValue(refused[0]), "too_many");
+      const first = requireValue(begun.find((one) => !isRefused(one)));
+      await endTestProcess(scene, throwIfRefused(first).id);
+      throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(100) }, { most: 7 }));
+      assertRefused(await beginTestProcess(scene, at, { id: buildProcessId(101) }, { most: 7 }), "too_many");
     });
 
     rule("runs once", async (scene) => {
-      const { id } = unrefused(await begin(scene, await place(scene)));
-      const running = await runs(scene, id);
-      const again = { id, keeper: "k2", pid: 8, born: "88", pty: true, now: T0 };
-      assertRefused(await scene.store.processRuns(again), "not_allowed");
-      assert.deepEqual(await scene.store.process({ asker: EVERYONE, id }), running);
-      assertRefused(await scene.store.processRuns({ ...again, id: idOf(9) }), "not_found");
-      await end(scene, id);
-      assertRefused(await scene.store.processRuns(again), "not_allowed");
+      const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
+      const running = await markTestProcessRunning(scene, id);
+      const again = { id, keeper: "k2", pid: 8, startTime: "88", pty: true, now: T0 };
+      assertRefused(await scene.store.markProcessRunning(again), "not_allowed");
+      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id }), running);
+      assertRefused(await scene.store.markProcessRunning({ ...again, id: buildProcessId(9) }), "not_found");
+      await endTestProcess(scene, id);
+      assertRefused(await scene.store.markProcessRunning(again), "not_allowed");
     });
 
     rule("ends once, and only the first end counts", async (scene) => {
-      const { id } = await running(scene);
+      const { id } = await startTestProcess(scene);
       const ends = await Promise.all(
         [{ signal: "SIGKILL" }, { code: 0 }, { unknown: true } as const].map((exit) =>
           scene.store.endProcess({ id, exit, now: T0 + 1 }),
@@ -112,44 +134,44 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(ends.filter(isRefused).length, 2);
       const late = { id, exit: { code: 9 }, output: { from: 0, text: "late" }, now: T0 + 2 };
       assertRefused(await scene.store.endProcess(late), "not_allowed");
-      const ended = present(await scene.store.process({ asker: EVERYONE, id }));
+      const ended = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(
         ended,
-        unrefused(present(ends.find((one) => !isRefused(one)))),
+        throwIfRefused(requireValue(ends.find((one) => !isRefused(one)))),
         "what came later has changed nothing",
       );
-      assertRefused(await scene.store.endProcess({ ...late, id: idOf(9) }), "not_found");
+      assertRefused(await scene.store.endProcess({ ...late, id: buildProcessId(9) }), "not_found");
     });
 
     rule(
       "that has not begun to run can be ended so that it never does; one that runs goes on",
       async (scene) => {
-        const at = await place(scene);
+        const at = await createProcessOrigin(scene);
         const ending = { exit: { unknown: true }, onlyIfStarting: true, now: T0 + 1 } as const;
-        const { id } = unrefused(await begin(scene, at));
-        const never = unrefused(await scene.store.endProcess({ id, ...ending }));
+        const { id } = throwIfRefused(await beginTestProcess(scene, at));
+        const never = throwIfRefused(await scene.store.endProcess({ id, ...ending }));
         assert.deepEqual(never.status, {
           state: "ended",
           at: ending.now,
           exit: { unknown: true, neverRan: true },
         });
-        assert.equal(never.told.end, true, "whoever has it ended tells of it");
-        const late = { id, keeper: "k1", pid: 7, born: "77", pty: false, now: T0 };
-        assertRefused(await scene.store.processRuns(late), "not_allowed");
-        const other = unrefused(await begin(scene, at, { id: idOf(2) })).id;
-        const running = await runs(scene, other);
+        assert.equal(never.reported.end, true, "whoever has it ended tells of it");
+        const late = { id, keeper: "k1", pid: 7, startTime: "77", pty: false, now: T0 };
+        assertRefused(await scene.store.markProcessRunning(late), "not_allowed");
+        const other = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(2) })).id;
+        const running = await markTestProcessRunning(scene, other);
         assertRefused(await scene.store.endProcess({ id: other, ...ending }), "not_allowed");
-        assert.deepEqual(await scene.store.process({ asker: EVERYONE, id: other }), running);
+        assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: other }), running);
       },
     );
 
     rule("says how it ended, as far as that was seen", async (scene) => {
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       const exits = [{ code: 0 }, { code: 137 }, { signal: "SIGTERM" }, { unknown: true }] as const;
       for (const [index, exit] of exits.entries()) {
-        const { id } = unrefused(await begin(scene, at, { id: idOf(index) }));
-        await runs(scene, id);
-        const ended = unrefused(await scene.store.endProcess({ id, exit, now: T0 + 1 }));
+        const { id } = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
+        await markTestProcessRunning(scene, id);
+        const ended = throwIfRefused(await scene.store.endProcess({ id, exit, now: T0 + 1 }));
         assert.deepEqual(ended.status, { state: "ended", at: T0 + 1, exit });
       }
     });
@@ -157,8 +179,8 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
 
   describe("who sees a process", () => {
     rule("is who sees its session, and nobody else", async (scene) => {
-      const { id, session } = await running(scene);
-      await keep(scene, id, 0, "private");
+      const { id, session } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "private");
       const { owner: person } = await scene.get(session);
       const { owner: bob } = await scene.talk(BOB, "hello", "hello");
       const { store } = scene;
@@ -169,35 +191,37 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
         [{ person, chat: GROUP }, false],
         [{ person: bob, chat: GROUP }, false],
       ] as const) {
-        assert.equal((await store.process({ asker, id })) !== undefined, sees);
-        assert.equal((await store.processOutput({ asker, id })) !== undefined, sees);
-        assert.equal((await store.processes({ asker })).length, sees ? 1 : 0);
-        assert.equal((await store.processes({ asker, session })).length, sees ? 1 : 0);
+        assert.equal((await store.getProcess({ asker, id })) !== undefined, sees);
+        assert.equal((await store.readProcessOutput({ asker, id })) !== undefined, sees);
+        assert.equal((await store.listProcesses({ asker })).length, sees ? 1 : 0);
+        assert.equal((await store.listProcesses({ asker, session })).length, sees ? 1 : 0);
       }
-      assert.equal(await store.process({ asker: EVERYONE, id: idOf(9) }), undefined);
-      assert.equal(await store.processOutput({ asker: EVERYONE, id: idOf(9) }), undefined);
+      assert.equal(await store.getProcess({ asker: EVERYONE, id: buildProcessId(9) }), undefined);
+      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id: buildProcessId(9) }), undefined);
     });
 
     rule("is everyone in a shared chat, there only", async (scene) => {
-      const turn = await scene.begin(inGroup("ann"), "hello", { scope: TOGETHER });
+      const turn = await scene.begin(inGroup("ann"), "hello", { scope: SCOPE_SHARED });
       const at = { session: turn.session, conversation: turn.conversation, target: inGroup("ann") };
-      const { id } = unrefused(await begin(scene, at));
-      const known = present(await scene.store.account({ platform: "telegram", userId: "ann" }));
+      const { id } = throwIfRefused(await beginTestProcess(scene, at));
+      const known = requireValue(await scene.store.getAccount({ platform: "telegram", userId: "ann" }));
       const { person } = known;
-      assert.equal((await scene.store.processes({ asker: { person } })).length, 0);
-      assert.equal((await scene.store.processes({ asker: { person, chat: GROUP } })).length, 1);
-      assert.equal((await scene.store.processes({ asker: { person: "p_bob", chat: GROUP } })).length, 1);
-      assert.notEqual(await scene.store.process({ asker: { person, chat: GROUP }, id }), undefined);
+      assert.equal((await scene.store.listProcesses({ asker: { person } })).length, 0);
+      assert.equal((await scene.store.listProcesses({ asker: { person, chat: GROUP } })).length, 1);
+      assert.equal((await scene.store.listProcesses({ asker: { person: "p_bob", chat: GROUP } })).length, 1);
+      assert.notEqual(await scene.store.getProcess({ asker: { person, chat: GROUP }, id }), undefined);
     });
 
     rule("is shown what runs, newest first, and what has ended since", async (scene) => {
-      const ann = await place(scene);
-      const bob = await place(scene, BOB);
+      const ann = await createProcessOrigin(scene);
+      const bob = await createProcessOrigin(scene, BOB);
       const { store } = scene;
       for (const [index, at] of [ann, ann, bob, ann].entries())
-        unrefused(await begin(scene, at, { id: idOf(index), background: index !== 1 }));
-      const listed = async (more: Partial<Parameters<typeof store.processes>[0]> = {}) =>
-        (await store.processes({ asker: EVERYONE, ...more })).map(({ id }) =>
+        throwIfRefused(
+          await beginTestProcess(scene, at, { id: buildProcessId(index), background: index !== 1 }),
+        );
+      const listed = async (more: Partial<Parameters<typeof store.listProcesses>[0]> = {}) =>
+        (await store.listProcesses({ asker: EVERYONE, ...more })).map(({ id }) =>
           Number.parseInt(id.slice(5), 16),
         );
       assert.deepEqual(await listed(), [3, 2, 0]);
@@ -206,8 +230,8 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       assert.deepEqual(await listed({ session: "no such session" }), []);
       assert.deepEqual(await listed({ conversation: bob.conversation }), [2]);
       assert.deepEqual(await listed({ limit: 2 }), [3, 2]);
-      await store.endProcess({ id: idOf(0), exit: { code: 0 }, now: T0 + 10 });
-      await store.endProcess({ id: idOf(3), exit: { code: 0 }, now: T0 + 20 });
+      await store.endProcess({ id: buildProcessId(0), exit: { code: 0 }, now: T0 + 10 });
+      await store.endProcess({ id: buildProcessId(3), exit: { code: 0 }, now: T0 + 20 });
       assert.deepEqual(await listed(), [2]);
       assert.deepEqual(await listed({ endedSince: T0 + 11 }), [3, 2]);
       assert.deepEqual(await listed({ endedSince: T0 + 10 }), [3, 2, 0]);
@@ -221,26 +245,26 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
     rule("leaves what runs to the next, which cannot see all of it any more", async (scene) => {
       const { store } = scene;
       const gone = scene.deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-      if (scene.deadRunner !== undefined) await store.beat({ runner: gone, now: T0 });
+      if (scene.deadRunner !== undefined) await store.recordHeartbeat({ runner: gone, now: T0 });
       await scene.beat("k1");
       await scene.beat("k2");
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       for (const [index, keeper] of [gone.id, "k1", "k2", "never beat"].entries()) {
-        const { id } = unrefused(await begin(scene, at, { id: idOf(index) }));
-        await runs(scene, id, { keeper });
+        const { id } = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
+        await markTestProcessRunning(scene, id, { keeper });
       }
       const mine = await store.adoptProcesses({ keeper: "k2", now: T0 });
       const kept = mine.map(({ id, status }) => [id, status.state === "running" && status.detached]);
       assert.deepEqual(kept, [
-        [idOf(0), true],
-        [idOf(2), false],
-        [idOf(3), true],
+        [buildProcessId(0), true],
+        [buildProcessId(2), false],
+        [buildProcessId(3), true],
       ]);
       assert.deepEqual(await store.adoptProcesses({ keeper: "k2", now: T0 }), mine);
-      const more = { id: idOf(0), from: 0, text: "words" };
-      unrefused(await store.keepOutput({ ...more, keeper: "k2" }));
-      assertRefused(await store.keepOutput({ ...more, keeper: gone.id }), "not_allowed");
-      const other = present(await store.process({ asker: EVERYONE, id: idOf(1) }));
+      const more = { id: buildProcessId(0), from: 0, text: "words" };
+      throwIfRefused(await store.appendProcessOutput({ ...more, keeper: "k2" }));
+      assertRefused(await store.appendProcessOutput({ ...more, keeper: gone.id }), "not_allowed");
+      const other = requireValue(await store.getProcess({ asker: EVERYONE, id: buildProcessId(1) }));
       assert.equal(other.status.state === "running" && other.status.keeper, "k1", "it lives");
     });
 
@@ -249,13 +273,17 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
       async (scene) => {
         const { store } = scene;
         await scene.beat("k2");
-        const at = await place(scene);
-        const { id } = unrefused(await begin(scene, at, { timeoutMs: 5000 }));
-        await runs(scene, id, { keeper: "gone" });
-        unrefused(await store.keepOutput({ id, keeper: "gone", from: 0, text: "one", readTo: "0:3:0" }));
-        unrefused(await store.keepOutput({ id, keeper: "gone", from: 3, text: "", matched: ["one"] }));
+        const at = await createProcessOrigin(scene);
+        const { id } = throwIfRefused(await beginTestProcess(scene, at, { timeoutMs: 5000 }));
+        await markTestProcessRunning(scene, id, { keeper: "gone" });
+        throwIfRefused(
+          await store.appendProcessOutput({ id, keeper: "gone", from: 0, text: "one", readTo: "0:3:0" }),
+        );
+        throwIfRefused(
+          await store.appendProcessOutput({ id, keeper: "gone", from: 3, text: "", matched: ["one"] }),
+        );
         const [mine] = await store.adoptProcesses({ keeper: "k2", attachable: [id], now: T0 });
-        const { status, readTo, timeoutMs, total } = present(mine);
+        const { status, readTo, timeoutMs, total } = requireValue(mine);
         assert.equal(status.state === "running" && status.detached, false);
         assert.deepEqual({ readTo, timeoutMs, total }, { readTo: "0:3:0", timeoutMs: 5000, total: 3 });
       },
@@ -264,12 +292,12 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
     rule("leaves what it had not started yet: that has ended without having run", async (scene) => {
       const { store } = scene;
       await scene.beat("k1");
-      const { id } = unrefused(await begin(scene, await place(scene)));
+      const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
       assert.deepEqual(await store.adoptProcesses({ keeper: "k1", now: T0 + 30_000 }), []);
-      const waits = present(await store.process({ asker: EVERYONE, id }));
+      const waits = requireValue(await store.getProcess({ asker: EVERYONE, id }));
       assert.equal(waits.status.state, "starting", "it may be on its way to a keeper that starts");
       assert.deepEqual(await store.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
-      const ended = present(await store.process({ asker: EVERYONE, id }));
+      const ended = requireValue(await store.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(ended.status, {
         state: "ended",
         at: T0 + 30_001,
@@ -280,69 +308,77 @@ export function processRules({ describe }: TestApi, rule: Rule): void {
 
   describe("telling of a process", () => {
     rule("is to be done for those that run with a watch or have ended untold", async (scene) => {
-      const at = await place(scene);
+      const at = await createProcessOrigin(scene);
       const { store } = scene;
       const watches: readonly Partial<NewProcess>[] = [
         { watch: WATCHED },
-        { watch: QUIET },
-        { watch: { ...QUIET, wakes: true } },
+        { watch: UNWATCHED },
+        { watch: { ...UNWATCHED, wakes: true } },
         { watch: WATCHED, background: false },
       ];
       for (const [index, more] of watches.entries()) {
-        const { id } = unrefused(await begin(scene, at, { ...more, id: idOf(index) }));
-        await runs(scene, id);
+        const { id } = throwIfRefused(
+          await beginTestProcess(scene, at, { ...more, id: buildProcessId(index) }),
+        );
+        await markTestProcessRunning(scene, id);
       }
-      const watched = async () => (await store.watchedProcesses()).map(({ id }) => id);
-      assert.deepEqual(await watched(), [idOf(0), idOf(2)]);
-      for (const index of watches.keys()) await end(scene, idOf(index));
-      assert.deepEqual(await watched(), [idOf(0), idOf(2)]);
+      const watched = async () => (await store.listWatchedProcesses()).map(({ id }) => id);
+      assert.deepEqual(await watched(), [buildProcessId(0), buildProcessId(2)]);
+      for (const index of watches.keys()) await endTestProcess(scene, buildProcessId(index));
+      assert.deepEqual(await watched(), [buildProcessId(0), buildProcessId(2)]);
       const before = { upTo: 0, matches: 0, end: false };
-      const told = { process: idOf(0), before, upTo: 0, matches: 0, end: true, now: T0 };
-      assert.equal(await store.tellProcess(told), true);
-      assert.deepEqual(await watched(), [idOf(2)]);
+      const told = { process: buildProcessId(0), before, upTo: 0, matches: 0, end: true, now: T0 };
+      assert.equal(await store.markProcessReported(told), true);
+      assert.deepEqual(await watched(), [buildProcessId(2)]);
     });
 
     rule("is done once, however many would", async (scene) => {
-      const { id } = await running(scene);
-      await keep(scene, id, 0, "words", ["words"]);
+      const { id } = await startTestProcess(scene);
+      await appendTestOutput(scene, id, 0, "words", ["words"]);
       const before = { upTo: 0, matches: 0, end: false };
       const tell = { process: id, before, upTo: 5, matches: 1, end: false, now: T0 + 3 };
-      const told = await Promise.all(Array.from({ length: 20 }, () => scene.store.tellProcess(tell)));
+      const told = await Promise.all(Array.from({ length: 20 }, () => scene.store.markProcessReported(tell)));
       assert.equal(told.filter(Boolean).length, 1);
-      const found = present(await scene.store.process({ asker: EVERYONE, id }));
-      assert.deepEqual(found.told, { upTo: 5, at: T0 + 3, matches: 1, end: false });
+      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      assert.deepEqual(found.reported, { upTo: 5, at: T0 + 3, matches: 1, end: false });
       for (const stale of [
         { upTo: 4, matches: 1, end: false },
         { upTo: 5, matches: 0, end: false },
         { upTo: 5, matches: 1, end: true },
       ])
-        assert.equal(await scene.store.tellProcess({ ...tell, before: stale }), false);
-      assert.equal(await scene.store.tellProcess({ ...tell, process: idOf(9) }), false);
+        assert.equal(await scene.store.markProcessReported({ ...tell, before: stale }), false);
+      assert.equal(await scene.store.markProcessReported({ ...tell, process: buildProcessId(9) }), false);
     });
 
     rule("is one commit with the message that tells it", async (scene) => {
-      const { id, session } = await running(scene);
+      const { id, session } = await startTestProcess(scene);
       const before = { upTo: 0, matches: 0, end: false };
       const parts = [{ type: "text" as const, text: "it runs" }];
       const tells = { process: id, before, upTo: 5, matches: 0, end: false, isProgress: true };
       const deliveries = [{ target: ANN, parts }];
       const enqueued = await Promise.all(
         Array.from({ length: 20 }, () =>
-          scene.store.enqueue({ deliveries, runner: "r1", session, tells, now: T0 }),
+          scene.store.enqueue({ deliveries, runner: "r1", session, processReport: tells, now: T0 }),
         ),
       );
       const stored = enqueued.flatMap((one) => one.deliveries);
       assert.equal(stored.length, 1);
-      const due = await scene.store.deliveries({ dueAt: T0, limit: 99 });
+      const due = await scene.store.listPendingDeliveries({ dueAt: T0, limit: 99 });
       assert.deepEqual(due, stored, "nothing was stored for those that came too late");
-      const found = present(await scene.store.process({ asker: EVERYONE, id }));
-      const progress = present(stored[0]).number;
-      assert.deepEqual(found.told, { upTo: 5, at: T0, matches: 0, end: false, progress });
+      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      const progress = requireValue(stored[0]).number;
+      assert.deepEqual(found.reported, { upTo: 5, at: T0, matches: 0, end: false, progress });
       const end = { process: id, before: { ...before, upTo: 5 }, upTo: 5, matches: 0, end: true };
-      const last = await scene.store.enqueue({ deliveries, runner: "r1", session, tells: end, now: T0 + 1 });
+      const last = await scene.store.enqueue({
+        deliveries,
+        runner: "r1",
+        session,
+        processReport: end,
+        now: T0 + 1,
+      });
       assert.equal(last.deliveries.length, 1);
-      const after = present(await scene.store.process({ asker: EVERYONE, id }));
-      assert.deepEqual(after.told, { upTo: 5, at: T0 + 1, matches: 0, end: true, progress });
+      const after = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      assert.deepEqual(after.reported, { upTo: 5, at: T0 + 1, matches: 0, end: true, progress });
     });
   });
 }

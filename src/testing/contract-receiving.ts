@@ -1,140 +1,140 @@
 import assert from "node:assert/strict";
-import { textOf } from "../core/message.ts";
+import { getText } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import {
-  always,
   assertSecretFree,
-  type Cursors,
-  type Heard,
-  listen,
-  type OtherSide,
-  outbound,
+  type CursorValues,
+  createOutbound,
+  createPlatformSignal,
   type PlatformRule,
+  type PlatformServer,
+  type ReceivedEvent,
+  startListener,
 } from "./platform-scene.ts";
-import { present, type TestApi } from "./scene.ts";
-import { required, skipRule } from "./skip-rule.ts";
+import { requireValue, type TestApi } from "./scene.ts";
+import { requirePart, skipRule } from "./skip-rule.ts";
 
 /** What people say arrives: in order, nothing skipped, and again until it was stored. */
-export function receivingRules({ describe }: TestApi, rule: PlatformRule): void {
+export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule): void {
   describe("receiving", () => {
     rule("tells what was said, where, by whom and under which id, in every kind of chat", async (there) => {
-      const listening = listen(there, there.platform(), new Map());
-      for (const [at, place] of there.places.entries()) {
+      const listening = startListener(there, there.platform(), new Map());
+      for (const [at, place] of there.chats.entries()) {
         const messageId = await there.say(place, `hello from ${place.chatType}`);
-        const heard = present((await listening.until(at + 1))[at]);
+        const heard = requireValue((await listening.until(at + 1))[at]);
         assert.equal(heard.kind, "message");
         assert.deepEqual(heard.source, place);
         assert.equal(heard.messageId, messageId);
-        const { message } = heard as Heard & { kind: "message" };
+        const { message } = heard as ReceivedEvent & { kind: "message" };
         assert.equal(message.role, "user");
-        assert.equal(textOf(message), `hello from ${place.chatType}`);
+        assert.equal(getText(message), `hello from ${place.chatType}`);
       }
       assert.equal((await listening.stop()).error, undefined);
     });
 
     rule("keeps the order in which people spoke in a chat", async (there) => {
-      const [one, other] = twoChats(there);
+      const [one, other] = pickTwoChats(there);
       const said = (place: Source) => Array.from({ length: 12 }, (_, at) => `${place.chatId} ${at}`);
       for (let at = 0; at < 12; at += 1)
-        for (const place of [one, other]) await there.say(place, present(said(place)[at]));
+        for (const place of [one, other]) await there.say(place, requireValue(said(place)[at]));
       // Whoever is stored slowly must not be overtaken by what follows.
-      const listening = listen(there, there.platform(), new Map(), async () => {
-        for (let turn = Math.random() * 5; turn > 0; turn -= 1) await tick();
+      const listening = startListener(there, there.platform(), new Map(), async () => {
+        for (let turn = Math.random() * 5; turn > 0; turn -= 1) await waitTick();
       });
       await listening.until(24);
       await listening.stop();
-      for (const place of [one, other]) assert.deepEqual(wordsFrom(listening.heard, place), said(place));
+      for (const place of [one, other]) assert.deepEqual(listTextsFrom(listening.events, place), said(place));
     });
 
     rule("brings again what could not be stored, and says that it could not", async (there) => {
-      const [place] = twoChats(there);
+      const [place] = pickTwoChats(there);
       const messageId = await there.say(place, "keep this");
       const full = new Error("the disk is full");
-      const first = listen(there, there.platform(), new Map(), () => Promise.reject(full));
+      const first = startListener(there, there.platform(), new Map(), () => Promise.reject(full));
       const { error } = await first.ended;
       assert.ok(error !== undefined, "run goes on although nothing was stored");
 
-      const second = listen(there, there.platform(), new Map());
-      assert.equal(present((await second.until(1))[0]).messageId, messageId);
+      const second = startListener(there, there.platform(), new Map());
+      assert.equal(requireValue((await second.until(1))[0]).messageId, messageId);
       await second.stop();
     });
 
     rule("brings again what was being stored when the process fell", async (there) => {
-      const [place] = twoChats(there);
+      const [place] = pickTwoChats(there);
       const messageId = await there.say(place, "keep this");
-      const stuck = held();
-      const first = listen(there, there.platform(), new Map(), () => stuck.promise);
+      const stuck = createDeferred();
+      const first = startListener(there, there.platform(), new Map(), () => stuck.promise);
       await first.until(1);
-      await aMoment();
+      await waitMoment();
       // No farewell: as far as the platform can tell, this process hangs, and another one comes.
       const stopped = first.stop();
       stuck.reject(new Error("the process fell"));
       await stopped;
 
-      const second = listen(there, there.platform(), new Map());
-      assert.equal(present((await second.until(1))[0]).messageId, messageId);
+      const second = startListener(there, there.platform(), new Map());
+      assert.equal(requireValue((await second.until(1))[0]).messageId, messageId);
       await second.stop();
     });
 
     rule("does not let one chat wait for what is stored of another", async (there) => {
-      const [slow, quick] = twoChats(there);
+      const [slow, quick] = pickTwoChats(there);
       await there.say(slow, "takes its time");
       await there.say(quick, "is here already");
-      const stuck = held();
-      const listening = listen(there, there.platform(), new Map(), ({ source }) =>
+      const stuck = createDeferred();
+      const listening = startListener(there, there.platform(), new Map(), ({ source }) =>
         source.chatId === slow.chatId ? stuck.promise : undefined,
       );
       await listening.until(2);
-      assert.deepEqual(wordsFrom(listening.heard, quick), ["is here already"]);
+      assert.deepEqual(listTextsFrom(listening.events, quick), ["is here already"]);
       stuck.resolve();
       assert.equal((await listening.stop()).error, undefined);
     });
 
     rule("never moves its cursor past something that is not stored", async (there) => {
-      const [slow, quick] = twoChats(there);
+      const [slow, quick] = pickTwoChats(there);
       await there.say(slow, "not stored");
       await there.say(quick, "stored");
-      const cursors: Cursors = new Map();
-      const stuck = held();
-      const stored = held();
-      const first = listen(there, there.platform(), cursors, ({ source }) => {
+      const cursors: CursorValues = new Map();
+      const stuck = createDeferred();
+      const stored = createDeferred();
+      const first = startListener(there, there.platform(), cursors, ({ source }) => {
         if (source.chatId === slow.chatId) return stuck.promise;
         stored.resolve();
         return undefined;
       });
       await first.until(2);
       await stored.promise;
-      await tick();
+      await waitTick();
       const stopped = first.stop();
       stuck.reject(new Error("the process fell"));
       await stopped;
 
-      const second = listen(there, there.platform(), cursors);
-      for (let count = 1; !wordsFrom(second.heard, slow).includes("not stored"); count += 1)
+      const second = startListener(there, there.platform(), cursors);
+      for (let count = 1; !listTextsFrom(second.events, slow).includes("not stored"); count += 1)
         await second.until(count);
       await second.stop();
     });
 
     rule("goes on behind its cursor", async (there) => {
-      const [place] = twoChats(there);
-      const cursors: Cursors = new Map();
-      const first = listen(there, there.platform(), cursors);
+      const [place] = pickTwoChats(there);
+      const cursors: CursorValues = new Map();
+      const first = startListener(there, there.platform(), cursors);
       await there.say(place, "before");
       await first.until(1);
       await first.stop();
       if (cursors.size === 0) skipRule("the platform has no cursor: its server knows what was acknowledged");
 
       await there.say(place, "after");
-      const second = listen(there, there.platform(), cursors);
+      const second = startListener(there, there.platform(), cursors);
       await second.until(1);
       await second.stop();
-      assert.deepEqual(wordsFrom(second.heard, place), ["after"]);
+      assert.deepEqual(listTextsFrom(second.events, place), ["after"]);
     });
 
     rule("calls a message that comes twice by the same id", async (there) => {
-      const bringAgain = required(there.bringAgain, "the other side cannot bring a message twice");
-      const [place] = twoChats(there);
-      const listening = listen(there, there.platform(), new Map());
+      const bringAgain = requirePart(there.redeliver, "the other side cannot bring a message twice");
+      const [place] = pickTwoChats(there);
+      const listening = startListener(there, there.platform(), new Map());
       const messageId = await there.say(place, "once");
       await listening.until(1);
       await bringAgain(place);
@@ -147,66 +147,69 @@ export function receivingRules({ describe }: TestApi, rule: PlatformRule): void 
     });
 
     rule("never hands over what it has said itself", async (there) => {
-      const [place] = twoChats(there);
+      const [place] = pickTwoChats(there);
       const platform = there.platform();
-      const listening = listen(there, platform, new Map());
+      const listening = startListener(there, platform, new Map());
       await there.say(place, "hello");
       await listening.until(1);
       for (const words of ["I am the bot", "/stop"])
-        assert.equal((await platform.send(outbound(place, words), always())).state, "sent");
+        assert.equal(
+          (await platform.send(createOutbound(place, words), createPlatformSignal())).state,
+          "sent",
+        );
       await there.say(place, "are you there?");
       await listening.until(2);
       await listening.stop();
-      assert.deepEqual(wordsFrom(listening.heard, place), ["hello", "are you there?"]);
+      assert.deepEqual(listTextsFrom(listening.events, place), ["hello", "are you there?"]);
     });
 
     rule("keeps emoji, line breaks and signs that mean something elsewhere", async (there) => {
-      const [place] = twoChats(there);
+      const [place] = pickTwoChats(there);
       const words = 'Zoë & <b>"Bob"</b> 👩🏽‍🚀 نعم\n\n*a* _b_ `c` [d](e) \\ 1 < 2';
-      const listening = listen(there, there.platform(), new Map());
+      const listening = startListener(there, there.platform(), new Map());
       await there.say(place, words);
       await listening.until(1);
       await listening.stop();
-      assert.deepEqual(wordsFrom(listening.heard, place), [words]);
+      assert.deepEqual(listTextsFrom(listening.events, place), [words]);
     });
 
     rule("tells of edits, with the instant at which it was first said", async (there) => {
-      const editSaid = required(there.editSaid, "the platform is not told of edits");
-      const [place] = twoChats(there);
-      const listening = listen(there, there.platform(), new Map());
+      const editSaid = requirePart(there.editMessage, "the platform is not told of edits");
+      const [place] = pickTwoChats(there);
+      const listening = startListener(there, there.platform(), new Map());
       const messageId = await there.say(place, "buy eggs");
       const [said] = await listening.until(1);
       await editSaid(place, messageId, "buy ten eggs");
-      const edited = present((await listening.until(2))[1]);
+      const edited = requireValue((await listening.until(2))[1]);
       await listening.stop();
       assert.equal(edited.kind, "edited");
       assert.equal(edited.messageId, messageId);
-      assert.equal(textOf((edited as Heard & { kind: "edited" }).message), "buy ten eggs");
-      const { message } = present(said) as Heard & { kind: "message" };
-      assert.equal((edited as Heard & { kind: "edited" }).saidAt, message.at);
+      assert.equal(getText((edited as ReceivedEvent & { kind: "edited" }).message), "buy ten eggs");
+      const { message } = requireValue(said) as ReceivedEvent & { kind: "message" };
+      assert.equal((edited as ReceivedEvent & { kind: "edited" }).sentAt, message.at);
     });
 
     rule("tells what was taken back", async (there) => {
-      const takeBack = required(there.takeBack, "the platform is not told of deleted messages");
-      const [place] = twoChats(there);
-      const listening = listen(there, there.platform(), new Map());
+      const takeBack = requirePart(there.deleteMessage, "the platform is not told of deleted messages");
+      const [place] = pickTwoChats(there);
+      const listening = startListener(there, there.platform(), new Map());
       const messageId = await there.say(place, "forget it");
       await listening.until(1);
       await takeBack(place, messageId);
-      const gone = present((await listening.until(2))[1]);
+      const gone = requireValue((await listening.until(2))[1]);
       await listening.stop();
       assert.deepEqual([gone.kind, gone.messageId], ["deleted", messageId]);
     });
 
     rule("hands over the line of a button that was pressed, each press under its own id", async (there) => {
-      const press = required(there.press, "the platform has no buttons");
-      const [place] = twoChats(there);
+      const press = requirePart(there.press, "the platform has no buttons");
+      const [place] = pickTwoChats(there);
       const platform = there.platform();
-      const listening = listen(there, platform, new Map());
+      const listening = startListener(there, platform, new Map());
       const messageId = await there.say(place, "hello");
       await listening.until(1);
       const buttons = [[{ label: "Yes", line: "/approve 7" }], [{ label: "No", line: "/deny 7" }]];
-      const sent = await platform.send(outbound(place, "May I?", { buttons }), always());
+      const sent = await platform.send(createOutbound(place, "May I?", { buttons }), createPlatformSignal());
       assert.ok(sent.state === "sent");
       for (const line of ["/deny 7", "/deny 7"]) await press(place, sent.messageId, line);
       const pressed = (await listening.until(3)).slice(1);
@@ -222,7 +225,7 @@ export function receivingRules({ describe }: TestApi, rule: PlatformRule): void 
 
   describe("the connection", () => {
     rule("says when it works, before anybody has spoken, and ends when it is told to", async (there) => {
-      const listening = listen(there, there.platform(), new Map());
+      const listening = startListener(there, there.platform(), new Map());
       await listening.connected;
       assert.equal((await listening.stop()).error, undefined);
     });
@@ -232,24 +235,24 @@ export function receivingRules({ describe }: TestApi, rule: PlatformRule): void 
       const unasked = (): never => assert.fail("it receives although it was told to end");
       const receiver = {
         canSpeak: unasked,
-        message: unasked,
-        edited: unasked,
-        deleted: unasked,
-        pressed: unasked,
-        connected: () => {},
-        cursor: () => Promise.resolve(undefined),
+        receiveMessage: unasked,
+        receiveEdit: unasked,
+        receiveDeletion: unasked,
+        receivePress: unasked,
+        markConnected: () => {},
+        getCursor: () => Promise.resolve(undefined),
       };
       await platform.run(receiver, AbortSignal.abort());
     });
 
     rule("is given up when the credentials are wrong, without telling them", async (there) => {
-      const { error } = await listen(there, there.unwelcome(), new Map()).ended;
+      const { error } = await startListener(there, there.unauthorizedPlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_refused");
       assertSecretFree(error, there.secrets);
     });
 
     rule("fails in a way that may pass when nobody can be reached", async (there) => {
-      const { error } = await listen(there, there.unreachable(), new Map()).ended;
+      const { error } = await startListener(there, there.unreachablePlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_down");
       assertSecretFree(error, there.secrets);
     });
@@ -257,18 +260,18 @@ export function receivingRules({ describe }: TestApi, rule: PlatformRule): void 
 }
 
 /** Two places in different chats. */
-export function twoChats({ places }: Pick<OtherSide, "places">): [Source, Source] {
-  const one = present(places[0]);
-  const other = places.find(({ chatId }) => chatId !== one.chatId);
-  return [one, present(other)];
+export function pickTwoChats({ chats }: Pick<PlatformServer, "chats">): [Source, Source] {
+  const one = requireValue(chats[0]);
+  const other = chats.find(({ chatId }) => chatId !== one.chatId);
+  return [one, requireValue(other)];
 }
 
-function wordsFrom(heard: readonly Heard[], { chatId }: Source): string[] {
-  const said = heard.filter((one): one is Heard & { kind: "message" } => one.kind === "message");
-  return said.filter(({ source }) => source.chatId === chatId).map(({ message }) => textOf(message));
+function listTextsFrom(heard: readonly ReceivedEvent[], { chatId }: Source): string[] {
+  const said = heard.filter((one): one is ReceivedEvent & { kind: "message" } => one.kind === "message");
+  return said.filter(({ source }) => source.chatId === chatId).map(({ message }) => getText(message));
 }
 
-function held(): {
+function createDeferred(): {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -277,10 +280,10 @@ function held(): {
 }
 
 /** Time enough for a wrong acknowledgement to go out; a right one never does. */
-function aMoment(): Promise<void> {
+function waitMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-function tick(): Promise<void> {
+function waitTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

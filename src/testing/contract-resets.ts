@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import {
   ANN,
   assistant,
@@ -8,9 +8,9 @@ import {
   HOUR,
   inGroup,
   MINUTE,
-  present,
-  type Rule,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
   user,
@@ -19,7 +19,7 @@ import {
 const STALE = { idleBefore: T0 + 1 };
 
 /** When a conversation starts afresh, and what is told about it. */
-export function resetRules({ describe }: TestApi, rule: Rule): void {
+export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
   describe("starting afresh by policy", () => {
     rule(
       "starts a new session after a silence, and says which one it was",
@@ -39,7 +39,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
         const left = await get(old.id);
         assert.equal(left.endReason, "idle");
         assert.equal(left.endedAt, T0 + HOUR);
-        const [decision] = await store.decisions({
+        const [decision] = await store.listDecisions({
           asker: EVERYONE,
           conversation: opened.conversation.number,
         });
@@ -111,11 +111,11 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
 
     rule("keeps a conversation whose work is not done, and writes down why", async (scene) => {
       const { open, store } = scene;
-      for (const [why, source, busy] of busyWays(scene)) {
+      for (const [why, source, busy] of listBusyCases(scene)) {
         const session = await busy();
         const opened = await open(source, { now: T0 + HOUR, reset: STALE });
         assert.equal(opened.session.id, session);
-        const [decision] = await store.decisions({
+        const [decision] = await store.listDecisions({
           asker: EVERYONE,
           conversation: opened.conversation.number,
         });
@@ -127,11 +127,11 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
     rule("does not keep it for a hold that has run out or was released", async ({ talk, open, store }) => {
       const one = await talk(ANN, "hello", "hi");
       const ask = { asker: EVERYONE, session: one.id };
-      unrefused(await store.hold({ ...ask, name: "job", until: T0 + HOUR }));
+      throwIfRefused(await store.hold({ ...ask, name: "job", until: T0 + HOUR }));
       const two = await open(ANN, { now: T0 + HOUR, reset: STALE });
       assert.notEqual(two.session.id, one.id);
       const held = { asker: EVERYONE, session: two.session.id, name: "job" };
-      unrefused(await store.hold({ ...held, until: T0 + 9 * DAY }));
+      throwIfRefused(await store.hold({ ...held, until: T0 + 9 * DAY }));
       assert.equal(await store.release(held), true);
       assert.equal(await store.release(held), false);
       const three = await open(ANN, { now: T0 + DAY, reset: { idleBefore: T0 + 2 * HOUR } });
@@ -144,18 +144,18 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       const { fresh, conversation } = await open(ANN, { now: T0 + HOUR, reset: STALE });
       await scene.reopen();
       assert.deepEqual((await open(ANN, { now: T0 + HOUR })).fresh, fresh);
-      await scene.store.markShown({ conversation: conversation.number, shown: { note: true } });
+      await scene.store.markResetNotified({ conversation: conversation.number, notified: { note: true } });
       await scene.reopen();
       const half = (await open(ANN, { now: T0 + HOUR })).fresh;
-      assert.deepEqual(half, { ...present(fresh), noteDue: false });
-      await scene.store.markShown({ conversation: conversation.number, shown: { notice: true } });
+      assert.deepEqual(half, { ...requireValue(fresh), noteDue: false });
+      await scene.store.markResetNotified({ conversation: conversation.number, notified: { notice: true } });
       assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
     });
 
     rule("can be told in the same step that finishes the turn", async ({ talk, begin, finish, open }) => {
       await talk(ANN, "hello", "hi");
       const turn = await begin(ANN, "again", { now: T0 + HOUR, reset: STALE });
-      await finish(turn, "good morning", { now: T0 + HOUR, shown: { note: true, notice: true } });
+      await finish(turn, "good morning", { now: T0 + HOUR, notified: { note: true, notice: true } });
       assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
     });
   });
@@ -173,7 +173,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
         const asker = { person: opened.session.owner };
         const conversation = opened.conversation.number;
         const newSession = { id: "wished", kind: "chat" as const };
-        const reset = unrefused(await store.reset({ asker, conversation, newSession, now: T0 + 2 }));
+        const reset = throwIfRefused(await store.reset({ asker, conversation, newSession, now: T0 + 2 }));
         assert.equal(reset.session.id, "wished");
         assert.deepEqual(reset.session.origin, opened.session.origin);
         assert.equal(reset.conversation.activeAt, T0 + 2);
@@ -195,7 +195,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
         const there = await open({ ...ANN, platform: "signal" }, { person: "p_ann" });
         const asker = { person: "p_ann" };
         const session = here.session.id;
-        unrefused(
+        throwIfRefused(
           await store.switchTo({ asker, session, conversation: there.conversation.number, now: T0 + 1 }),
         );
         const left = await get(there.session.id);
@@ -205,7 +205,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
         assert.equal((await get(session)).endedAt, undefined);
         await open({ ...ANN, platform: "signal" }, { now: T0 + 3, fresh: true, person: "p_ann" });
         assert.equal((await get(session)).endReason, "new");
-        const back = unrefused(
+        const back = throwIfRefused(
           await store.switchTo({ asker, session, conversation: here.conversation.number, now: T0 + 4 }),
         );
         assert.equal(back.session.endedAt, undefined);
@@ -219,30 +219,32 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       const { open, talk, say, store } = scene;
       const later = T0 + HOUR;
       const session = await talk(ANN, "hello there", "hi");
-      const [conversation] = await store.conversations({ asker: EVERYONE, session: session.id });
-      const number = present(conversation).number;
+      const [conversation] = await store.findConversations({ asker: EVERYONE, session: session.id });
+      const number = requireValue(conversation).number;
       const asker = { person: session.owner };
       const ask = { asker, session: session.id };
       const newSession = { id: "fork", kind: "chat" as const };
       await store.find({ asker, text: session.id });
       await store.findByTitle({ asker, title: "x" });
-      await store.conversations({ asker, source: ANN });
-      await store.history(ask);
-      await store.messages(ask);
-      await store.shape(ask);
-      await store.versions(ask);
-      await store.decisions({ asker, conversation: number });
-      await store.list({ asker });
-      await store.search({ asker, text: "hello" });
+      await store.findConversations({ asker, source: ANN });
+      await store.readHistory(ask);
+      await store.listMessages(ask);
+      await store.getViewRanges(ask);
+      await store.listVersions(ask);
+      await store.listDecisions({ asker, conversation: number });
+      await store.querySessions({ asker });
+      await store.searchMessages({ asker, text: "hello" });
       await store.hasOther(ask);
-      await store.stats({ asker });
-      unrefused(await store.setTitle({ ...ask, title: "Greetings" }));
-      unrefused(await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }));
-      unrefused(await store.hold({ ...ask, name: "x", until: later }));
-      unrefused(await store.change({ ...ask, change: { model: "m", archived: true }, now: later }));
-      unrefused(await store.append({ ...ask, messages: [assistant("by the way")], now: later }));
-      unrefused(await store.fork({ ...ask, newSession, now: later }));
-      unrefused(await store.reshape({ ...ask, kind: "undo", now: later }));
+      await store.getStats({ asker });
+      throwIfRefused(await store.setTitle({ ...ask, title: "Greetings" }));
+      throwIfRefused(
+        await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+      );
+      throwIfRefused(await store.hold({ ...ask, name: "x", until: later }));
+      throwIfRefused(await store.change({ ...ask, change: { model: "m", archived: true }, now: later }));
+      throwIfRefused(await store.append({ ...ask, messages: [assistant("by the way")], now: later }));
+      throwIfRefused(await store.fork({ ...ask, newSession, now: later }));
+      throwIfRefused(await store.changeView({ ...ask, kind: "undo", now: later }));
       await say(session.id, assistant("later", { at: later }));
       const opened = await open(ANN, { now: later });
       assert.deepEqual([opened.session.id, opened.conversation.activeAt], [session.id, T0]);
@@ -255,7 +257,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
       async (scene) => {
         const { begin, finish, create, store } = scene;
         const activeAt = async (): Promise<number | undefined> =>
-          (await store.conversations({ asker: EVERYONE, source: ANN }))[0]?.activeAt;
+          (await store.findConversations({ asker: EVERYONE, source: ANN }))[0]?.activeAt;
         const turn = await begin(ANN, "hello", { now: T0 + 1 });
         assert.equal(await activeAt(), T0 + 1);
         await finish(turn, "hi", { now: T0 + 2 });
@@ -263,7 +265,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
         const owner = (await scene.get(turn.session)).owner;
         const other = await create(owner, ["old"]);
         const asker = { person: owner };
-        unrefused(
+        throwIfRefused(
           await store.switchTo({
             asker,
             session: other.id,
@@ -284,7 +286,7 @@ export function resetRules({ describe }: TestApi, rule: Rule): void {
 }
 
 /** Each way in which work is not done, with the word that names it. */
-function busyWays({
+function listBusyCases({
   begin,
   take,
   talk,
@@ -299,7 +301,7 @@ function busyWays({
       held,
       async () => {
         const { id } = await talk(held, "hello", "hi");
-        unrefused(await store.hold({ asker: EVERYONE, session: id, name: "job", until: T0 + DAY }));
+        throwIfRefused(await store.hold({ asker: EVERYONE, session: id, name: "job", until: T0 + DAY }));
         return id;
       },
     ],

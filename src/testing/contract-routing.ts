@@ -4,18 +4,18 @@ import {
   ANN,
   assertRefused,
   BOB,
-  EACH,
   EVERYONE,
   inGroup,
-  present,
-  type Rule,
+  requireValue,
+  SCOPE_PER_USER,
+  SCOPE_SHARED,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
 } from "./scene.ts";
 
 /** Which conversation a source belongs to. */
-export function routingRules({ describe }: TestApi, rule: Rule): void {
+export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("finding the conversation", () => {
     rule("makes one conversation and one session at first contact", async ({ open, store }) => {
       const first = await open(ANN);
@@ -30,7 +30,7 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(again.created, false);
       assert.equal(again.session.id, first.session.id);
       assert.equal(again.conversation.number, first.conversation.number);
-      assert.equal((await store.list({ asker: EVERYONE })).items.length, 1);
+      assert.equal((await store.querySessions({ asker: EVERYONE })).items.length, 1);
     });
 
     rule("gives everyone who opens at once the same conversation", async ({ open, store }) => {
@@ -38,7 +38,7 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(new Set(opened.map((it) => it.session.id)).size, 1);
       assert.equal(new Set(opened.map((it) => it.conversation.number)).size, 1);
       assert.equal(opened.filter((it) => it.created).length, 1);
-      assert.equal((await store.list({ asker: EVERYONE })).items.length, 1);
+      assert.equal((await store.querySessions({ asker: EVERYONE })).items.length, 1);
     });
 
     rule("keeps the direct chats of two people apart", async ({ open }) => {
@@ -57,8 +57,8 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
 
     rule("gives a group one conversation when the settings say so", async ({ open }) => {
       const [ann, bob] = [
-        await open(inGroup("ann"), { scope: TOGETHER }),
-        await open(inGroup("bob"), { scope: TOGETHER }),
+        await open(inGroup("ann"), { scope: SCOPE_SHARED }),
+        await open(inGroup("bob"), { scope: SCOPE_SHARED }),
       ];
       assert.equal(ann.session.id, bob.session.id);
       assert.equal(bob.conversation.key, "agent:main:telegram:group:-100");
@@ -119,35 +119,35 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
     rule("does not touch a conversation that is only looked up", async ({ open, store }) => {
       const { conversation, session } = await open(ANN);
       const asker = { person: session.owner };
-      const [found] = await store.conversations({ asker, source: ANN });
+      const [found] = await store.findConversations({ asker, source: ANN });
       assert.deepEqual(found, conversation);
-      assert.deepEqual(await store.conversations({ asker, session: session.id }), [conversation]);
-      assert.deepEqual(await store.conversations({ asker, source: BOB }), []);
+      assert.deepEqual(await store.findConversations({ asker, session: session.id }), [conversation]);
+      assert.deepEqual(await store.findConversations({ asker, source: BOB }), []);
     });
   });
 
   describe("settings that change later", () => {
     rule("keeps each conversation under the rules it began with", async ({ open }) => {
-      const shared = await open(inGroup("ann"), { scope: TOGETHER });
-      const later = await open(inGroup("ann"), { scope: EACH });
+      const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
+      const later = await open(inGroup("ann"), { scope: SCOPE_PER_USER });
       assert.equal(later.session.id, shared.session.id);
-      assert.equal(later.scopeKept, true);
-      assert.deepEqual(later.conversation.scope, TOGETHER);
-      const elsewhere = await open(inGroup("ann", { chatId: "-200" }), { scope: EACH });
-      assert.equal(elsewhere.scopeKept, false);
+      assert.equal(later.usesOldScope, true);
+      assert.deepEqual(later.conversation.scope, SCOPE_SHARED);
+      const elsewhere = await open(inGroup("ann", { chatId: "-200" }), { scope: SCOPE_PER_USER });
+      assert.equal(elsewhere.usesOldScope, false);
       assert.equal(elsewhere.conversation.key, "agent:main:telegram:group:-200:ann");
     });
 
     rule("keeps a person's own conversation when groups become shared", async ({ open }) => {
-      const own = await open(inGroup("ann"), { scope: EACH });
-      const later = await open(inGroup("ann"), { scope: TOGETHER });
+      const own = await open(inGroup("ann"), { scope: SCOPE_PER_USER });
+      const later = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       assert.equal(later.session.id, own.session.id);
-      assert.equal(later.scopeKept, true);
-      const bob = await open(inGroup("bob"), { scope: TOGETHER });
-      const carl = await open(inGroup("carl"), { scope: TOGETHER });
+      assert.equal(later.usesOldScope, true);
+      const bob = await open(inGroup("bob"), { scope: SCOPE_SHARED });
+      const carl = await open(inGroup("carl"), { scope: SCOPE_SHARED });
       assert.notEqual(bob.session.id, own.session.id);
       assert.equal(carl.session.id, bob.session.id);
-      assert.equal(bob.scopeKept, false);
+      assert.equal(bob.usesOldScope, false);
     });
 
     rule("never lets a sender without a name capture those who follow", async ({ open }) => {
@@ -157,10 +157,10 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
       assert.notEqual(ann.session.id, anonymous.session.id);
       assert.equal((await open(nobody)).session.id, anonymous.session.id);
       // The group becomes shared: whoever had no conversation yet gets the common one.
-      const bob = await open(inGroup("bob"), { scope: TOGETHER });
+      const bob = await open(inGroup("bob"), { scope: SCOPE_SHARED });
       assert.notEqual(bob.session.id, ann.session.id);
-      assert.equal((await open(inGroup("ann"), { scope: TOGETHER })).session.id, ann.session.id);
-      assert.equal((await open(inGroup("carl"), { scope: TOGETHER })).session.id, bob.session.id);
+      assert.equal((await open(inGroup("ann"), { scope: SCOPE_SHARED })).session.id, ann.session.id);
+      assert.equal((await open(inGroup("carl"), { scope: SCOPE_SHARED })).session.id, bob.session.id);
     });
   });
 
@@ -201,7 +201,7 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
         const left = await get(older.session.id);
         assert.equal(left.endReason, "merged");
         assert.equal(left.owner, joined.session.owner);
-        const [decision] = await store.decisions({
+        const [decision] = await store.listDecisions({
           asker: EVERYONE,
           conversation: joined.conversation.number,
         });
@@ -221,10 +221,10 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
         await open(signal({ userIdAlt: "uuid-1" }), { now: T0 + 1 });
         const joined = await open(signal(both), { now: T0 + 2 });
         await finish(turn, "answer", { now: T0 + 3 });
-        const [conversation] = await store.conversations({ asker: EVERYONE, source: signal(both) });
+        const [conversation] = await store.findConversations({ asker: EVERYONE, source: signal(both) });
         assert.equal(conversation?.number, joined.conversation.number);
         assert.equal(conversation?.activeAt, T0 + 3);
-        const next = present(await claim(joined.session.id));
+        const next = requireValue(await claim(joined.session.id));
         assert.equal(next.session, joined.session.id);
         assert.equal(next.inputs.length, 1);
       },
@@ -254,7 +254,7 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
       assert.equal(ann.conversation.person, "p_ann");
       const onSignal = await open({ ...ANN, platform: "signal" }, { person: "p_ann" });
       assert.equal(onSignal.session.owner, "p_ann");
-      assert.equal((await store.list({ asker: { person: "p_ann" } })).items.length, 2);
+      assert.equal((await store.querySessions({ asker: { person: "p_ann" } })).items.length, 2);
     });
 
     rule("gives the terminal, the web page and the editor to the owner", async ({ open }) => {
@@ -273,7 +273,7 @@ export function routingRules({ describe }: TestApi, rule: Rule): void {
     });
 
     rule("gives what a whole chat shares to the chat", async ({ open, store }) => {
-      const { session, conversation } = await open(inGroup("ann"), { scope: TOGETHER });
+      const { session, conversation } = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       assert.equal(session.owner, "chat:telegram:-100");
       assert.equal(session.audience, "chat:telegram:-100");
       assertRefused(

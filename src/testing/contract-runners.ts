@@ -2,28 +2,28 @@ import assert from "node:assert/strict";
 import {
   ANN,
   assertRefused,
+  createRemoteRunner,
   DAY,
   HOUR,
   MINUTE,
-  present,
-  type Rule,
-  runner,
+  requireValue,
+  type StoreRule,
   T0,
   type TestApi,
 } from "./scene.ts";
-import { required } from "./skip-rule.ts";
+import { requirePart } from "./skip-rule.ts";
 
 const NO_PROCESSES = "the store cannot see processes";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
 /** Processes fall; their work does not, and what may exist once exists once. */
-export function runnerRules({ describe }: TestApi, rule: Rule): void {
+export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a runner that falls", () => {
     rule("is not disturbed while it lives", async ({ begin, claim, store }) => {
       const turn = await begin(ANN, "hello");
       assert.equal(await claim(turn.session, "r2"), undefined);
-      assert.deepEqual(await store.work({ now: T0 }), []);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
     });
 
     rule("leaves its turn to another, with the same input and a new number", async (scene) => {
@@ -32,16 +32,16 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       await take(ANN, "more");
       await scene.store.retire({ runner: "r1" });
       await scene.reopen();
-      assert.deepEqual(await scene.store.work({ now: T0 }), [
+      assert.deepEqual(await scene.store.listClaimable({ now: T0 }), [
         { session: turn.session, platform: "telegram" },
       ]);
-      const again = present(await claim(turn.session, "r2"));
+      const again = requireValue(await claim(turn.session, "r2"));
       assert.deepEqual(again, { ...turn, attempt: 2, fence: again.fence });
       assert.ok(again.fence > turn.fence);
       await scene.store.retire({ runner: "r2" });
-      const third = present(await claim(turn.session, "r3"));
+      const third = requireValue(await claim(turn.session, "r3"));
       assert.equal(third.attempt, 3);
-      const next = present((await scene.finish(third, "answer", { next: ONE })).next);
+      const next = requireValue((await scene.finish(third, "answer", { next: ONE })).next);
       assert.deepEqual([next.attempt, next.inputs], [1, [3]]);
       assert.deepEqual(await scene.shows(turn.session), ["hello", "answer", "more"]);
     });
@@ -51,38 +51,40 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       async ({ begin, claim, beat, store }) => {
         const turn = await begin(ANN, "hello");
         assert.equal(await claim(turn.session, "r2", T0 + 30_000), undefined);
-        assert.deepEqual(await store.work({ now: T0 + 30_000 }), []);
+        assert.deepEqual(await store.listClaimable({ now: T0 + 30_000 }), []);
         await beat("r1", T0 + 20_000);
         assert.equal(await claim(turn.session, "r2", T0 + 50_000), undefined);
-        assert.deepEqual(await store.work({ now: T0 + 50_001 }), [
+        assert.deepEqual(await store.listClaimable({ now: T0 + 50_001 }), [
           { session: turn.session, platform: "telegram" },
         ]);
-        assert.equal(present(await claim(turn.session, "r2", T0 + 50_001)).attempt, 2);
+        assert.equal(requireValue(await claim(turn.session, "r2", T0 + 50_001)).attempt, 2);
       },
     );
 
     rule(
       "counts as fallen at once when its process on this machine is gone",
       async ({ store, take, claim, deadRunner }) => {
-        const gone = required(deadRunner, NO_PROCESSES);
-        await store.beat({ runner: gone, now: T0 });
+        const gone = requirePart(deadRunner, NO_PROCESSES);
+        await store.recordHeartbeat({ runner: gone, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: gone.id, take: "one" } });
-        assert.equal(present(await claim(present(turn).session, "r2")).attempt, 2);
+        assert.equal(requireValue(await claim(requireValue(turn).session, "r2")).attempt, 2);
       },
     );
 
     rule(
       "loses its work after half a minute of silence although its process exists, and its late writes are refused",
       async ({ store, take, claim, beat, silentRunner }) => {
-        const silent = silentRunner ?? runner("r1");
-        await store.beat({ runner: silent, now: T0 });
+        const silent = silentRunner ?? createRemoteRunner("r1");
+        await store.recordHeartbeat({ runner: silent, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
-        const { session, number, fence } = present(turn);
+        const { session, number, fence } = requireValue(turn);
         assert.equal(await claim(session, "r2", T0 + 30_000), undefined);
-        assert.deepEqual(await store.work({ now: T0 + 30_000 }), []);
-        assert.deepEqual(await store.work({ now: T0 + 30_001 }), [{ session, platform: "telegram" }]);
-        assert.equal(present(await claim(session, "r2", T0 + 30_001)).attempt, 2);
-        await store.beat({ runner: silent, now: T0 + MINUTE });
+        assert.deepEqual(await store.listClaimable({ now: T0 + 30_000 }), []);
+        assert.deepEqual(await store.listClaimable({ now: T0 + 30_001 }), [
+          { session, platform: "telegram" },
+        ]);
+        assert.equal(requireValue(await claim(session, "r2", T0 + 30_001)).attempt, 2);
+        await store.recordHeartbeat({ runner: silent, now: T0 + MINUTE });
         await beat("r2", T0 + MINUTE);
         const late = { turn: number, fence, outcome: "done", messages: [], now: T0 + MINUTE } as const;
         assertRefused(await store.finish(late), "stale_fence");
@@ -93,21 +95,21 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
     rule(
       "is not judged by one that was silent itself until a heartbeat ago, as after the machine slept",
       async ({ store, take, claim, silentRunner, ownRunner }) => {
-        const silent = required(silentRunner, NO_PROCESSES);
-        const own = required(ownRunner, NO_PROCESSES);
-        for (const one of [silent, own]) await store.beat({ runner: one, now: T0 });
+        const silent = requirePart(silentRunner, NO_PROCESSES);
+        const own = requirePart(ownRunner, NO_PROCESSES);
+        for (const one of [silent, own]) await store.recordHeartbeat({ runner: one, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
-        const { session } = present(turn);
+        const { session } = requireValue(turn);
         const woken = T0 + HOUR;
         assert.equal(await claim(session, own.id, woken), undefined, "before its own heartbeat");
-        await store.beat({ runner: own, now: woken });
+        await store.recordHeartbeat({ runner: own, now: woken });
         assert.equal(await claim(session, own.id, woken + 9000), undefined);
-        assert.deepEqual(await store.work({ now: woken + 9000 }), []);
-        await store.beat({ runner: silent, now: woken + 9500 });
+        assert.deepEqual(await store.listClaimable({ now: woken + 9000 }), []);
+        await store.recordHeartbeat({ runner: silent, now: woken + 9500 });
         assert.equal(await claim(session, own.id, woken + 20_000), undefined, "it has woken, too");
-        await store.beat({ runner: own, now: woken + 10_000 });
-        await store.beat({ runner: own, now: woken + 30_000 });
-        assert.equal(present(await claim(session, own.id, woken + 40_000)).attempt, 2);
+        await store.recordHeartbeat({ runner: own, now: woken + 10_000 });
+        await store.recordHeartbeat({ runner: own, now: woken + 30_000 });
+        assert.equal(requireValue(await claim(session, own.id, woken + 40_000)).attempt, 2);
       },
     );
 
@@ -117,7 +119,7 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
         const turn = await begin(ANN, "one");
         await store.retire({ runner: "r1" });
         assert.equal((await take(ANN, "two", { claim: { runner: "r2", take: "one" } })).turn, undefined);
-        assert.equal(present(await claim(turn.session, "r2")).attempt, 2);
+        assert.equal(requireValue(await claim(turn.session, "r2")).attempt, 2);
         assert.deepEqual(await shows(turn.session), ["one"]);
       },
     );
@@ -126,55 +128,56 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
   describe("what may exist once", () => {
     rule("has one holder, with a number that rises with each new one", async (scene) => {
       const lease = (runner: string, now: number) =>
-        scene.store.lease({ name: "telegram", runner, ttlMs: MINUTE, now });
+        scene.store.acquireLease({ name: "telegram", runner, ttlMs: MINUTE, now });
       for (const id of ["r1", "r2"]) await scene.beat(id);
-      const first = present(await lease("r1", T0));
+      const first = requireValue(await lease("r1", T0));
       assert.equal(await lease("r2", T0 + 1), undefined);
       assert.equal(await lease("r1", T0 + 2), first, "renewing keeps the number");
-      assert.equal(await scene.store.unlease({ name: "telegram", runner: "r2" }), false);
-      assert.equal(await scene.store.unlease({ name: "telegram", runner: "r1" }), true);
-      const second = present(await lease("r2", T0 + 3));
+      assert.equal(await scene.store.releaseLease({ name: "telegram", runner: "r2" }), false);
+      assert.equal(await scene.store.releaseLease({ name: "telegram", runner: "r1" }), true);
+      const second = requireValue(await lease("r2", T0 + 3));
       assert.ok(second > first);
       await scene.reopen();
       assert.equal(await lease("r1", T0 + 4), undefined);
       const other = { name: "discord", runner: "r1", ttlMs: MINUTE, now: T0 };
-      assert.notEqual(await scene.store.lease(other), undefined, "another name is another lease");
+      assert.notEqual(await scene.store.acquireLease(other), undefined, "another name is another lease");
     });
 
     rule("is free again when its time has run out", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
-        store.lease({ name: "expiry", runner, ttlMs: 20_000, now });
+        store.acquireLease({ name: "expiry", runner, ttlMs: 20_000, now });
       for (const id of ["r1", "r2"]) await beat(id);
-      const first = present(await lease("r1", T0));
+      const first = requireValue(await lease("r1", T0));
       assert.equal(await lease("r1", T0 + 10_000), first);
       assert.equal(await lease("r2", T0 + 29_999), undefined);
       await beat("r2", T0 + 30_000);
-      assert.ok(present(await lease("r2", T0 + 30_000)) > first);
+      assert.ok(requireValue(await lease("r2", T0 + 30_000)) > first);
       assert.equal(await lease("r1", T0 + 30_001), undefined);
     });
 
     rule("is free again when its holder has gone", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
-        store.lease({ name: "schedule", runner, ttlMs: DAY, now });
+        store.acquireLease({ name: "schedule", runner, ttlMs: DAY, now });
       for (const id of ["r1", "r2", "r3"]) await beat(id);
-      const first = present(await lease("r1", T0));
+      const first = requireValue(await lease("r1", T0));
       await store.retire({ runner: "r1" });
-      const second = present(await lease("r2", T0 + 1));
+      const second = requireValue(await lease("r2", T0 + 1));
       assert.ok(second > first);
       await beat("r3", T0 + 40_000);
-      const third = present(await lease("r3", T0 + 40_000));
+      const third = requireValue(await lease("r3", T0 + 40_000));
       assert.ok(third > second, "r2 was silent for too long");
     });
 
     rule(
       "is free again at once when the process of its holder is gone",
       async ({ store, beat, deadRunner }) => {
-        const gone = required(deadRunner, NO_PROCESSES);
-        const lease = (runner: string) => store.lease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
-        await store.beat({ runner: gone, now: T0 });
+        const gone = requirePart(deadRunner, NO_PROCESSES);
+        const lease = (runner: string) =>
+          store.acquireLease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
+        await store.recordHeartbeat({ runner: gone, now: T0 });
         await beat("r1");
-        const dead = present(await lease(gone.id));
-        assert.ok(present(await lease("r1")) > dead);
+        const dead = requireValue(await lease(gone.id));
+        assert.ok(requireValue(await lease("r1")) > dead);
       },
     );
 
@@ -182,50 +185,64 @@ export function runnerRules({ describe }: TestApi, rule: Rule): void {
       const { store, beat } = scene;
       for (const id of ["r1", "r2"]) await beat(id);
       const lease = (name: string, holder: string, about?: string) =>
-        store.lease({ name, runner: holder, ttlMs: HOUR, now: T0, ...(about !== undefined && { about }) });
+        store.acquireLease({
+          name,
+          runner: holder,
+          ttlMs: HOUR,
+          now: T0,
+          ...(about !== undefined && { about }),
+        });
       await lease("telegram", "r1", "@rider_bot");
       await lease("expiry", "r2");
-      const held = { name: "telegram", runner: runner("r1"), until: T0 + HOUR, about: "@rider_bot" };
-      const other = { name: "expiry", runner: runner("r2"), until: T0 + HOUR };
-      assert.deepEqual(await store.leases({ now: T0 }), [other, held]);
+      const held = {
+        name: "telegram",
+        runner: createRemoteRunner("r1"),
+        until: T0 + HOUR,
+        about: "@rider_bot",
+      };
+      const other = { name: "expiry", runner: createRemoteRunner("r2"), until: T0 + HOUR };
+      assert.deepEqual(await store.listLeases({ now: T0 }), [other, held]);
       await lease("telegram", "r1");
-      assert.deepEqual(await store.leases({ now: T0 }), [other, held], "renewing says nothing new");
-      await store.unlease({ name: "telegram", runner: "r1" });
+      assert.deepEqual(await store.listLeases({ now: T0 }), [other, held], "renewing says nothing new");
+      await store.releaseLease({ name: "telegram", runner: "r1" });
       await lease("telegram", "r2");
-      assert.deepEqual(await store.leases({ now: T0 }), [other, { ...other, name: "telegram" }]);
-      assert.deepEqual(await store.leases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
+      assert.deepEqual(await store.listLeases({ now: T0 }), [other, { ...other, name: "telegram" }]);
+      assert.deepEqual(await store.listLeases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
       await beat("r2", T0 + HOUR);
-      assert.deepEqual(await store.leases({ now: T0 + HOUR }), [], "its time has run out");
+      assert.deepEqual(await store.listLeases({ now: T0 + HOUR }), [], "its time has run out");
     });
 
     rule("is not listed when the process of its holder is gone", async ({ store, deadRunner }) => {
-      const gone = required(deadRunner, NO_PROCESSES);
-      await store.beat({ runner: gone, now: T0 });
-      await store.lease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
-      assert.deepEqual(await store.leases({ now: T0 }), []);
+      const gone = requirePart(deadRunner, NO_PROCESSES);
+      await store.recordHeartbeat({ runner: gone, now: T0 });
+      await store.acquireLease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
+      assert.deepEqual(await store.listLeases({ now: T0 }), []);
     });
 
     rule("is listed on request when its holder is silent but its process exists", async (scene) => {
       const { store, silentRunner } = scene;
-      const holder = silentRunner ?? runner("r1");
-      await store.beat({ runner: holder, now: T0 });
-      await store.lease({ name: "gateway", runner: holder.id, ttlMs: 30_000, now: T0 });
+      const holder = silentRunner ?? createRemoteRunner("r1");
+      await store.recordHeartbeat({ runner: holder, now: T0 });
+      await store.acquireLease({ name: "gateway", runner: holder.id, ttlMs: 30_000, now: T0 });
       const now = T0 + MINUTE;
-      assert.deepEqual(await store.leases({ now }), []);
+      assert.deepEqual(await store.listLeases({ now }), []);
       const held = { name: "gateway", runner: holder, until: T0 + 30_000, silentSince: T0 };
-      assert.deepEqual(await store.leases({ now, silent: true }), silentRunner === undefined ? [] : [held]);
-      await store.beat({ runner: holder, now });
+      assert.deepEqual(
+        await store.listLeases({ now, silent: true }),
+        silentRunner === undefined ? [] : [held],
+      );
+      await store.recordHeartbeat({ runner: holder, now });
       const renewed = { name: "gateway", runner: holder.id, ttlMs: 30_000, now };
-      await store.lease(renewed);
+      await store.acquireLease(renewed);
       const { silentSince: _, ...fresh } = { ...held, until: now + 30_000 };
-      assert.deepEqual(await store.leases({ now, silent: true }), [fresh]);
+      assert.deepEqual(await store.listLeases({ now, silent: true }), [fresh]);
     });
 
     rule("goes to one of many who want it at once", async ({ store, beat }) => {
       const runners = ["r1", "r2", "r3", "r4"];
       for (const id of runners) await beat(id);
       const numbers = await Promise.all(
-        runners.map((runner) => store.lease({ name: "x", runner, ttlMs: MINUTE, now: T0 })),
+        runners.map((runner) => store.acquireLease({ name: "x", runner, ttlMs: MINUTE, now: T0 })),
       );
       assert.equal(numbers.filter((number) => number !== undefined).length, 1);
     });

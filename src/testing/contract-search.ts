@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
 import type { Hit, SearchRequest } from "../core/listing.ts";
-import { text } from "../core/message.ts";
-import { ANN, assistant, EVERYONE, inGroup, type Rule, type Scene, T0, type TestApi, user } from "./scene.ts";
+import { textPart } from "../core/message.ts";
+import {
+  ANN,
+  assistant,
+  EVERYONE,
+  inGroup,
+  type Scene,
+  type StoreRule,
+  T0,
+  type TestApi,
+  user,
+} from "./scene.ts";
 
 /** Everything that people wrote or read is found again, by those who may. */
-export function searchRules({ describe }: TestApi, rule: Rule): void {
+export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void {
   describe("search", () => {
     rule(
       "finds words, phrases, beginnings, alternatives, and leaves out what is not wanted",
@@ -34,7 +44,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
           "OR fox": [1],
           zebra: [],
         };
-        await bothWays(scene, async (seqs) => {
+        await checkBothWays(scene, async (seqs) => {
           for (const [query, wanted] of Object.entries(expected)) {
             assert.deepEqual(await seqs({ text: query }), wanted, query);
           }
@@ -52,8 +62,8 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         user("a fox"),
       );
       // What waits for the index stands newest first; in it, the best first.
-      await scene.quiet();
-      const hits = await scene.store.search({ asker: EVERYONE, text: "fox" });
+      await scene.waitUntilIdle();
+      const hits = await scene.store.searchMessages({ asker: EVERYONE, text: "fox" });
       assert.deepEqual(
         hits.map((hit) => hit.seq),
         [2, 4, 3, 1],
@@ -70,7 +80,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       );
       // 𱍐 and 𞤀 came into Unicode later than most tables of letters.
       await scene.say(id, user("古い字𱍐です"), user("𞤀𞤣𞤤𞤢𞤥 word"));
-      await bothWays(scene, async (seqs) => {
+      await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "京都" }), [1]);
         assert.deepEqual(await seqs({ text: "京東" }), []);
         assert.deepEqual(await seqs({ text: "ไทยไม่" }), [2]);
@@ -88,9 +98,9 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const signal = await talk({ ...ANN, platform: "signal" }, "needle", "nothing");
       const job = await create("p_ann", ["needle"], { kind: "job" });
       const found = async (filter: Partial<SearchRequest>) =>
-        placesOf(await store.search({ asker: EVERYONE, text: "needle", ...filter }));
+        formatHits(await store.searchMessages({ asker: EVERYONE, text: "needle", ...filter }));
       const [q, a, s, j] = [`${chat.id} 1`, `${chat.id} 2`, `${signal.id} 1`, `${job.id} 1`];
-      await scene.quiet();
+      await scene.waitUntilIdle();
       assert.deepEqual(await found({}), [q, a, s, j].toSorted());
       assert.deepEqual(await found({ roles: ["assistant"] }), [a]);
       assert.deepEqual(await found({ roles: [] }), []);
@@ -117,7 +127,7 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         await say(two.id, user(theirs));
       }
       const check = async () => {
-        const [hit, ...more] = await store.search({ asker: { person: "p_ann" }, text: "needle" });
+        const [hit, ...more] = await store.searchMessages({ asker: { person: "p_ann" }, text: "needle" });
         assert.deepEqual(more, []);
         assert.deepEqual(hit, {
           session: one.id,
@@ -132,9 +142,9 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         });
       };
       await check();
-      await scene.quiet();
+      await scene.waitUntilIdle();
       await check();
-      const [first] = await store.search({ asker: EVERYONE, text: "before" });
+      const [first] = await store.searchMessages({ asker: EVERYONE, text: "before" });
       assert.equal(first?.before, undefined);
     });
 
@@ -142,20 +152,22 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const { create, reshape } = scene;
       const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
       await reshape(id, { kind: "undo" });
-      await bothWays(scene, async (seqs) => {
+      await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "plum" }), []);
         assert.deepEqual(await seqs({ text: "plum", undone: true }), [3]);
         assert.deepEqual(await seqs({ text: "apple" }), [1]);
       });
       await reshape(id, { kind: "redo" });
-      assert.deepEqual(placesOf(await scene.store.search({ asker: EVERYONE, text: "plum" })), [`${id} 3`]);
+      assert.deepEqual(formatHits(await scene.store.searchMessages({ asker: EVERYONE, text: "plum" })), [
+        `${id} 3`,
+      ]);
     });
 
     rule("still finds what was compressed away", async (scene) => {
       const { create, reshape } = scene;
       const { id } = await create("p_ann", ["apple", "pear", "plum", "cherry"]);
       await reshape(id, { kind: "compress", summary: assistant("fruit"), keepLast: 0 });
-      await bothWays(scene, async (seqs) => {
+      await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "apple" }), [1]);
         assert.deepEqual(await seqs({ text: "fruit" }), [5]);
       });
@@ -167,14 +179,18 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const copy = await fork(id);
       await say(copy.id, user("plum"));
       const found = async (words: string, session?: string) =>
-        placesOf(
-          await store.search({ asker: EVERYONE, text: words, ...(session !== undefined && { session }) }),
+        formatHits(
+          await store.searchMessages({
+            asker: EVERYONE,
+            text: words,
+            ...(session !== undefined && { session }),
+          }),
         );
       assert.deepEqual(await found("apple"), [`${id} 1`]);
       assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
       assert.deepEqual(await found("plum", id), []);
       await reshape(id, { kind: "undo" });
-      await scene.quiet();
+      await scene.waitUntilIdle();
       assert.deepEqual(await found("apple"), [`${copy.id} 1`]);
       assert.deepEqual(await found("apple", copy.id), [`${copy.id} 1`]);
       assert.deepEqual(await found("apple", id), []);
@@ -186,8 +202,8 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       const own = await create("p_ann", ["secret private"]);
       const said = await talk(inGroup("ann"), "secret public", "ok", { person: "p_ann" });
       const found = async (asker: SearchRequest["asker"], more: Partial<SearchRequest> = {}) =>
-        placesOf(await store.search({ asker, text: "secret", ...more }));
-      for (const when of [() => Promise.resolve(), () => scene.quiet()]) {
+        formatHits(await store.searchMessages({ asker, text: "secret", ...more }));
+      for (const when of [() => Promise.resolve(), () => scene.waitUntilIdle()]) {
         await when();
         assert.deepEqual(await found({ person: "p_ann" }), [`${own.id} 1`, `${said.id} 1`].toSorted());
         assert.deepEqual(await found({ person: "p_ann", chat: "chat:telegram:-100" }), [`${said.id} 1`]);
@@ -200,16 +216,16 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
 
     rule("leaves out what tools wrote", async (scene) => {
       const { id } = await scene.create("p_ann", ["needle"]);
-      await scene.say(id, { role: "tool", parts: [text("needle in the log")], toolCallId: "c1" });
-      await scene.say(id, { role: "note", parts: [text("needle noted")] });
-      await bothWays(scene, async (seqs) => {
+      await scene.say(id, { role: "tool", parts: [textPart("needle in the log")], toolCallId: "c1" });
+      await scene.say(id, { role: "note", parts: [textPart("needle noted")] });
+      await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "needle" }), [1]);
       });
     });
 
     rule("finds nothing for nothing, and throws at nothing", async (scene) => {
       await scene.create("p_ann", ["hello world", "a AND OR b {test} (problem"]);
-      await scene.quiet();
+      await scene.waitUntilIdle();
       const hostile = [
         "",
         "   ",
@@ -242,19 +258,21 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
         "(".repeat(999),
       ];
       for (const query of hostile) {
-        const hits = await scene.store.search({ asker: EVERYONE, text: query });
+        const hits = await scene.store.searchMessages({ asker: EVERYONE, text: query });
         assert.ok(Array.isArray(hits), query.slice(0, 40));
         if (query.trim() === "" || /^[^\p{L}\p{N}]*$/u.test(query)) assert.deepEqual(hits, []);
       }
-      assert.equal((await scene.store.search({ asker: EVERYONE, text: "(problem" })).length, 1);
+      assert.equal((await scene.store.searchMessages({ asker: EVERYONE, text: "(problem" })).length, 1);
     });
 
     rule("gives as many as wanted, and the next ones after them", async (scene) => {
       const { id } = await scene.create("p_ann");
       await scene.say(id, ...Array.from({ length: 30 }, (_, index) => user(`needle ${index}`)));
-      await scene.quiet();
+      await scene.waitUntilIdle();
       const found = async (range: { limit?: number; offset?: number }) =>
-        (await scene.store.search({ asker: EVERYONE, text: "needle", ...range })).map((hit) => hit.seq);
+        (await scene.store.searchMessages({ asker: EVERYONE, text: "needle", ...range })).map(
+          (hit) => hit.seq,
+        );
       assert.equal((await found({})).length, 20);
       const [first, second] = [await found({ limit: 12 }), await found({ limit: 99, offset: 12 })];
       assert.deepEqual([first.length, second.length], [12, 18]);
@@ -268,10 +286,10 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
       );
       await scene.say(id, ...lines);
       const found = async () =>
-        placesOf(await scene.store.search({ asker: EVERYONE, text: "needle", limit: 200 }));
+        formatHits(await scene.store.searchMessages({ asker: EVERYONE, text: "needle", limit: 200 }));
       const fresh = await found();
       assert.equal(fresh.length, 67);
-      await scene.quiet();
+      await scene.waitUntilIdle();
       await scene.say(id, user("needle at last"));
       assert.deepEqual(await found(), [...fresh, `${id} 201`].toSorted());
       await scene.reopen();
@@ -280,32 +298,35 @@ export function searchRules({ describe }: TestApi, rule: Rule): void {
 
     rule("forgets removed sessions, indexed or not", async (scene) => {
       const early = await scene.create("p_ann", ["needle early"]);
-      await scene.quiet();
+      await scene.waitUntilIdle();
       const late = await scene.create("p_ann", ["needle late"]);
-      assert.equal((await scene.store.search({ asker: EVERYONE, text: "needle" })).length, 2);
+      assert.equal((await scene.store.searchMessages({ asker: EVERYONE, text: "needle" })).length, 2);
       for (const session of [early.id, late.id]) {
         assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
       }
-      assert.deepEqual(await scene.store.search({ asker: EVERYONE, text: "needle", undone: true }), []);
+      assert.deepEqual(
+        await scene.store.searchMessages({ asker: EVERYONE, text: "needle", undone: true }),
+        [],
+      );
     });
   });
 }
 
-function placesOf(hits: readonly Hit[]): string[] {
+function formatHits(hits: readonly Hit[]): string[] {
   return hits.map(({ session, seq }) => `${session} ${seq}`).toSorted();
 }
 
 /** The same answers right after the words were said and after an index had its time. */
-async function bothWays(
+async function checkBothWays(
   scene: Scene,
   check: (seqs: (request: Omit<SearchRequest, "asker">) => Promise<number[]>) => Promise<void>,
 ): Promise<void> {
   const seqs = async (request: Omit<SearchRequest, "asker">): Promise<number[]> =>
-    (await scene.store.search({ asker: EVERYONE, ...request }))
+    (await scene.store.searchMessages({ asker: EVERYONE, ...request }))
       .map((hit) => hit.seq)
       .toSorted((a, b) => a - b);
   await check(seqs);
-  await scene.quiet();
+  await scene.waitUntilIdle();
   await check(seqs);
   await scene.reopen();
   await check(seqs);

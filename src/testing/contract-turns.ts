@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isRefused, unrefused } from "../core/refusal.ts";
+import { isRefused, throwIfRefused } from "../core/refusal.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   ANN,
@@ -10,13 +10,13 @@ import {
   EVERYONE,
   HOUR,
   inGroup,
-  present,
-  type Rule,
+  readTexts,
+  requireValue,
+  SCOPE_SHARED,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
-  TOGETHER,
-  textsOf,
   user,
 } from "./scene.ts";
 
@@ -24,7 +24,7 @@ const ONE = { runner: "r1", take: "one" } as const;
 const ALL = { runner: "r1", take: "all" } as const;
 
 /** Messages come in once, in order, and run one turn at a time. */
-export function turnRules({ describe }: TestApi, rule: Rule): void {
+export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   describe("accepting a message", () => {
     rule("takes a message once, however often it arrives", async (scene) => {
       const { accept, take, store } = scene;
@@ -34,9 +34,9 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       await scene.reopen();
       const late = await scene.accept(ANN, "hello", { messageId: "7", now: T0 + 2 * HOUR, claim: ONE });
       assert.deepEqual(late, { duplicate: true, inbox: first.inbox });
-      const [conversation] = await scene.store.conversations({ asker: EVERYONE, source: ANN });
+      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(conversation?.activeAt, T0, "a duplicate is no activity");
-      const turn = present(await scene.claim(first.session.id));
+      const turn = requireValue(await scene.claim(first.session.id));
       assert.equal(turn.inputs.length, 1);
       await scene.finish(turn, "hi");
       const done = await scene.accept(ANN, "hello", { messageId: "7", claim: ONE });
@@ -54,8 +54,8 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
         );
         const taken = both.flatMap((it) => ("session" in it ? [it] : []));
         assert.equal(taken.length, 1);
-        assert.deepEqual(await shows(present(taken[0]).session.id), ["hello"]);
-        assert.equal((await store.stats({ asker: EVERYONE })).messages, 1);
+        assert.deepEqual(await shows(requireValue(taken[0]).session.id), ["hello"]);
+        assert.equal((await store.getStats({ asker: EVERYONE })).messages, 1);
       },
     );
 
@@ -79,13 +79,13 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
     rule("stores the platform's cursor in the same step, also for a duplicate", async (scene) => {
       const { accept } = scene;
       const at = (value: string) => ({ cursor: { name: "telegram", value } });
-      assert.equal(await scene.store.cursor({ name: "telegram" }), undefined);
+      assert.equal(await scene.store.getCursor({ name: "telegram" }), undefined);
       await accept(ANN, "hello", { messageId: "7", ...at("100") });
-      assert.equal(await scene.store.cursor({ name: "telegram" }), "100");
+      assert.equal(await scene.store.getCursor({ name: "telegram" }), "100");
       await accept(ANN, "hello", { messageId: "7", ...at("101") });
       await scene.reopen();
-      assert.equal(await scene.store.cursor({ name: "telegram" }), "101");
-      assert.equal(await scene.store.cursor({ name: "discord" }), undefined);
+      assert.equal(await scene.store.getCursor({ name: "telegram" }), "101");
+      assert.equal(await scene.store.getCursor({ name: "discord" }), undefined);
     });
 
     rule("takes several messages in their order in one step; the first begins the turn", async (scene) => {
@@ -103,13 +103,13 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
         });
       const [first, again, second, third, fourth] = await many(["1", "1", "2", "3", "4"]);
       assert.ok(first !== undefined && "turn" in first);
-      assert.equal(present(first.turn).inputs.length, 1);
+      assert.equal(requireValue(first.turn).inputs.length, 1);
       assert.deepEqual(again, { duplicate: true, inbox: first.inbox });
-      for (const taken of [second, third]) assert.equal(present(taken).duplicate, false);
+      for (const taken of [second, third]) assert.equal(requireValue(taken).duplicate, false);
       assert.ok(fourth !== undefined && "isFirst" in fourth);
       assert.deepEqual([fourth.tooMany, fourth.isFirst], [2, true]);
-      assert.equal(await scene.store.cursor({ name: "telegram" }), "4");
-      const next = present((await scene.finish(present(first.turn), "hi", { next: ALL })).next);
+      assert.equal(await scene.store.getCursor({ name: "telegram" }), "4");
+      const next = requireValue((await scene.finish(requireValue(first.turn), "hi", { next: ALL })).next);
       assert.deepEqual(await scene.shows(next.session), ["1", "hi", "2", "3"]);
     });
 
@@ -117,20 +117,20 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const message = (messageId: string) => ({ ...scene.routing(ANN), messageId, message: user("hello") });
       const broken = { messages: [message("1"), message(""), message("2")] };
       await assertRejects(scene.store.acceptMany(broken), "invalid_input");
-      assert.deepEqual(await scene.store.conversations({ asker: EVERYONE, source: ANN }), []);
+      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: ANN }), []);
       assert.equal((await scene.accept(ANN, "hello", { messageId: "1" })).duplicate, false);
     });
 
     rule("moves a cursor where nothing is to be stored", async (scene) => {
       await scene.store.moveCursor({ cursor: { name: "telegram", value: "7" }, now: T0 });
       await scene.reopen();
-      assert.equal(await scene.store.cursor({ name: "telegram" }), "7");
+      assert.equal(await scene.store.getCursor({ name: "telegram" }), "7");
     });
 
     rule("begins the turn at once when the session is free", async ({ beat, take, shows, get }) => {
       await beat("r1");
       const taken = await take(ANN, "hello", { claim: { ...ONE, deadline: T0 + HOUR } });
-      const turn = present(taken.turn);
+      const turn = requireValue(taken.turn);
       assert.equal(turn.session, taken.session.id);
       assert.equal(turn.conversation, taken.conversation.number);
       assert.equal(turn.attempt, 1);
@@ -148,9 +148,11 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       async ({ take, shows, claim, store }) => {
         const { session } = await take(ANN, "hello", { now: T0 + 5 });
         assert.deepEqual(await shows(session.id), []);
-        assert.deepEqual(await store.work({ now: T0 }), [{ session: session.id, platform: "telegram" }]);
-        const turn = present(await claim(session.id, "r1", T0 + 10));
-        const [message] = present(await store.history({ asker: EVERYONE, session: session.id }));
+        assert.deepEqual(await store.listClaimable({ now: T0 }), [
+          { session: session.id, platform: "telegram" },
+        ]);
+        const turn = requireValue(await claim(session.id, "r1", T0 + 10));
+        const [message] = requireValue(await store.readHistory({ asker: EVERYONE, session: session.id }));
         assert.equal(message?.at, T0 + 5, "it was said when it came");
         assert.deepEqual(turn.inputs, [1]);
       },
@@ -164,7 +166,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       await assert.rejects(accept(ANN, "", { message, messageId: "7", claim: ONE }), {
         code: "invalid_input",
       });
-      assert.equal((await store.stats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
       assert.equal((await accept(ANN, "well", { messageId: "7" })).duplicate, false);
     });
   });
@@ -179,11 +181,11 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
           assert.equal((await take(ANN, words, { claim: ONE })).turn, undefined);
         }
         assert.deepEqual(await shows(turn.session), ["one"]);
-        const second = present((await finish(turn, "first answer", { next: ONE })).next);
+        const second = requireValue((await finish(turn, "first answer", { next: ONE })).next);
         assert.deepEqual(await shows(turn.session), ["one", "first answer", "two"]);
         assert.deepEqual(second.inputs, [3]);
         assert.ok(second.fence > turn.fence);
-        const third = present((await finish(second, "second answer", { next: ONE })).next);
+        const third = requireValue((await finish(second, "second answer", { next: ONE })).next);
         assert.deepEqual(await shows(turn.session), ["one", "first answer", "two", "second answer", "three"]);
         assert.equal((await finish(third, "third answer", { next: ONE })).next, undefined);
       },
@@ -194,17 +196,17 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       async ({ begin, take, finish, shows }) => {
         const turn = await begin(ANN, "one");
         for (const words of ["two", "three", "four"]) await take(ANN, words, { claim: ONE });
-        const next = present((await finish(turn, "", { next: ALL })).next);
+        const next = requireValue((await finish(turn, "", { next: ALL })).next);
         assert.equal(next.inputs.length, 3);
         assert.deepEqual(await shows(turn.session), ["one", "two", "three", "four"]);
       },
     );
 
     rule("answers the last of those it took, where that one came from", async ({ begin, take, finish }) => {
-      const turn = await begin(inGroup("ann"), "one", { scope: TOGETHER });
-      await take(inGroup("ann"), "two", { scope: TOGETHER });
-      await take(inGroup("bob"), "three", { scope: TOGETHER });
-      const next = present((await finish(turn, "", { next: ALL })).next);
+      const turn = await begin(inGroup("ann"), "one", { scope: SCOPE_SHARED });
+      await take(inGroup("ann"), "two", { scope: SCOPE_SHARED });
+      await take(inGroup("bob"), "three", { scope: SCOPE_SHARED });
+      const next = requireValue((await finish(turn, "", { next: ALL })).next);
       assert.deepEqual(next.target, inGroup("bob"));
     });
 
@@ -215,15 +217,15 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
         const signal = { ...ANN, platform: "signal" };
         const { conversation } = await open(signal, { person: "p_ann" });
         const asker = { person: (await get(turn.session)).owner };
-        unrefused(
+        throwIfRefused(
           await store.switchTo({ asker, session: turn.session, conversation: conversation.number, now: T0 }),
         );
         await take(ANN, "two", { claim: ONE });
         await take(signal, "three", { claim: ONE });
         await take(ANN, "four", { claim: ONE });
-        const next = present((await finish(turn, "", { next: ALL })).next);
+        const next = requireValue((await finish(turn, "", { next: ALL })).next);
         assert.deepEqual([next.inputs.length, next.target.platform], [2, "telegram"]);
-        const last = present((await finish(next, "", { next: ALL })).next);
+        const last = requireValue((await finish(next, "", { next: ALL })).next);
         assert.deepEqual([last.inputs.length, last.target.platform], [1, "signal"]);
       },
     );
@@ -245,10 +247,12 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE });
       assert.equal((await finish(turn, "answer")).next, undefined);
-      assert.deepEqual(await store.work({ now: T0 }), [], "whoever took it sees to it");
+      assert.deepEqual(await store.listClaimable({ now: T0 }), [], "whoever took it sees to it");
       await store.retire({ runner: ONE.runner });
-      assert.deepEqual(await store.work({ now: T0 }), [{ session: turn.session, platform: "telegram" }]);
-      assert.deepEqual(present(await claim(turn.session, "r2")).inputs, [3]);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), [
+        { session: turn.session, platform: "telegram" },
+      ]);
+      assert.deepEqual(requireValue(await claim(turn.session, "r2")).inputs, [3]);
       assert.equal(await claim(turn.session, "r3"), undefined);
     });
 
@@ -256,7 +260,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const { id } = await talk(ANN, "hello", "hi");
       assert.equal(await claim(id), undefined);
       assert.equal(await claim("nobody"), undefined);
-      assert.deepEqual(await store.work({ now: T0 }), []);
+      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
     });
 
     rule("gives the turn to one of many who claim it at once", async ({ take, beat, store }) => {
@@ -274,9 +278,9 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const { session, conversation } = await take(ANN, "hello");
       const newSession = { id: "next", kind: "chat" as const };
       const asker = { person: session.owner };
-      unrefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
+      throwIfRefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
       assert.equal(await claim(session.id), undefined);
-      assert.equal(present(await claim("next")).session, "next");
+      assert.equal(requireValue(await claim("next")).session, "next");
       assert.deepEqual(await shows("next"), ["hello"]);
       assert.deepEqual(await shows(session.id), []);
     });
@@ -286,9 +290,9 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const turn = await begin(ANN, "hello");
       const asker = { person: (await get(turn.session)).owner };
       const newSession = { id: "next", kind: "chat" as const };
-      unrefused(await store.reset({ asker, conversation: turn.conversation, newSession, now: T0 }));
+      throwIfRefused(await store.reset({ asker, conversation: turn.conversation, newSession, now: T0 }));
       await store.retire({ runner: "r1" });
-      const again = present(await claim(turn.session, "r2"));
+      const again = requireValue(await claim(turn.session, "r2"));
       assert.deepEqual(again.target, ANN);
       assert.equal(again.session, turn.session);
       await finish(again, "hi");
@@ -302,12 +306,12 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       await take(ANN, "two", { messageId: "7" });
       await take(ANN, "three");
       await take(BOB, "other");
-      const cancelled = await store.cancelWaiting({ conversation: turn.conversation, now: T0 });
+      const cancelled = await store.cancelPending({ conversation: turn.conversation, now: T0 });
       assert.deepEqual(cancelled, [user("two"), user("three")]);
-      assert.deepEqual(await store.cancelWaiting({ conversation: turn.conversation, now: T0 }), []);
+      assert.deepEqual(await store.cancelPending({ conversation: turn.conversation, now: T0 }), []);
       assert.equal((await finish(turn, "answer", { next: ONE })).next, undefined);
       assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
-      assert.equal((await store.work({ now: T0 })).length, 1);
+      assert.equal((await store.listClaimable({ now: T0 })).length, 1);
     });
   });
 
@@ -321,7 +325,7 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
           parts: [],
           toolCalls: [{ id: "c1", name: "look", arguments: { at: "map" } }],
         });
-        const middle = unrefused(await store.append({ ...ask, messages: [call], now: T0 + 1 }));
+        const middle = throwIfRefused(await store.append({ ...ask, messages: [call], now: T0 + 1 }));
         assert.deepEqual(middle.seqs, [2]);
         const result = {
           role: "tool" as const,
@@ -346,13 +350,13 @@ export function turnRules({ describe }: TestApi, rule: Rule): void {
       const { begin, claim, finish } = scene;
       const old = await begin(ANN, "hello");
       await scene.store.retire({ runner: "r1" });
-      const current = present(await claim(old.session, "r2"));
+      const current = requireValue(await claim(old.session, "r2"));
       await assertFenced(scene, old);
       await finish(current, "answer");
       await assertFenced(scene, current);
       assert.deepEqual(await scene.shows(old.session), ["hello", "answer"]);
       assert.equal((await scene.get(old.session)).usage.totalTokens, 0);
-      assert.deepEqual(await scene.store.deliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
     });
 
     rule(
@@ -380,12 +384,12 @@ async function assertFenced({ store }: Scene, { session, number, fence }: Turn):
   const messages = [assistant("too late")];
   assertRefused(await store.append({ ...ask, messages, now: T0 }), "stale_fence");
   const said = { text: "too late", thought: "" };
-  assertRefused(await store.keepSaid({ turn: number, fence, said }), "stale_fence");
+  assertRefused(await store.saveDraft({ turn: number, fence, answerDraft: said }), "stale_fence");
   assertRefused(
     await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
     "stale_fence",
   );
-  assertRefused(await store.reshape({ ...ask, kind: "undo", now: T0 }), "stale_fence");
+  assertRefused(await store.changeView({ ...ask, kind: "undo", now: T0 }), "stale_fence");
   const finish = await store.finish({
     turn: number,
     fence,
@@ -396,5 +400,5 @@ async function assertFenced({ store }: Scene, { session, number, fence }: Turn):
     now: T0,
   });
   assertRefused(finish, "stale_fence");
-  assert.ok(!textsOf(await store.messages({ asker: EVERYONE, session })).includes("too late"));
+  assert.ok(!readTexts(await store.listMessages({ asker: EVERYONE, session })).includes("too late"));
 }

@@ -1,29 +1,29 @@
 import assert from "node:assert/strict";
 import type { Asker } from "../core/owner.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { ImportedSession } from "../core/transfer.ts";
 import {
   addUsage,
   emptyUsage,
+  sumByPurpose,
   sumUsage,
   type Usage,
   type UsageDelta,
   type UsageEntry,
   type UsagePurpose,
-  usageByPurpose,
 } from "../core/usage.ts";
 import {
   ANN,
   assertRefused,
   assistant,
   BOB,
+  createRemoteRunner,
   DAY,
   EVERYONE,
   HOUR,
-  present,
-  type Rule,
-  runner,
+  requireValue,
   type Scene,
+  type StoreRule,
   T0,
   type TestApi,
   user,
@@ -33,72 +33,72 @@ const QUARTER = 15 * 60_000;
 const FOUR = ["one", "two", "three", "four"];
 
 /** What model requests use is counted once, under its purpose, and every sum agrees. */
-export function usageRules({ describe }: TestApi, rule: Rule): void {
+export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
   describe("usage", () => {
     rule(
       "of every request is counted under its purpose, and the session's counters are the sum",
       async (scene) => {
         const { id, reports } = await useForEverything(scene);
         await scene.reopen();
-        const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session: id }));
-        for (const { purpose, usage } of usageByPurpose(entries))
-          assert.deepEqual(countsOf(usage), countsOf(sumUsage(reports[purpose])), purpose);
+        const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session: id }));
+        for (const { purpose, usage } of sumByPurpose(entries))
+          assert.deepEqual(pickCounts(usage), pickCounts(sumUsage(reports[purpose])), purpose);
         assert.deepEqual(
-          usageByPurpose(entries).map(({ purpose }) => purpose),
+          sumByPurpose(entries).map(({ purpose }) => purpose),
           ["answer", "title", "flush", "compress"],
         );
         const { usage } = await scene.get(id);
-        assert.deepEqual(countsOf(usage), countsOf(sumUsage(Object.values(reports).flat())));
+        assert.deepEqual(pickCounts(usage), pickCounts(sumUsage(Object.values(reports).flat())));
       },
     );
 
     rule("tells the size of the last prompt only from answers", async (scene) => {
-      const { id, turn } = await begun(scene);
+      const { id, turn } = await startTurn(scene);
       const usage = { inputTokens: 7, lastPromptTokens: 900 };
       await scene.finish(turn, "answer", { usage: { ...usage, lastPromptTokens: 500 } });
       const asked = { usage, now: T0 };
       const title = { asker: EVERYONE, session: id, title: "T", numbered: true, asked };
-      unrefused(await scene.store.setTitle(title));
-      await record(scene, id, "title", usage);
-      await record(scene, id, "flush", usage);
+      throwIfRefused(await scene.store.setTitle(title));
+      await recordUsage(scene, id, "title", usage);
+      await recordUsage(scene, id, "flush", usage);
       assert.equal((await scene.get(id)).usage.lastPromptTokens, 500);
-      await record(scene, id, "compress", { inputTokens: 7, lastPromptTokens: 0 });
+      await recordUsage(scene, id, "compress", { inputTokens: 7, lastPromptTokens: 0 });
       assert.equal((await scene.get(id)).usage.lastPromptTokens, 0);
     });
 
     rule("is stored with the messages of a turn that never ends", async (scene) => {
-      const { id, turn } = await begun(scene);
+      const { id, turn } = await startTurn(scene);
       const ask = { asker: EVERYONE, session: id, fence: turn.fence };
       const messages = [assistant("I look.")];
-      unrefused(await scene.store.append({ ...ask, messages, usage: { inputTokens: 5 }, now: T0 }));
+      throwIfRefused(await scene.store.append({ ...ask, messages, usage: { inputTokens: 5 }, now: T0 }));
       await scene.store.retire({ runner: "r1" });
-      const again = present(await scene.claim(id, "r2"));
+      const again = requireValue(await scene.claim(id, "r2"));
       const late = await scene.store.append({ ...ask, messages, usage: { inputTokens: 100 }, now: T0 });
       assertRefused(late, "stale_fence");
       await scene.finish(again, "answer", { usage: { inputTokens: 30 } });
       assert.equal((await scene.get(id)).usage.inputTokens, 35);
-      assert.deepEqual(await purposesOf(scene, id), { answer: 35 });
+      assert.deepEqual(await countTokensByPurpose(scene, id), { answer: 35 });
     });
 
     rule("of asking for a title is counted also where there is a title already", async (scene) => {
       const { id } = await scene.create("p_ann", [], { title: "mine" });
       const title = { asker: EVERYONE, session: id, title: "other", numbered: true, ifUntitled: true };
       const asked = { usage: { inputTokens: 3 }, now: T0 };
-      const after = unrefused(await scene.store.setTitle({ ...title, asked }));
+      const after = throwIfRefused(await scene.store.setTitle({ ...title, titleUsage: asked }));
       assert.deepEqual([after.title, after.usage.inputTokens], ["mine", 3]);
-      assert.deepEqual(await purposesOf(scene, id), { title: 3 });
+      assert.deepEqual(await countTokensByPurpose(scene, id), { title: 3 });
     });
 
     rule("is kept apart by time, purpose and model, and added up where all are the same", async (scene) => {
       const { id } = await scene.create("p_ann");
       const use = (purpose: UsagePurpose, model: string, now: number) =>
-        record(scene, id, purpose, { inputTokens: 1, model, provider: "p" }, now);
+        recordUsage(scene, id, purpose, { inputTokens: 1, model, provider: "p" }, now);
       await use("answer", "a", T0);
       await use("answer", "a", T0 + 1);
       await use("answer", "b", T0);
       await use("title", "a", T0);
       await use("answer", "a", T0 + QUARTER);
-      const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session: id }));
+      const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session: id }));
       const began = T0 - (T0 % QUARTER);
       assert.deepEqual(
         entries.map(({ at, purpose, usage }) => [at - began, purpose, usage.model, usage.inputTokens]),
@@ -109,16 +109,19 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
           [QUARTER, "answer", "a", 1],
         ],
       );
-      assert.equal(await scene.store.usageEntries({ asker: { person: "p_bob" }, session: id }), undefined);
-      assert.equal(await scene.store.usageEntries({ asker: EVERYONE, session: "nowhere" }), undefined);
+      assert.equal(
+        await scene.store.listUsageEntries({ asker: { person: "p_bob" }, session: id }),
+        undefined,
+      );
+      assert.equal(await scene.store.listUsageEntries({ asker: EVERYONE, session: "nowhere" }), undefined);
     });
 
     rule("of a person is that of their sessions, and by day it adds up to the same", async (scene) => {
       const ann = await scene.talk(ANN, "hello", "hi");
       const more = await scene.create(ann.owner, ["hello"]);
       const bob = await scene.talk({ ...BOB, platform: "signal" }, "hello", "hi");
-      await record(scene, ann.id, "answer", { inputTokens: 1, costUsd: 1, costStatus: "actual" }, T0);
-      await record(
+      await recordUsage(scene, ann.id, "answer", { inputTokens: 1, costUsd: 1, costStatus: "actual" }, T0);
+      await recordUsage(
         scene,
         more.id,
         "title",
@@ -126,17 +129,17 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
         T0 + DAY,
       );
       // Nothing was said on that day, but a model was asked.
-      await record(
+      await recordUsage(
         scene,
         ann.id,
         "flush",
         { inputTokens: 300, costUsd: 1, costStatus: "actual" },
         T0 + 2 * DAY,
       );
-      await record(scene, bob.id, "compress", { inputTokens: 4000 }, T0 + DAY);
+      await recordUsage(scene, bob.id, "compress", { inputTokens: 4000 }, T0 + DAY);
       const sums = async (asker: Asker, since: number, platform?: string) => {
         const where = platform === undefined ? {} : { platform };
-        const found = await scene.store.insights({ asker, since, zone: "UTC", ...where });
+        const found = await scene.store.getInsights({ asker, since, zone: "UTC", ...where });
         for (const parts of [found.usageByPurpose, found.usageByDay])
           assert.deepEqual(sumUsage(parts.map(({ usage }) => usage)), found.usage);
         return found;
@@ -171,12 +174,12 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
 
     rule("begins at nothing in a fork, and stays with the session it was forked from", async (scene) => {
       const { id } = await scene.create("p_ann", FOUR);
-      await record(scene, id, "answer", { inputTokens: 5 });
+      await recordUsage(scene, id, "answer", { inputTokens: 5 });
       const fork = await scene.fork(id);
       assert.equal(fork.usage.totalTokens, 0);
-      assert.deepEqual(await scene.store.usageEntries({ asker: EVERYONE, session: fork.id }), []);
-      await record(scene, fork.id, "answer", { inputTokens: 30 });
-      const { usage } = await scene.store.insights({ asker: { person: "p_ann" }, since: T0 });
+      assert.deepEqual(await scene.store.listUsageEntries({ asker: EVERYONE, session: fork.id }), []);
+      await recordUsage(scene, fork.id, "answer", { inputTokens: 30 });
+      const { usage } = await scene.store.getInsights({ asker: { person: "p_ann" }, since: T0 });
       assert.equal(usage.inputTokens, 35);
     });
 
@@ -184,14 +187,14 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
       "goes with a session that is removed, also while a fork shows what was said there",
       async (scene) => {
         const { id } = await scene.create("p_ann", FOUR);
-        await record(scene, id, "answer", { inputTokens: 5 });
+        await recordUsage(scene, id, "answer", { inputTokens: 5 });
         const fork = await scene.fork(id);
-        await record(scene, fork.id, "title", { inputTokens: 30 });
-        unrefused(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }));
+        await recordUsage(scene, fork.id, "title", { inputTokens: 30 });
+        throwIfRefused(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }));
         const sum = async () =>
-          (await scene.store.insights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
+          (await scene.store.getInsights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
         assert.equal(await sum(), 30);
-        unrefused(await scene.store.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
+        throwIfRefused(await scene.store.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
         assert.equal(await sum(), 0);
       },
     );
@@ -199,12 +202,12 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
     rule("goes with a person who is erased", async (scene) => {
       const ann = await scene.talk(ANN, "hello", "hi");
       const bob = await scene.talk(BOB, "hello", "hi");
-      await record(scene, ann.id, "answer", { inputTokens: 5 });
-      await record(scene, bob.id, "answer", { inputTokens: 30 });
+      await recordUsage(scene, ann.id, "answer", { inputTokens: 5 });
+      await recordUsage(scene, bob.id, "answer", { inputTokens: 30 });
       const person = { person: ann.owner, limit: 9, now: T0 };
-      for (let step = unrefused(await scene.store.erasePerson(person)); !step.done; )
-        step = unrefused(await scene.store.erasePerson({ ...person, ...step }));
-      const { usage } = await scene.store.insights({ asker: EVERYONE, since: T0 });
+      for (let step = throwIfRefused(await scene.store.erasePerson(person)); !step.done; )
+        step = throwIfRefused(await scene.store.erasePerson({ ...person, ...step }));
+      const { usage } = await scene.store.getInsights({ asker: EVERYONE, since: T0 });
       assert.equal(usage.inputTokens, 30);
     });
 
@@ -221,14 +224,14 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
           used("title", T0 - DAY, { inputTokens: 30, costUsd: 0.25, costStatus: "estimated", provider: "p" }),
         ];
         const usage = sumUsage(parts.map((part) => part.usage));
-        const whole = unrefused(
-          await scene.store.importSession({ ...imported("whole", usage), usageEntries: parts }),
+        const whole = throwIfRefused(
+          await scene.store.importSession({ ...buildImport("whole", usage), usageEntries: parts }),
         );
         assert.deepEqual(whole.usage, usage);
-        assert.deepEqual(await purposesOf(scene, "whole"), { answer: 5, title: 30 });
-        unrefused(await scene.store.importSession(imported("bare", usage)));
-        const [only, ...others] = present(
-          await scene.store.usageEntries({ asker: EVERYONE, session: "bare" }),
+        assert.deepEqual(await countTokensByPurpose(scene, "whole"), { answer: 5, title: 30 });
+        throwIfRefused(await scene.store.importSession(buildImport("bare", usage)));
+        const [only, ...others] = requireValue(
+          await scene.store.listUsageEntries({ asker: EVERYONE, session: "bare" }),
         );
         assert.deepEqual(others, []);
         const at = T0 - DAY;
@@ -236,9 +239,9 @@ export function usageRules({ describe }: TestApi, rule: Rule): void {
         assert.deepEqual(only?.usage, usage);
         const newer = { ...usage, inputTokens: 50, totalTokens: 50 };
         const grown = { profile: "main", session: "whole", after: 1, messages: [], blobs: [], now: T0 };
-        unrefused(await scene.store.importMore({ ...grown, usage: newer }));
+        throwIfRefused(await scene.store.importMessages({ ...grown, usage: newer }));
         assert.deepEqual((await scene.get("whole")).usage, newer);
-        assert.deepEqual(await purposesOf(scene, "whole"), { answer: 50 });
+        assert.deepEqual(await countTokensByPurpose(scene, "whole"), { answer: 50 });
       },
     );
   });
@@ -268,40 +271,51 @@ async function useForEverything(scene: Scene): Promise<{ id: string; reports: Re
     compress: [report(), report()],
   };
   const [first = {}, second = {}] = reports.answer;
-  const { id, turn } = await begun(scene);
+  const { id, turn } = await startTurn(scene);
   await scene.finish(turn, "a1", { usage: first });
   const turnTwo = await scene.begin(ANN, "q2", { now: T0 + HOUR });
   await scene.finish(turnTwo, "a2", { usage: second, now: T0 + HOUR });
   const ask = { asker: EVERYONE, session: id };
   const asked = { usage: reports.title[0] ?? {}, now: T0 };
-  unrefused(await scene.store.setTitle({ ...ask, title: "T", numbered: true, ifUntitled: true, asked }));
-  await record(scene, id, "compress", reports.compress[0] ?? {});
+  throwIfRefused(
+    await scene.store.setTitle({ ...ask, title: "T", numbered: true, ifUntitled: true, titleUsage: asked }),
+  );
+  await recordUsage(scene, id, "compress", reports.compress[0] ?? {});
   const replaces = { count: 2, last: { session: id, seq: 2 } };
   const summary = { kind: "compress", summary: assistant("s"), replaces } as const;
   await scene.reshape(id, { ...summary, usage: reports.compress[1] ?? {} });
-  await record(scene, id, "flush", reports.flush[0] ?? {});
-  await scene.store.beat({ runner: runner("r1"), now: T0 });
-  await scene.store.askFlush({ session: id, now: T0 });
-  const flush = present(await scene.store.claimFlush({ runner: "r1", now: T0 }));
+  await recordUsage(scene, id, "flush", reports.flush[0] ?? {});
+  await scene.store.recordHeartbeat({ runner: createRemoteRunner("r1"), now: T0 });
+  await scene.store.requestFlush({ session: id, now: T0 });
+  const flush = requireValue(await scene.store.claimFlush({ runner: "r1", now: T0 }));
   const done = { flush: flush.number, runner: "r1", changes: [], now: T0 + DAY };
-  unrefused(await scene.store.finishFlush({ ...done, usage: reports.flush[1] ?? {} }));
+  throwIfRefused(await scene.store.finishFlush({ ...done, usage: reports.flush[1] ?? {} }));
   assertRefused(await scene.store.finishFlush({ ...done, usage: { inputTokens: 1 } }), "stale_fence");
   return { id, reports };
 }
 
-async function begun(scene: Scene) {
+async function startTurn(scene: Scene) {
   const turn = await scene.begin(ANN, "q1");
   return { id: turn.session, turn };
 }
 
-async function record(scene: Scene, session: string, purpose: UsagePurpose, usage: UsageDelta, now = T0) {
-  return unrefused(await scene.store.recordUsage({ asker: EVERYONE, session, purpose, usage, now }));
+async function recordUsage(
+  scene: Scene,
+  session: string,
+  purpose: UsagePurpose,
+  usage: UsageDelta,
+  now = T0,
+) {
+  return throwIfRefused(await scene.store.recordUsage({ asker: EVERYONE, session, purpose, usage, now }));
 }
 
 /** Input tokens by purpose. */
-async function purposesOf(scene: Scene, session: string): Promise<Partial<Record<UsagePurpose, number>>> {
-  const entries = present(await scene.store.usageEntries({ asker: EVERYONE, session }));
-  const sums = usageByPurpose(entries);
+async function countTokensByPurpose(
+  scene: Scene,
+  session: string,
+): Promise<Partial<Record<UsagePurpose, number>>> {
+  const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session }));
+  const sums = sumByPurpose(entries);
   assert.equal(
     sumUsage(entries.map(({ usage }) => usage)).totalTokens,
     (await scene.get(session)).usage.totalTokens,
@@ -309,12 +323,12 @@ async function purposesOf(scene: Scene, session: string): Promise<Partial<Record
   return Object.fromEntries(sums.map(({ purpose, usage }) => [purpose, usage.inputTokens]));
 }
 
-function countsOf({ inputTokens, outputTokens, ...usage }: Usage) {
+function pickCounts({ inputTokens, outputTokens, ...usage }: Usage) {
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, totalTokens } = usage;
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, totalTokens };
 }
 
-function imported(id: string, usage: Usage): ImportedSession & { readonly profile: string } {
+function buildImport(id: string, usage: Usage): ImportedSession & { readonly profile: string } {
   return {
     profile: "main",
     session: { id, kind: "chat", owner: "p_ann" },

@@ -11,7 +11,12 @@ export {
   startFakeTelegram,
 } from "./fake-telegram/index.ts";
 export { platformContract } from "./platform-contract.ts";
-export type { OtherSide, PlatformHarness, Shown, Trouble } from "./platform-scene.ts";
+export type {
+  PlatformHarness,
+  PlatformServer,
+  SentMessage,
+  ServerFault,
+} from "./platform-scene.ts";
 export type { StoreHarness, TestApi } from "./scene.ts";
 export type { TestBody } from "./skip-rule.ts";
 export { storeContract } from "./store-contract.ts";

@@ -1,54 +1,54 @@
 import assert from "node:assert/strict";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
 import type { Inbound, Outbound, Platform, Receiver } from "../ports/platform.ts";
 import type { TestApi } from "./scene.ts";
-import { testOf } from "./skip-rule.ts";
+import { createTestBody } from "./skip-rule.ts";
 
 /** How the suite gets platforms of the kind under test, and a hand on the other side. */
 export interface PlatformHarness {
   /** A server of its own, or one that has forgotten everything, each time. */
-  open(): Promise<OtherSide>;
+  open(): Promise<PlatformServer>;
   /** Called after each test. */
   destroy(): Promise<void>;
   /** How long a test may take before what has not come counts as missing. Default ten seconds. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** The server and the people behind it. What is optional is what not every platform has; its rules are then skipped. */
-export interface OtherSide {
+export interface PlatformServer {
   /** A new connection as the same account, as after a restart. */
   platform(): Platform;
   /** One with credentials that the server does not accept. */
-  unwelcome(): Platform;
+  unauthorizedPlatform(): Platform;
   /** One whose server nobody can reach. */
-  unreachable(): Platform;
+  unreachablePlatform(): Platform;
   /** What may stand in no error and no reason: tokens, and addresses that hold one. */
   readonly secrets: readonly string[];
   /**
    * Where people speak, as the platform must tell it: at least two chats, in the first of which it may be answered. Every
    * kind that the platform knows: a direct chat, a group, a thread.
    */
-  readonly places: readonly Source[];
+  readonly chats: readonly Source[];
   /** The person of this place says it there. Resolves, when it waits to be received, with the platform's id of it. */
   say(place: Source, words: string): Promise<string>;
-  editSaid?(place: Source, messageId: string, words: string): Promise<void>;
+  editMessage?(place: Source, messageId: string, words: string): Promise<void>;
   /** The person deletes it, and the platform is told of that. */
-  takeBack?(place: Source, messageId: string): Promise<void>;
+  deleteMessage?(place: Source, messageId: string): Promise<void>;
   /** The message is no longer there, where nobody tells the platform of that. */
-  remove?(place: Source, messageId: string): Promise<void>;
+  removeSilently?(place: Source, messageId: string): Promise<void>;
   /** Presses the button that stands for this line. */
   press?(place: Source, messageId: string, line: string): Promise<void>;
   /** What was last said in this place is brought a second time. */
-  bringAgain?(place: Source): Promise<void>;
+  redeliver?(place: Source): Promise<void>;
   /** What the account under test has sent there, in order, as a person reads it now. */
-  shown(place: Source): Promise<readonly Shown[]>;
+  listSent(place: Source): Promise<readonly SentMessage[]>;
   /** What the server does with the next message that is sent or edited. Which of them it can do is in `troubles`. */
-  trouble(kind: Trouble): Promise<void>;
-  readonly troubles: readonly Trouble["kind"][];
+  injectFault(kind: ServerFault): Promise<void>;
+  readonly supportedFaults: readonly ServerFault["kind"][];
 }
 
-export interface Shown {
+export interface SentMessage {
   readonly messageId: string;
   readonly text: string;
   readonly replyTo?: string;
@@ -56,7 +56,7 @@ export interface Shown {
   readonly files?: readonly string[];
 }
 
-export type Trouble =
+export type ServerFault =
   /** It does not want it, and would not later. */
   | { readonly kind: "refuse" }
   /** It asks to wait. */
@@ -71,18 +71,18 @@ export type Trouble =
   | { readonly kind: "silence" };
 
 /** What a receiver was given, and by which of its methods. */
-export type Heard =
+export type ReceivedEvent =
   | ({ readonly kind: "message" } & Inbound)
-  | ({ readonly kind: "edited" } & Parameters<Receiver["edited"]>[0])
-  | ({ readonly kind: "deleted" } & Parameters<Receiver["deleted"]>[0])
-  | ({ readonly kind: "pressed" } & Parameters<Receiver["pressed"]>[0]);
+  | ({ readonly kind: "edited" } & Parameters<Receiver["receiveEdit"]>[0])
+  | ({ readonly kind: "deleted" } & Parameters<Receiver["receiveDeletion"]>[0])
+  | ({ readonly kind: "pressed" } & Parameters<Receiver["receivePress"]>[0]);
 
 /** A running platform and the receiver that listens to it. */
-export interface Listening {
+export interface PlatformListener {
   /** What has arrived, in order, stored or not. */
-  readonly heard: readonly Heard[];
+  readonly events: readonly ReceivedEvent[];
   /** Waits for so many. */
-  until(count: number): Promise<readonly Heard[]>;
+  until(count: number): Promise<readonly ReceivedEvent[]>;
   readonly connected: Promise<void>;
   /** How `run` ended; it never rejects. */
   readonly ended: Promise<{ readonly error?: unknown }>;
@@ -91,26 +91,26 @@ export interface Listening {
 }
 
 /** What stays when a process falls: cursors that were stored. */
-export type Cursors = Map<string, string>;
+export type CursorValues = Map<string, string>;
 
 /** What is to be stopped at the end of a test, however it ends. */
-const running = new WeakMap<object, (() => Promise<unknown>)[]>();
+const runningListeners = new WeakMap<object, (() => Promise<unknown>)[]>();
 
 /** Runs a platform. `store` says when something is stored: what it returns is waited for. */
-export function listen(
+export function startListener(
   there: object,
   platform: Platform,
-  cursors: Cursors,
-  store: (heard: Heard) => Promise<void> | void = () => {},
-): Listening {
-  const heard: Heard[] = [];
+  cursors: CursorValues,
+  store: (heard: ReceivedEvent) => Promise<void> | void = () => {},
+): PlatformListener {
+  const heard: ReceivedEvent[] = [];
   const looks = new Set<() => void>();
   const leaving = new AbortController();
   let connect = (): void => {};
   const connected = new Promise<void>((resolve) => {
     connect = resolve;
   });
-  async function take(one: Heard): Promise<void> {
+  async function take(one: ReceivedEvent): Promise<void> {
     heard.push(one);
     for (const look of [...looks]) look();
     await store(one);
@@ -118,12 +118,12 @@ export function listen(
   }
   const receiver: Receiver = {
     canSpeak: async () => true,
-    message: (inbound) => take({ kind: "message", ...inbound }),
-    edited: (inbound) => take({ kind: "edited", ...inbound }),
-    deleted: (withdrawn) => take({ kind: "deleted", ...withdrawn }),
-    pressed: (press) => take({ kind: "pressed", ...press }),
-    connected: () => connect(),
-    cursor: async (name) => cursors.get(name),
+    receiveMessage: (inbound) => take({ kind: "message", ...inbound }),
+    receiveEdit: (inbound) => take({ kind: "edited", ...inbound }),
+    receiveDeletion: (withdrawn) => take({ kind: "deleted", ...withdrawn }),
+    receivePress: (press) => take({ kind: "pressed", ...press }),
+    markConnected: () => connect(),
+    getCursor: async (name) => cursors.get(name),
   };
   const ended = platform.run(receiver, leaving.signal).then(
     (): { error?: unknown } => ({}),
@@ -133,9 +133,9 @@ export function listen(
     leaving.abort();
     return ended;
   };
-  running.set(there, [...(running.get(there) ?? []), stop]);
+  runningListeners.set(there, [...(runningListeners.get(there) ?? []), stop]);
   return {
-    heard,
+    events: heard,
     connected,
     ended,
     until(count) {
@@ -160,11 +160,11 @@ export function listen(
 let nonces = 0;
 
 /** A message to a place; every one has a nonce of its own. */
-export function outbound(target: Source, words: string, more: Partial<Outbound> = {}): Outbound {
+export function createOutbound(target: Source, words: string, more: Partial<Outbound> = {}): Outbound {
   nonces += 1;
   return {
     target,
-    parts: [text(words)],
+    parts: [textPart(words)],
     nonce: `nonce-${nonces}`,
     blob: () => Promise.resolve(undefined),
     ...more,
@@ -172,7 +172,7 @@ export function outbound(target: Source, words: string, more: Partial<Outbound> 
 }
 
 /** Never aborts. */
-export function always(): AbortSignal {
+export function createPlatformSignal(): AbortSignal {
   return new AbortController().signal;
 }
 
@@ -189,24 +189,24 @@ export function assertSecretFree(said: unknown, secrets: readonly string[]): voi
 }
 
 /** One promise of the port and the proof of it, at a server of its own. */
-export type PlatformRule = (promise: string, proof: (there: OtherSide) => Promise<void>) => void;
+export type PlatformRule = (promise: string, proof: (there: PlatformServer) => Promise<void>) => void;
 
-export function platformRuleOn({ it }: TestApi, harness: PlatformHarness): PlatformRule {
+export function createPlatformRule({ it }: TestApi, harness: PlatformHarness): PlatformRule {
   return (promise, proof) => {
     const run = async (): Promise<void> => {
       const there = await harness.open();
       try {
-        await within(harness.patienceMs ?? 10_000, proof(there));
+        await failAfter(harness.timeoutMs ?? 10_000, proof(there));
       } finally {
-        for (const stop of running.get(there) ?? []) void stop();
+        for (const stop of runningListeners.get(there) ?? []) void stop();
         await harness.destroy();
       }
     };
-    it(promise, testOf(promise, run));
+    it(promise, createTestBody(promise, run));
   };
 }
 
-async function within<T>(ms: number, proof: Promise<T>): Promise<T> {
+async function failAfter<T>(ms: number, proof: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const error = new Error(`something that had to come did not come within ${ms} ms`);

@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import type { NewProcess, Process, ProcessOutput, Watch } from "../core/process.ts";
-import { unrefused } from "../core/refusal.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { BeginProcess } from "../ports/processes.ts";
-import { ANN, EVERYONE, present, type Scene, T0 } from "./scene.ts";
+import { ANN, EVERYONE, requireValue, type Scene, T0 } from "./scene.ts";
 
-export const QUIET: Watch = { mode: "off", patterns: [], wakes: false };
+export const UNWATCHED: Watch = { mode: "off", patterns: [], wakes: false };
 export const WATCHED: Watch = { mode: "result", patterns: [], wakes: false };
 
-export type Place = Pick<BeginProcess, "session" | "conversation" | "target">;
+export type ProcessOrigin = Pick<BeginProcess, "session" | "conversation" | "target">;
 
-export async function place(scene: Scene, target: Source = ANN): Promise<Place> {
+export async function createProcessOrigin(scene: Scene, target: Source = ANN): Promise<ProcessOrigin> {
   const { id } = await scene.talk(target, "hello", "hello");
-  const [found] = await scene.store.conversations({ asker: EVERYONE, session: id });
-  return { session: id, conversation: present(found).number, target };
+  const [found] = await scene.store.findConversations({ asker: EVERYONE, session: id });
+  return { session: id, conversation: requireValue(found).number, target };
 }
 
-export function program(more: Partial<NewProcess> = {}): NewProcess {
+export function buildProcess(more: Partial<NewProcess> = {}): NewProcess {
   return {
-    id: idOf(1),
+    id: buildProcessId(1),
     command: "make all",
     cwd: "/tmp",
     background: true,
@@ -28,34 +28,34 @@ export function program(more: Partial<NewProcess> = {}): NewProcess {
   };
 }
 
-export function idOf(index: number): string {
+export function buildProcessId(index: number): string {
   return `proc_${index.toString(16).padStart(12, "0")}`;
 }
 
-export function begin(
+export function beginTestProcess(
   scene: Scene,
-  at: Place,
+  at: ProcessOrigin,
   more: Partial<NewProcess> = {},
   { most = 64 }: { most?: number } = {},
 ): ReturnType<Scene["store"]["beginProcess"]> {
-  return scene.store.beginProcess({ ...at, process: program(more), most, now: T0 });
+  return scene.store.beginProcess({ ...at, process: buildProcess(more), maxRunning: most, now: T0 });
 }
 
-export async function runs(
+export async function markTestProcessRunning(
   scene: Scene,
   id: string,
   more: { keeper?: string; pty?: boolean } = {},
 ): Promise<Process> {
-  const input = { id, keeper: "k1", pid: 7, born: "77", pty: true, now: T0, ...more };
-  return unrefused(await scene.store.processRuns(input));
+  const input = { id, keeper: "k1", pid: 7, startTime: "77", pty: true, now: T0, ...more };
+  return throwIfRefused(await scene.store.markProcessRunning(input));
 }
 
-export async function running(scene: Scene): Promise<Process> {
-  const { id } = unrefused(await begin(scene, await place(scene)));
-  return runs(scene, id);
+export async function startTestProcess(scene: Scene): Promise<Process> {
+  const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
+  return markTestProcessRunning(scene, id);
 }
 
-export async function keep(
+export async function appendTestOutput(
   { store }: Scene,
   id: string,
   from: number,
@@ -63,23 +63,23 @@ export async function keep(
   matched?: readonly string[],
 ): Promise<void> {
   const more = { id, keeper: "k1", from, text, ...(matched !== undefined && { matched }) };
-  assert.deepEqual(unrefused(await store.keepOutput(more)), { kept: true });
+  assert.deepEqual(throwIfRefused(await store.appendProcessOutput(more)), { kept: true });
 }
 
-export async function end(
+export async function endTestProcess(
   { store }: Scene,
   id: string,
   output?: { from: number; text: string; matched?: readonly string[] },
 ): Promise<void> {
-  unrefused(
+  throwIfRefused(
     await store.endProcess({ id, exit: { code: 0 }, now: T0, ...(output !== undefined && { output }) }),
   );
 }
 
-export function output(
+export function readTestOutput(
   { store }: Scene,
   id: string,
   more: { from?: number; limit?: number } = {},
 ): Promise<ProcessOutput | undefined> {
-  return store.processOutput({ asker: EVERYONE, id, ...more });
+  return store.readProcessOutput({ asker: EVERYONE, id, ...more });
 }

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import type { Open, Opened } from "../core/conversation.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { ScopeRules } from "../core/identity.ts";
-import { type Message, type NewMessage, text, textOf } from "../core/message.ts";
+import { getText, type Message, type NewMessage, textPart } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import { isRefused, type Refused, unrefused } from "../core/refusal.ts";
-import type { Reshape, Reshaped } from "../core/reshape.ts";
+import { isRefused, type Refused, throwIfRefused } from "../core/refusal.ts";
 import type { Runner } from "../core/runner.ts";
 import type { NewSession, Session } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { Accept, Accepted, Finish, Finished, Turn } from "../core/turn.ts";
+import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import type { Store } from "../ports/store.ts";
-import { type TestBody, testOf } from "./skip-rule.ts";
+import { createTestBody, type TestBody } from "./skip-rule.ts";
 
 /** What a test runner gives: Vitest's, Jest's and Node's own all fit. */
 export interface TestApi {
@@ -29,7 +29,7 @@ export interface StoreHarness {
   /** Called after each test: closes whatever is still open and clears its data away. */
   destroy(): Promise<void>;
   /** Resolves when the store has done what it does in quiet moments, such as indexing; where there is such a thing. */
-  quiet?(store: Store): Promise<void>;
+  waitUntilIdle?(store: Store): Promise<void>;
   /** A runner of this very machine whose process is gone, where the store can tell. */
   deadRunner?(): Runner;
   /** A runner of this machine whose process exists and is not the one that runs the suite, where the store can tell. */
@@ -39,18 +39,18 @@ export interface StoreHarness {
 }
 
 /** One promise of the port and the proof of it, on a store of its own. */
-export type Rule = (promise: string, proof: (scene: Scene) => Promise<void>) => void;
+export type StoreRule = (promise: string, proof: (scene: Scene) => Promise<void>) => void;
 
-export function ruleOn({ it }: TestApi, harness: StoreHarness): Rule {
+export function createStoreRule({ it }: TestApi, harness: StoreHarness): StoreRule {
   return (promise, proof) => {
     const run = async (): Promise<void> => {
       try {
-        await proof(sceneOn(await harness.open(), harness));
+        await proof(createScene(await harness.open(), harness));
       } finally {
         await harness.destroy();
       }
     };
-    it(promise, testOf(promise, run));
+    it(promise, createTestBody(promise, run));
   };
 }
 
@@ -61,8 +61,8 @@ export const HOUR: number = 60 * MINUTE;
 export const DAY: number = 24 * HOUR;
 
 export const EVERYONE: Asker = { everyone: true };
-export const EACH: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
-export const TOGETHER: ScopeRules = { groupsPerUser: false, threadsPerUser: false };
+export const SCOPE_PER_USER: ScopeRules = { groupsPerUser: true, threadsPerUser: true };
+export const SCOPE_SHARED: ScopeRules = { groupsPerUser: false, threadsPerUser: false };
 
 export const ANN: Source = dm("ann");
 export const BOB: Source = dm("bob");
@@ -87,15 +87,15 @@ export function inGroup(user: string, more: Partial<Source> = {}): Source {
 export const GROUP = "chat:telegram:-100";
 
 export function user(words: string, more: Partial<NewMessage> = {}): NewMessage {
-  return { role: "user", parts: [text(words)], ...more };
+  return { role: "user", parts: [textPart(words)], ...more };
 }
 
 export function assistant(words: string, more: Partial<NewMessage> = {}): NewMessage {
-  return { role: "assistant", parts: [text(words)], ...more };
+  return { role: "assistant", parts: [textPart(words)], ...more };
 }
 
 /** A runner on another machine: alive for half a minute after each heartbeat. */
-export function runner(id: string): Runner {
+export function createRemoteRunner(id: string): Runner {
   return { id, host: "elsewhere", boot: "boot", pid: 1, started: "1" };
 }
 
@@ -113,16 +113,16 @@ export async function assertRejects(promise: Promise<unknown>, code: ErrorCode):
   });
 }
 
-export function present<T>(value: T | undefined | null): T {
+export function requireValue<T>(value: T | undefined | null): T {
   assert.ok(value !== undefined && value !== null, "expected a value");
   return value;
 }
 
-export function textsOf(messages: readonly Message[] | undefined): string[] {
-  return present(messages).map(textOf);
+export function readTexts(messages: readonly Message[] | undefined): string[] {
+  return requireValue(messages).map(getText);
 }
 
-type Taken = Extract<Accepted, { readonly tooMany?: undefined; readonly session: Session }>;
+type NewlyAccepted = Extract<Accepted, { readonly tooMany?: undefined; readonly session: Session }>;
 
 /** A store, and short words for what people and programs do with it. `now` is T0 unless given. */
 export interface Scene {
@@ -133,14 +133,14 @@ export interface Scene {
   /** The same data, closed and opened again. */
   reopen(): Promise<void>;
   /** Until the store has done what it does in quiet moments. */
-  quiet(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   newId(): string;
   /** What every message of this source is accepted with. */
   routing(source: Source): Omit<Open, "fresh">;
   open(source: Source, more?: Partial<Open>): Promise<Opened>;
   accept(source: Source, words: string, more?: Partial<Accept>): Promise<Accepted>;
   /** An accepted message that was not a duplicate. */
-  take(source: Source, words: string, more?: Partial<Accept>): Promise<Taken>;
+  take(source: Source, words: string, more?: Partial<Accept>): Promise<NewlyAccepted>;
   /** The message begins a turn at once, by the runner r1. */
   begin(source: Source, words: string, more?: Partial<Accept>): Promise<Turn>;
   beat(runner: string, now?: number): Promise<void>;
@@ -152,20 +152,20 @@ export interface Scene {
   create(owner: string, lines?: readonly string[], more?: Partial<NewSession>): Promise<Session>;
   say(session: string, ...messages: readonly NewMessage[]): Promise<readonly number[]>;
   fork(session: string, more?: { readonly keep?: number; readonly title?: string }): Promise<Session>;
-  reshape(session: string, change: Change, now?: number): Promise<Reshaped>;
-  tryReshape(session: string, change: Change, now?: number): Promise<Reshaped | Refused>;
+  reshape(session: string, change: SceneViewChange, now?: number): Promise<ViewChangeResult>;
+  tryReshape(session: string, change: SceneViewChange, now?: number): Promise<ViewChangeResult | Refused>;
   /** What the session shows, in words. */
   shows(session: string): Promise<string[]>;
   get(session: string): Promise<Session>;
 }
 
-type Change = Reshape extends infer R
-  ? R extends Reshape
+type SceneViewChange = ViewChange extends infer R
+  ? R extends ViewChange
     ? Omit<R, "asker" | "session" | "now">
     : never
   : never;
 
-function sceneOn(first: Store, harness: StoreHarness): Scene {
+function createScene(first: Store, harness: StoreHarness): Scene {
   let store = first;
   let numbers = 0;
   const next = (): number => {
@@ -176,7 +176,7 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
   const routing = (source: Source): Omit<Open, "fresh"> => ({
     source,
     profile: "main",
-    scope: EACH,
+    scope: SCOPE_PER_USER,
     reset: {},
     newSession: { id: newId(), kind: "chat" },
     now: T0,
@@ -190,7 +190,7 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
     deadRunner: harness.deadRunner?.(),
     silentRunner: harness.silentRunner?.(),
     ownRunner: harness.ownRunner?.(),
-    quiet: async () => harness.quiet?.(store),
+    waitUntilIdle: async () => harness.waitUntilIdle?.(store),
     async reopen() {
       store = await harness.reopen(store);
     },
@@ -208,9 +208,9 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
     async begin(source, words, more = {}) {
       await scene.beat("r1", more.now);
       const claim = { runner: "r1", take: "one" as const };
-      return present((await scene.take(source, words, { claim, ...more })).turn);
+      return requireValue((await scene.take(source, words, { claim, ...more })).turn);
     },
-    beat: (id, now = T0) => store.beat({ runner: runner(id), now }),
+    beat: (id, now = T0) => store.recordHeartbeat({ runner: createRemoteRunner(id), now }),
     async claim(session, id = "r1", now = T0) {
       await scene.beat(id, now);
       return store.claim({ session, runner: id, take: "one", now });
@@ -218,7 +218,7 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
     async finish({ number, fence }, words, more = {}) {
       const messages = words === "" ? [] : [assistant(words)];
       const rest = { outcome: "done" as const, messages, now: T0, ...more };
-      return unrefused(await store.finish({ turn: number, fence, ...rest }));
+      return throwIfRefused(await store.finish({ turn: number, fence, ...rest }));
     },
     async talk(source, words, answer, more = {}) {
       const turn = await scene.begin(source, words, more);
@@ -227,28 +227,28 @@ function sceneOn(first: Store, harness: StoreHarness): Scene {
     },
     async create(owner, lines = [], more = {}) {
       const session = { id: newId(), kind: "chat" as const, ...more, owner };
-      const made = unrefused(await store.create({ session, profile: "main", now: T0 }));
+      const made = throwIfRefused(await store.create({ session, profile: "main", now: T0 }));
       const messages = lines.map((line, index) => (index % 2 === 0 ? user(line) : assistant(line)));
       if (messages.length > 0) await scene.say(made.id, ...messages);
       return scene.get(made.id);
     },
     async say(session, ...messages) {
-      return unrefused(await store.append({ ...ask(session), messages, now: T0 })).seqs;
+      return throwIfRefused(await store.append({ ...ask(session), messages, now: T0 })).seqs;
     },
     async fork(session, { keep, title } = {}) {
       const newSession = { id: newId(), kind: "chat" as const, ...(title !== undefined && { title }) };
       const rest = keep === undefined ? {} : { keep };
-      return unrefused(await store.fork({ ...ask(session), newSession, now: T0, ...rest }));
+      return throwIfRefused(await store.fork({ ...ask(session), newSession, now: T0, ...rest }));
     },
     async reshape(session, change, now = T0) {
-      return unrefused(await scene.tryReshape(session, change, now));
+      return throwIfRefused(await scene.tryReshape(session, change, now));
     },
-    tryReshape: (session, change, now = T0) => store.reshape({ ...change, ...ask(session), now }),
-    shows: async (session) => textsOf(await store.history(ask(session))),
+    tryReshape: (session, change, now = T0) => store.changeView({ ...change, ...ask(session), now }),
+    shows: async (session) => readTexts(await store.readHistory(ask(session))),
     async get(session) {
       const found = await store.find({ asker: EVERYONE, text: session });
       assert.equal(found.length, 1, `there is no session ${session}`);
-      return present(found[0]);
+      return requireValue(found[0]);
     },
   };
   return scene;

@@ -1,8 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { required, skipRule, testOf } from "./skip-rule.ts";
+import { createTestBody, requirePart, skipRule } from "./skip-rule.ts";
 
 describe("a rule that a driver cannot keep", () => {
-  const body = testOf("keeps buttons", async () => void required(undefined, "the platform has no buttons"));
+  const body = createTestBody(
+    "keeps buttons",
+    async () => void requirePart(undefined, "the platform has no buttons"),
+  );
 
   it("is skipped with the reason by the runner's context, be that an object or a function", async () => {
     const reasons: string[] = [];
@@ -29,7 +32,9 @@ describe("a rule that a driver cannot keep", () => {
 
 it("a rule that fails is not skipped", async () => {
   const skip = (): void => expect.fail("it was skipped");
-  const failing = testOf("fails", async () => expect(required(1, "not there")).toBe(2));
+  const failing = createTestBody("fails", async () => expect(requirePart(1, "not there")).toBe(2));
   await expect(failing({ skip })).rejects.toThrow("to be 2");
-  await expect(testOf("skips", async () => skipRule("why"))({ skip: () => {} })).resolves.toBeUndefined();
+  await expect(
+    createTestBody("skips", async () => skipRule("why"))({ skip: () => {} }),
+  ).resolves.toBeUndefined();
 });

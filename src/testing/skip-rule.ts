@@ -7,7 +7,7 @@ export function skipRule(reason: string): never {
 }
 
 /** The optional part of a harness; without it, the rule is skipped. */
-export function required<Part>(part: Part | undefined, reason: string): Part {
+export function requirePart<Part>(part: Part | undefined, reason: string): Part {
   return part ?? skipRule(reason);
 }
 
@@ -17,7 +17,7 @@ export type TestBody = (...context: readonly unknown[]) => Promise<void>;
  * A test of the rule. Vitest and Node give the test a context that can skip it. Jest gives none, and would give a callback
  * to a body with a parameter of its own; there the reason is a warning.
  */
-export function testOf(rule: string, proof: () => Promise<void>): TestBody {
+export function createTestBody(rule: string, proof: () => Promise<void>): TestBody {
   return async (...[test]) => {
     try {
       await proof();

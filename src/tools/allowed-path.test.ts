@@ -3,10 +3,10 @@ import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { twoFolders } from "../../test/support/hands.ts";
-import { allowedPath, type Reach, shownPath } from "./allowed-path.ts";
+import { type FileAccess, resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
 
-function reaching(cwd: string, more: Partial<Reach> = {}): Reach {
-  return { cwd, folders: [cwd], forbidden: [], ...more };
+function reaching(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
+  return { cwd, allowedFolders: [cwd], deniedFolders: [], ...more };
 }
 
 const refusal = (code: string, message: RegExp) =>
@@ -24,15 +24,15 @@ describe("a path that a model names", () => {
       ["..hidden", "..hidden"],
       [".", ""],
     ] as const)
-      expect(await allowedPath(given, reaching(inside))).toEqual({
+      expect(await resolveAllowedPath(given, reaching(inside))).toEqual({
         real: join(inside, real),
       });
   });
 
   it("is told from that folder where it lies in it, else in full", () => {
-    expect(shownPath("/work/a/b.txt", { cwd: "/work/a" })).toBe("b.txt");
-    expect(shownPath("/work/b.txt", { cwd: "/work/a" })).toBe("/work/b.txt");
-    expect(shownPath("/work/a", { cwd: "/work/a" })).toBe("/work/a");
+    expect(toDisplayPath("/work/a/b.txt", { cwd: "/work/a" })).toBe("b.txt");
+    expect(toDisplayPath("/work/b.txt", { cwd: "/work/a" })).toBe("/work/b.txt");
+    expect(toDisplayPath("/work/a", { cwd: "/work/a" })).toBe("/work/a");
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe("a path that a model names", () => {
   ] as const)("is refused with a sentence if it is %j", async (given, code, message) => {
     const { root, inside } = twoFolders();
     mkdirSync(join(root, "insider"));
-    await expect(allowedPath(given, reaching(inside))).rejects.toThrow(refusal(code, message));
+    await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(refusal(code, message));
   });
 
   it("is refused when it leads out through a link, and says no more of what is there than of what is not", async () => {
@@ -61,7 +61,7 @@ describe("a path that a model names", () => {
     symlinkSync(join(outside, "there"), join(inside, "file"));
     symlinkSync("out/there", join(inside, "twice"));
     const said = async (given: string) =>
-      allowedPath(given, reaching(inside)).catch(({ message }) => message.replace(given, "X"));
+      resolveAllowedPath(given, reaching(inside)).catch(({ message }) => message.replace(given, "X"));
     const answers = await Promise.all(
       ["out", "out/there", "out/not", "out/not/deep", "file", "twice"].map(said),
     );
@@ -73,9 +73,9 @@ describe("a path that a model names", () => {
     symlinkSync("real", join(inside, "link"));
     mkdirSync(join(inside, "real"));
     symlinkSync(outside, join(inside, "out"));
-    expect((await allowedPath("link/a", reaching(inside))).real).toBe(join(inside, "real", "a"));
-    const both = reaching(inside, { folders: [inside, outside] });
-    expect((await allowedPath("out/a", both)).real).toBe(join(outside, "a"));
+    expect((await resolveAllowedPath("link/a", reaching(inside))).realPath).toBe(join(inside, "real", "a"));
+    const both = reaching(inside, { allowedFolders: [inside, outside] });
+    expect((await resolveAllowedPath("out/a", both)).realPath).toBe(join(outside, "a"));
   });
 
   it("is refused when it is a link that leads nowhere, or in a circle", async () => {
@@ -83,17 +83,17 @@ describe("a path that a model names", () => {
     symlinkSync(join(outside, "later"), join(inside, "lost"));
     symlinkSync("circle", join(inside, "circle"));
     for (const given of ["lost", "circle"])
-      await expect(allowedPath(given, reaching(inside))).rejects.toThrow(
+      await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(
         refusal("not_allowed", /leads nowhere/),
       );
   });
 
   it("is not inside where work is done unless that folder is an allowed one", async () => {
     const { inside, outside } = twoFolders();
-    await expect(allowedPath("a", reaching(inside, { folders: [outside] }))).rejects.toThrow(
+    await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [outside] }))).rejects.toThrow(
       refusal("not_allowed", /not in a folder/),
     );
-    await expect(allowedPath("a", reaching(inside, { folders: [] }))).rejects.toThrow(
+    await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [] }))).rejects.toThrow(
       refusal("not_allowed", /None may be touched/),
     );
   });
@@ -106,8 +106,8 @@ describe("a path that a model names", () => {
     symlinkSync("../postrider.db", join(home, "workspace", "notes"));
     writeFileSync(join(home, "postrider.db"), "");
     const reach = reaching(root, {
-      folders: [root, join(home, "workspace")],
-      forbidden: [join(inside, "innocent")],
+      allowedFolders: [root, join(home, "workspace")],
+      deniedFolders: [join(inside, "innocent")],
     });
     for (const given of [
       ".postrider",
@@ -118,14 +118,14 @@ describe("a path that a model names", () => {
       "innocent/keys",
       "innocent/workspace/../config.yaml",
     ])
-      await expect(allowedPath(join("inside", given), reach), given).rejects.toThrow(
+      await expect(resolveAllowedPath(join("inside", given), reach), given).rejects.toThrow(
         refusal("not_allowed", /not in a folder/),
       );
-    expect(await allowedPath("inside/plan.md", reach)).toEqual({ real: join(inside, "plan.md") });
+    expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ real: join(inside, "plan.md") });
     // To name the folder itself among the allowed ones does not open it.
-    await expect(allowedPath(join(home, "keys"), { ...reach, folders: [home] })).rejects.toThrow(
-      refusal("not_allowed", /not in a folder/),
-    );
+    await expect(
+      resolveAllowedPath(join(home, "keys"), { ...reach, allowedFolders: [home] }),
+    ).rejects.toThrow(refusal("not_allowed", /not in a folder/));
   });
 
   it.skipIf(process.platform !== "linux")(
@@ -133,7 +133,7 @@ describe("a path that a model names", () => {
     async () => {
       const { inside } = twoFolders();
       symlinkSync("/proc/self/environ", join(inside, "env"));
-      const all = reaching(inside, { folders: ["/"] });
+      const all = reaching(inside, { allowedFolders: ["/"] });
       for (const given of [
         "/proc/self/environ",
         "/dev/zero",
@@ -142,10 +142,10 @@ describe("a path that a model names", () => {
         "/dev/stdin",
         "/proc/self/fd/0",
       ])
-        await expect(allowedPath(given, all), given).rejects.toThrow(
+        await expect(resolveAllowedPath(given, all), given).rejects.toThrow(
           refusal("not_allowed", /not in a folder/),
         );
-      expect((await allowedPath("/etc/hostname", all)).real).toBe(realpathSync("/etc/hostname"));
+      expect((await resolveAllowedPath("/etc/hostname", all)).realPath).toBe(realpathSync("/etc/hostname"));
     },
   );
 
@@ -189,15 +189,15 @@ describe("a path that a model names", () => {
     let inThere = 0;
     await fc.assert(
       fc.asyncProperty(path, async (given) => {
-        const found = await allowedPath(given, reaching(inside)).catch(({ code }) => {
+        const found = await resolveAllowedPath(given, reaching(inside)).catch(({ code }) => {
           expect(["not_allowed", "invalid_input"]).toContain(code);
         });
         if (found === undefined) return;
         inThere += 1;
-        expect(`${found.real}${sep}`.startsWith(`${inside}${sep}`)).toBe(true);
-        expect(found.real.split(sep)).not.toContain("..");
+        expect(`${found.realPath}${sep}`.startsWith(`${inside}${sep}`)).toBe(true);
+        expect(found.realPath.split(sep)).not.toContain("..");
         // What is there is no link, nor is anything on the way to it.
-        let there = found.real;
+        let there = found.realPath;
         for (;;) {
           const real = await realOrNothing(there);
           if (real !== undefined) {

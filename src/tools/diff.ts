@@ -1,4 +1,4 @@
-import { type Patched, type Place, replacedBetween } from "./replacement.ts";
+import { type PatchedText, replaceBetween, type TextReplacement } from "./text-patch.ts";
 
 /** Lines that did not change, around those that did. */
 const CONTEXT = 3;
@@ -10,31 +10,33 @@ interface Hunk {
   /** Lines of the old text, from 0, without the last. */
   readonly from: number;
   readonly to: number;
-  readonly places: readonly Place[];
+  readonly places: readonly TextReplacement[];
 }
 
 /**
  * What a patch has changed, as a unified diff without its head; long ones are cut, and say so. What must not be shown is
  * taken out of each line before it is cut.
  */
-export function diffOf(
+export function formatDiff(
   before: string,
-  { places }: Patched,
+  { replacements }: PatchedText,
   mask: (line: string) => string = (line) => line,
 ): string {
-  const starts = lineStarts(before);
-  const hunks = hunksOf(places, before, starts);
+  const starts = findLineStarts(before);
+  const hunks = groupHunks(replacements, before, starts);
   const shown: string[] = [];
   let length = 0;
   let shift = 0;
   for (const [index, hunk] of hunks.entries()) {
-    const { lines: whole, grown } = hunkLines(before, starts, hunk, shift);
-    const lines = whole.map((line) => shortLine(mask(line)));
+    const { lines: whole, grown } = formatHunk(before, starts, hunk, shift);
+    const lines = whole.map((line) => shortenLine(mask(line)));
     const text = lines.join("\n");
     if (length + text.length > LONGEST_DIFF) {
       const rest = hunks.length - index - 1;
       const more = rest === 0 ? "" : ` ${rest} more ${rest === 1 ? "place" : "places"} like it.`;
-      return [...shown, cutTo(lines, LONGEST_DIFF - length), `[The rest is left out.${more}]`].join("\n");
+      return [...shown, truncateLines(lines, LONGEST_DIFF - length), `[The rest is left out.${more}]`].join(
+        "\n",
+      );
     }
     shown.push(text);
     length += text.length;
@@ -44,11 +46,15 @@ export function diffOf(
 }
 
 /** Places whose surroundings touch are shown together. */
-function hunksOf(places: readonly Place[], before: string, starts: readonly number[]): readonly Hunk[] {
-  const hunks: { from: number; to: number; places: Place[] }[] = [];
+function groupHunks(
+  places: readonly TextReplacement[],
+  before: string,
+  starts: readonly number[],
+): readonly Hunk[] {
+  const hunks: { from: number; to: number; places: TextReplacement[] }[] = [];
   for (const place of places) {
-    const from = lineAt(starts, place.from);
-    const to = lineAt(starts, endsLines(before, place) ? place.to - 1 : place.to) + 1;
+    const from = findLine(starts, place.from);
+    const to = findLine(starts, hasWholeLines(before, place) ? place.to - 1 : place.to) + 1;
     const last = hunks.at(-1);
     if (last === undefined || last.to + 2 * CONTEXT < from) hunks.push({ from, to, places: [place] });
     else {
@@ -60,11 +66,11 @@ function hunksOf(places: readonly Place[], before: string, starts: readonly numb
 }
 
 /** Whether the line after it is surely left as it was. */
-function endsLines(before: string, { to, becomes }: Place): boolean {
+function hasWholeLines(before: string, { to, becomes }: TextReplacement): boolean {
   return before[to - 1] === "\n" && becomes.endsWith("\n");
 }
 
-function hunkLines(
+function formatHunk(
   before: string,
   starts: readonly number[],
   { from, to, places }: Hunk,
@@ -72,13 +78,13 @@ function hunkLines(
 ): { lines: readonly string[]; grown: number } {
   const begin = starts[from] ?? 0;
   const end = starts[to] ?? before.length;
-  const old = linesOf(before.slice(begin, end));
-  const now = linesOf(replacedBetween(before, places, begin, end));
-  const head = linesOf(before.slice(starts[Math.max(0, from - CONTEXT)] ?? 0, begin));
-  const tail = linesOf(before.slice(end, starts[to + CONTEXT] ?? before.length));
+  const old = splitLines(before.slice(begin, end));
+  const now = splitLines(replaceBetween(before, places, begin, end));
+  const head = splitLines(before.slice(starts[Math.max(0, from - CONTEXT)] ?? 0, begin));
+  const tail = splitLines(before.slice(end, starts[to + CONTEXT] ?? before.length));
   const at = from - head.length + 1;
   const around = head.length + tail.length;
-  const changed = marked(old, now);
+  const changed = markLines(old, now);
   const lines = [
     `@@ -${at},${old.length + around} +${at + shift},${now.length + around} @@`,
     ...head.map((line) => ` ${line}`),
@@ -89,7 +95,7 @@ function hunkLines(
 }
 
 /** What is the same at both ends of the old and the new lines did not change. */
-function marked(old: readonly string[], now: readonly string[]): readonly string[] {
+function markLines(old: readonly string[], now: readonly string[]): readonly string[] {
   let head = 0;
   while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
   let tail = 0;
@@ -102,13 +108,13 @@ function marked(old: readonly string[], now: readonly string[]): readonly string
   ];
 }
 
-function cutTo(lines: readonly string[], room: number): string {
+function truncateLines(lines: readonly string[], room: number): string {
   const text = lines.join("\n");
   const end = text.lastIndexOf("\n", Math.max(0, room));
   return end <= 0 ? (lines[0] ?? "") : text.slice(0, end);
 }
 
-function lineStarts(text: string): readonly number[] {
+function findLineStarts(text: string): readonly number[] {
   const starts = text === "" ? [] : [0];
   for (let at = text.indexOf("\n"); at >= 0 && at + 1 < text.length; at = text.indexOf("\n", at + 1))
     starts.push(at + 1);
@@ -116,7 +122,7 @@ function lineStarts(text: string): readonly number[] {
 }
 
 /** The line in which a character stands. */
-function lineAt(starts: readonly number[], position: number): number {
+function findLine(starts: readonly number[], position: number): number {
   let low = 0;
   let high = starts.length - 1;
   while (low < high) {
@@ -127,13 +133,13 @@ function lineAt(starts: readonly number[], position: number): number {
   return Math.max(0, low);
 }
 
-function linesOf(text: string): readonly string[] {
+function splitLines(text: string): readonly string[] {
   if (text === "") return [];
   const whole = text.endsWith("\n") ? text.slice(0, -1) : text;
   return whole.split("\n").map((line) => line.replace(/\r$/, ""));
 }
 
-function shortLine(line: string): string {
+function shortenLine(line: string): string {
   return line.length <= LONGEST_LINE
     ? line
     : `${line.slice(0, LONGEST_LINE).replace(/[\uD800-\uDBFF]$/, "")}…`;

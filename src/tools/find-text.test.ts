@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findText, holdsText } from "./find-text.ts";
+import { findText, hasText } from "./find-text.ts";
 
 describe("finding a text in another", () => {
   it("finds the same places as looking from every character", () => {
@@ -12,7 +12,7 @@ describe("finding a text in another", () => {
         const step = overlapping ? 1 : wanted.length;
         for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + step)) expected.push(at);
         expect(findText(text, wanted, { most: 100, overlapping })).toEqual(expected);
-        expect(holdsText(text, wanted)).toBe(expected.length > 0);
+        expect(hasText(text, wanted)).toBe(expected.length > 0);
       }),
     );
   });

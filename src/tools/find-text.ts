@@ -8,7 +8,7 @@ export function findText(
   { most, overlapping }: { readonly most: number; readonly overlapping: boolean },
 ): readonly number[] {
   if (wanted === "" || wanted.length > text.length) return [];
-  const restart = restarts(wanted);
+  const restart = buildRestartTable(wanted);
   const found: number[] = [];
   let matched = 0;
   for (let at = 0; at < text.length && found.length < most; at += 1) {
@@ -22,12 +22,12 @@ export function findText(
   return found;
 }
 
-export function holdsText(text: string, wanted: string): boolean {
+export function hasText(text: string, wanted: string): boolean {
   return findText(text, wanted, { most: 1, overlapping: false }).length > 0;
 }
 
 /** For each beginning of the text: how much of it stands again at its end. */
-function restarts(wanted: string): Int32Array {
+function buildRestartTable(wanted: string): Int32Array {
   const restart = new Int32Array(wanted.length);
   let matched = 0;
   for (let at = 1; at < wanted.length; at += 1) {

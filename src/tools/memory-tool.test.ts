@@ -3,21 +3,21 @@ import { describe, expect, it } from "vitest";
 import { called, handsIn } from "../../test/support/hands.ts";
 import { comeTo } from "../../test/support/places.ts";
 import { openHome } from "../../test/support/test-home.ts";
-import { MOST_REMEMBERED, memoryOfProfile } from "../core/memory.ts";
+import { getProfileMemoryOwner, MAX_MEMORY_CHARS } from "../core/memory.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
-import type { Hands } from "./hands.ts";
+import { loadMemoryPrompt } from "./load-memory-prompt.ts";
 import { memoryTool } from "./memory-tool.ts";
-import { rememberedPrompt } from "./remembered.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-async function room(more: Partial<Hands> = {}) {
+async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const hands = handsIn(home, more);
   return {
     home,
     hands,
     change: (given: object) => called(memoryTool(hands), given),
-    entries: async (owner: string = hands.owner) => (await home.store.memory({ owner })).entries,
+    entries: async (owner: string = hands.owner) => (await home.store.getMemory({ owner })).entries,
   };
 }
 
@@ -52,7 +52,7 @@ describe("memory", () => {
       text: "That is remembered already. This is remembered now (9 of 4000 characters):\n- Has a dog",
       failed: false,
     });
-    expect((await home.store.memory({ owner: hands.owner })).version).toBe(1);
+    expect((await home.store.getMemory({ owner: hands.owner })).version).toBe(1);
   });
 
   it.each([
@@ -63,7 +63,7 @@ describe("memory", () => {
     [/Say in `old` which entry/, { action: "remove" }],
     [/must be add, replace or remove/, { action: "forget", old: "dog" }],
     [/must be add, replace or remove/, {}],
-    [/the limit is 4000, and 18 are there/, { action: "add", text: "x".repeat(MOST_REMEMBERED) }],
+    [/the limit is 4000, and 18 are there/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
   ])("refuses with a sentence (%s), and changes nothing", async (sentence, given) => {
     const { change, entries } = await room();
     await change({ action: "add", text: "has a dog" });
@@ -80,7 +80,7 @@ describe("memory", () => {
     const given = { action: "add", target: "profile", text: "The office is closed on Fridays" };
     const owner = await room();
     expect((await owner.change(given)).failed).toBe(false);
-    expect(await owner.entries(memoryOfProfile("main"))).toEqual(["The office is closed on Fridays"]);
+    expect(await owner.entries(getProfileMemoryOwner("main"))).toEqual(["The office is closed on Fridays"]);
     expect(await owner.entries()).toEqual([]);
     for (const [more, sentence] of [
       [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home changes"],
@@ -88,7 +88,7 @@ describe("memory", () => {
     ] as const) {
       const { change, entries, hands } = await room(more);
       expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
-      expect(await entries(memoryOfProfile("main"))).toEqual([]);
+      expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
       expect(await entries()).toEqual([]);
       expect(JSON.stringify(memoryTool(hands).input)).toContain("may not be changed here");
     }
@@ -108,15 +108,15 @@ describe("what the model is told of what it remembers", () => {
   it("is nothing while nothing is remembered, then the person's and everyone's", async () => {
     const { home, hands, change } = await room();
     const { store } = home;
-    const told = () => rememberedPrompt({ store, owner: hands.owner, profile: "main" });
+    const told = () => loadMemoryPrompt({ store, owner: hands.owner, profile: "main" });
     expect(await told()).toBeUndefined();
     await change({ action: "add", text: "Likes tea" });
     await change({ action: "add", target: "profile", text: "Closed on Fridays" });
     expect(await told()).toMatch(
       /of the person you talk with:\*\*\n- Likes tea\n\n.*for everyone.*\n- Closed on Fridays/,
     );
-    expect(await rememberedPrompt({ store, owner: "p_other", profile: "main" })).not.toContain("tea");
-    expect(await rememberedPrompt({ store, owner: "p_other", profile: "work" })).toBeUndefined();
+    expect(await loadMemoryPrompt({ store, owner: "p_other", profile: "main" })).not.toContain("tea");
+    expect(await loadMemoryPrompt({ store, owner: "p_other", profile: "work" })).toBeUndefined();
   });
 });
 
@@ -174,7 +174,7 @@ describe("what is remembered of two people and of their groups", () => {
           for (const source of places) {
             const { hands } = await comeTo(home, source);
             const told =
-              (await rememberedPrompt({ store: home.store, owner: hands.owner, profile: "main" })) ?? "";
+              (await loadMemoryPrompt({ store: home.store, owner: hands.owner, profile: "main" })) ?? "";
             expect(told.match(/nonce\d+q/g) ?? [], nameOf(source)).toEqual(model.get(nameOf(source)) ?? []);
           }
         }),

@@ -1,19 +1,19 @@
 import { PostriderError } from "../core/errors.ts";
 import {
+  countMemoryChars,
+  getProfileMemoryOwner,
+  MAX_MEMORY_CHARS,
   type Memory,
   type MemoryChange,
   type MemoryOwner,
-  MOST_REMEMBERED,
-  memoryOfProfile,
-  rememberedLength,
 } from "../core/memory.ts";
-import { text } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { type Given, givenIn, outputOf, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
+import { readTextArgument, runToolAction, type ToolArguments, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-export function memoryTool(hands: Hands): Tool {
+export function memoryTool(hands: ToolContext): Tool {
   const isGroup = "chat" in hands.asker && hands.asker.chat !== undefined;
   const mayTellAll = hands.role === "owner" && !isGroup;
   return {
@@ -30,7 +30,7 @@ export function memoryTool(hands: Hands): Tool {
         target: {
           type: "string",
           enum: ["person", "profile"],
-          description: `Whose memory, person unless given: ${whosePerson(hands)}; profile is known to everyone who talks with you${mayTellAll ? "" : ", and may not be changed here"}.`,
+          description: `Whose memory, person unless given: ${describePersonMemory(hands)}; profile is known to everyone who talks with you${mayTellAll ? "" : ", and may not be changed here"}.`,
         },
         text: { type: "string", description: "For add and replace: what to remember." },
         old: { type: "string", description: "For replace and remove: words of the one entry that is meant." },
@@ -42,19 +42,19 @@ export function memoryTool(hands: Hands): Tool {
     // is not added twice, and one that is gone is only not found.
     effect: "none",
     run: (value) =>
-      outputOf(async () => {
-        const given = givenIn(value);
-        const change = changeIn(given);
-        const isForAll = textIn(given, "target") === "profile";
-        if (isForAll && !mayTellAll) throw notForAll(isGroup);
-        const owner = isForAll ? memoryOfProfile(hands.profile) : hands.owner;
-        return { parts: [text(await changed(hands, owner, change))] } satisfies ToolOutput;
+      runToolAction(async () => {
+        const given = toToolArguments(value);
+        const change = parseMemoryChange(given);
+        const isForAll = readTextArgument(given, "target") === "profile";
+        if (isForAll && !mayTellAll) throw createProfileDeniedError(isGroup);
+        const owner = isForAll ? getProfileMemoryOwner(hands.profile) : hands.owner;
+        return { parts: [textPart(await applyMemoryChange(hands, owner, change))] } satisfies ToolOutput;
       }),
   };
 }
 
 /** Several people may share a session, or each have their own where the others read along. */
-function whosePerson({ asker, owner }: Hands): string {
+function describePersonMemory({ asker, owner }: ToolContext): string {
   const chat = "chat" in asker ? asker.chat : undefined;
   if (chat === undefined) return "person is the memory of the person you talk with";
   const here = "it is used in this chat only, and everyone here may read it";
@@ -63,8 +63,8 @@ function whosePerson({ asker, owner }: Hands): string {
     : `person is the memory of whoever you talk with, in this chat with several people: ${here}`;
 }
 
-function changeIn(given: Given): MemoryChange {
-  const [words, old] = [textIn(given, "text") ?? "", textIn(given, "old") ?? ""];
+function parseMemoryChange(given: ToolArguments): MemoryChange {
+  const [words, old] = [readTextArgument(given, "text") ?? "", readTextArgument(given, "old") ?? ""];
   switch (given.action) {
     case "add":
       return { action: "add", text: words };
@@ -77,7 +77,7 @@ function changeIn(given: Given): MemoryChange {
   }
 }
 
-function notForAll(isGroup: boolean): PostriderError {
+function createProfileDeniedError(isGroup: boolean): PostriderError {
   const why = isGroup
     ? "What everyone may know is not changed in a chat with several people; the owner of this home does that in a direct chat."
     : "Only the owner of this home changes what everyone may know.";
@@ -85,21 +85,25 @@ function notForAll(isGroup: boolean): PostriderError {
 }
 
 /** Whatever became of it, the model is told how it stands: it may have been changed elsewhere meanwhile. */
-async function changed({ store, clock }: Hands, owner: MemoryOwner, change: MemoryChange): Promise<string> {
-  const before = await store.memory({ owner });
-  const after = unrefused(await store.changeMemory({ owner, change, now: clock.now() }));
-  const did = after.version === before.version ? "That is remembered already." : DONE[change.action];
-  return `${did} ${standing(after)}`;
+async function applyMemoryChange(
+  { store, clock }: ToolContext,
+  owner: MemoryOwner,
+  change: MemoryChange,
+): Promise<string> {
+  const before = await store.getMemory({ owner });
+  const after = throwIfRefused(await store.changeMemory({ owner, change, now: clock.now() }));
+  const did = after.version === before.version ? "That is remembered already." : CHANGE_TEXTS[change.action];
+  return `${did} ${formatMemory(after)}`;
 }
 
-const DONE: Readonly<Record<MemoryChange["action"], string>> = {
+const CHANGE_TEXTS: Readonly<Record<MemoryChange["action"], string>> = {
   add: "Remembered.",
   replace: "Replaced.",
   remove: "Removed.",
 };
 
-function standing({ entries }: Memory): string {
+function formatMemory({ entries }: Memory): string {
   if (entries.length === 0) return "Nothing is remembered now.";
-  const full = `${rememberedLength(entries)} of ${MOST_REMEMBERED} characters`;
+  const full = `${countMemoryChars(entries)} of ${MAX_MEMORY_CHARS} characters`;
   return [`This is remembered now (${full}):`, ...entries.map((entry) => `- ${entry}`)].join("\n");
 }

@@ -5,16 +5,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { fakeClock, openHome } from "../../test/support/test-home.ts";
-import { diffOf } from "./diff.ts";
-import type { Hands } from "./hands.ts";
+import { formatDiff } from "./diff.ts";
 import { patchTool } from "./patch.ts";
 import { replaceFile } from "./replace-file.ts";
-import { patched } from "./replacement.ts";
+import { applyTextPatch } from "./text-patch.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-async function room(content: string | Uint8Array, more: Partial<Hands> = {}) {
+async function room(content: string | Uint8Array, more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, folders: [inside], ...more });
+  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
   const file = join(inside, "a.txt");
   writeFileSync(file, content);
   return {
@@ -123,10 +123,10 @@ describe("patch", () => {
     const read = statSync(file);
     writeFileSync(file, "somebody else's");
     const replacing = replaceFile({
-      to: { real: file },
-      shown: "a.txt",
+      to: { realPath: file },
+      displayPath: "a.txt",
       bytes: Buffer.from("mine"),
-      read,
+      expected: read,
       random: (size) => new Uint8Array(size),
       signal: new AbortController().signal,
     });
@@ -181,9 +181,9 @@ describe("a patch", () => {
         fc.array(line, { maxLength: 3 }),
         fc.boolean(),
         (before, o, n, all) => {
-          const result = patched(before, { old: o.join("\n"), new: n.join("\n"), all });
+          const result = applyTextPatch(before, { old: o.join("\n"), new: n.join("\n"), all });
           if ("wrong" in result) return;
-          const [first] = result.places;
+          const [first] = result.replacements;
           if (first === undefined) throw new Error("a patch without a place");
           const old = before.slice(first.from, first.to);
           expect(result.after).toBe(
@@ -192,7 +192,7 @@ describe("a patch", () => {
               : before.slice(0, first.from) + first.becomes + before.slice(first.to),
           );
           if (!all) expect(before.indexOf(old)).toBe(before.lastIndexOf(old));
-          expect(applied(before, diffOf(before, result))).toEqual(shownLines(result.after));
+          expect(applied(before, formatDiff(before, result))).toEqual(shownLines(result.after));
         },
       ),
       { numRuns: 3000 },

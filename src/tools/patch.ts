@@ -1,9 +1,9 @@
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { givenIn, outputOf, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
+import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-export function patchTool(hands: Hands): Tool {
+export function patchTool(hands: ToolContext): Tool {
   return {
     name: "patch",
     description:
@@ -21,16 +21,16 @@ export function patchTool(hands: Hands): Tool {
     },
     effect: "external",
     run: (value, { signal }) =>
-      outputOf(async () => {
-        const given = givenIn(value);
+      runToolAction(async () => {
+        const given = toToolArguments(value);
         const wanted = {
-          path: textIn(given, "path") ?? "",
-          old: textIn(given, "old") ?? "",
-          new: textIn(given, "new") ?? "",
+          path: readTextArgument(given, "path") ?? "",
+          old: readTextArgument(given, "old") ?? "",
+          new: readTextArgument(given, "new") ?? "",
           all: given.all === true,
         };
         const { patchFile } = await import("./patch-file.ts");
-        return { parts: [text(await patchFile(wanted, hands, signal))] } satisfies ToolOutput;
+        return { parts: [textPart(await patchFile(wanted, hands, signal))] } satisfies ToolOutput;
       }),
   };
 }

@@ -1,11 +1,11 @@
 import type { Process } from "../core/process.ts";
-import { callsIn } from "./command-analysis/call.ts";
 import { type CommandContext, NO_CONTEXT } from "./command-analysis/command-context.ts";
 import { isShell } from "./command-analysis/executed-scripts.ts";
 import { findDanger } from "./command-analysis/find-danger.ts";
 import { isInterpreter } from "./command-analysis/interpreters.ts";
-import { isGroup, type Script } from "./command-analysis/script.ts";
-import { readShell } from "./command-analysis/shell.ts";
+import { findCalls } from "./command-analysis/program-call.ts";
+import { readShell } from "./command-analysis/read-shell.ts";
+import { isCompoundCommand, type ShellScript } from "./command-analysis/shell-script.ts";
 
 /** How a process takes what is written to it: as commands of a shell, as code, as SQL, or as nothing but data. */
 export type InputKind =
@@ -14,7 +14,7 @@ export type InputKind =
   | { readonly kind: "data" };
 
 /** What a piece of input does together with the pieces before it. */
-export interface JudgedInput {
+export interface InputJudgement {
   /** The unfinished line with the new piece. */
   readonly line: string;
   /** Why a person is asked, if it must be. Goes on after "that". */
@@ -25,34 +25,34 @@ export interface JudgedInput {
   readonly unfinished?: string;
 }
 
-const DATA: ReadonlySet<string> = new Set(
+const DATA_PROGRAMS: ReadonlySet<string> = new Set(
   "cat tee wc sort uniq grep egrep fgrep rev tr nl tac head tail cut base64 md5sum sha1sum sha256sum sleep true false echo printf".split(
     " ",
   ),
 );
-const SQL =
+const SQL_PROGRAMS =
   /^(?:psql|mysql|mariadb|sqlite3|sqlite|duckdb|clickhouse-client|sqlplus|redis-cli|mongosh|mongo)$/;
 /** Keys that edit a line, or bring back another one. */
-const EDITING = /[^\P{Cc}\n\r\t]/u;
+const EDITING_KEYS = /[^\P{Cc}\n\r\t]/u;
 /** `!!`, `!rm`, `^a^b`: an interactive shell puts earlier lines in their place. */
-const HISTORY = /(?:^|[^\\'$\w])![!\w?$^*#:-]|^\s*\^/m;
+const HISTORY_EXPANSION = /(?:^|[^\\'$\w])![!\w?$^*#:-]|^\s*\^/m;
 const END_OF_INPUT = "\u0004";
 /** More is not kept: then the line is not known any more. */
 const LONGEST_LINE = 16_384;
-const END = "END_OF_INPUT_OF_A_PROCESS";
+const HERE_DOCUMENT_END = "END_OF_INPUT_OF_A_PROCESS";
 
 /** Reads a piece of input with the unfinished line before it. `before` is undefined where that line is not known. */
 export function judgeInput(
   text: string,
   { before, kind, context }: { before: string | undefined; kind: InputKind; context: CommandContext },
-): JudgedInput {
+): InputJudgement {
   if (kind.kind === "data") return { line: text, isUnclear: false, unfinished: "" };
   // Interrupting ends the line without running it.
   if (text === "\x03") return { line: "", isUnclear: false, unfinished: "" };
   // The end of the input hands over what is unfinished, as Enter does.
   const piece = text.replaceAll(END_OF_INPUT, "\n").replace(/\r\n?/g, "\n");
   const line = `${before ?? ""}${piece}`;
-  if (EDITING.test(piece) || (kind.kind === "shell" && piece.includes("\t")))
+  if (EDITING_KEYS.test(piece) || (kind.kind === "shell" && piece.includes("\t")))
     return {
       line,
       isUnclear: true,
@@ -63,13 +63,13 @@ export function judgeInput(
       line,
       isUnclear: true,
       why: "ends a line whose beginning is not known",
-      unfinished: restOf(piece, kind),
+      unfinished: findUnfinishedRest(piece, kind),
     };
-  const danger = findDanger(asScript(line, kind), context)?.why;
-  const isRepeating = kind.kind === "shell" && HISTORY.test(line);
+  const danger = findDanger(toScript(line, kind), context)?.why;
+  const isRepeating = kind.kind === "shell" && HISTORY_EXPANSION.test(line);
   const why =
     danger ?? (isRepeating ? "repeats or changes an earlier line that cannot be seen here" : undefined);
-  const rest = before === undefined ? undefined : restOf(line, kind);
+  const rest = before === undefined ? undefined : findUnfinishedRest(line, kind);
   return {
     line,
     isUnclear: before === undefined,
@@ -80,24 +80,25 @@ export function judgeInput(
 
 /** What is unfinished in the input of a process after a person has written to it; undefined if nobody can tell. */
 export function findUnfinished(text: string, process: Process): string | undefined {
-  const options = { before: process.unfinishedInput, kind: inputKindOf(process), context: NO_CONTEXT };
+  const options = { before: process.unfinishedInput, kind: detectInputKind(process), context: NO_CONTEXT };
   return judgeInput(text, options).unfinished;
 }
 
 /** The text as a command that can be judged: code and SQL as the input of what runs it. */
-function asScript(line: string, kind: InputKind): string {
-  if (kind.kind === "code" || kind.kind === "sql") return `${kind.program} <<'${END}'\n${line}\n${END}`;
+function toScript(line: string, kind: InputKind): string {
+  if (kind.kind === "code" || kind.kind === "sql")
+    return `${kind.program} <<'${HERE_DOCUMENT_END}'\n${line}\n${HERE_DOCUMENT_END}`;
   return line;
 }
 
 /** What of the text is not finished: a line without its end, and a quote, block or statement that goes on. */
-function restOf(text: string, kind: InputKind): string {
+function findUnfinishedRest(text: string, kind: InputKind): string {
   const end = text.lastIndexOf("\n") + 1;
-  if (end === 0 || isGoingOn(text.slice(0, end), kind)) return text;
+  if (end === 0 || isUnfinished(text.slice(0, end), kind)) return text;
   return text.slice(end);
 }
 
-function isGoingOn(lines: string, kind: InputKind): boolean {
+function isUnfinished(lines: string, kind: InputKind): boolean {
   if (kind.kind === "shell") return readShell(lines).isUnfinished;
   if (kind.kind === "sql")
     return !/(?:;|^\s*\\.*|^\s*\..*|^)\s*$/.test(lines.trimEnd().split("\n").at(-1) ?? "");
@@ -107,8 +108,8 @@ function isGoingOn(lines: string, kind: InputKind): boolean {
 }
 
 /** What a process does with its input, as far as its command tells. One that is not known may be a shell. */
-export function inputKindOf({ command }: Pick<Process, "command">): InputKind {
-  const programs = programsIn(readShell(command).script);
+export function detectInputKind({ command }: Pick<Process, "command">): InputKind {
+  const programs = listPrograms(readShell(command).script);
   if (
     programs.some(
       (program) => isShell({ program }) || /^(?:ssh|su|sudo|eval|script|tmux|screen)$/.test(program),
@@ -117,17 +118,19 @@ export function inputKindOf({ command }: Pick<Process, "command">): InputKind {
     return { kind: "shell" };
   const code = programs.find((program) => isInterpreter(program));
   if (code !== undefined) return { kind: "code", program: code };
-  const sql = programs.find((program) => SQL.test(program));
+  const sql = programs.find((program) => SQL_PROGRAMS.test(program));
   if (sql !== undefined) return { kind: "sql", program: sql };
-  return programs.length > 0 && programs.every((program) => DATA.has(program))
+  return programs.length > 0 && programs.every((program) => DATA_PROGRAMS.has(program))
     ? { kind: "data" }
     : { kind: "shell" };
 }
 
-function programsIn(script: Script): readonly string[] {
+function listPrograms(script: ShellScript): readonly string[] {
   return script.flatMap(({ members }) =>
     members.flatMap((member) =>
-      isGroup(member) ? programsIn(member.body) : callsIn(member.words).map(({ program }) => program),
+      isCompoundCommand(member)
+        ? listPrograms(member.body)
+        : findCalls(member.words).map(({ program }) => program),
     ),
   );
 }

@@ -6,9 +6,9 @@ import { HOUR, openHome } from "../../test/support/test-home.ts";
 import { isAlive, type ToolRoom, toolRoom } from "../../test/support/tool-room.ts";
 import { LISTED_AFTER_END_MS } from "../core/process.ts";
 import type { Source } from "../core/source.ts";
-import type { Hands } from "./hands.ts";
 import { processTool } from "./process-tool.ts";
 import { terminalTool } from "./terminal.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 let room: ToolRoom;
 beforeAll(async () => {
@@ -41,7 +41,8 @@ describe("a process that was started", () => {
 
   it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
     const { start, act, hands } = await chat();
-    const isTold = async (id: string) => (await hands.store.process({ asker: hands.asker, id }))?.told.end;
+    const isTold = async (id: string) =>
+      (await hands.store.getProcess({ asker: hands.asker, id }))?.reported.end;
     const [seen, killed, unseen] = await Promise.all(
       Array.from({ length: 3 }, () => start("read x", { notify_on_complete: true })),
     );
@@ -289,20 +290,26 @@ describe("what a crash may find undone", () => {
   it("is a process that was ended or spoken to, not one that was looked at", async () => {
     const { tool } = await chat();
     const effects = ["list", "poll", "log", "wait", "kill", "write", "submit", "nonsense"].map((action) =>
-      tool.effectOf?.({ action }),
+      tool.getEffect?.({ action }),
     );
     expect(effects).toEqual(["none", "none", "none", "none", "external", "external", "external", "none"]);
   });
 
   it("is asked about when a running shell is given a dangerous command", async () => {
     const { tool } = await chat();
-    expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " })).toMatchObject({
+    expect(
+      await tool.buildApprovalRequest?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " }),
+    ).toMatchObject({
       pattern: "rm -rf /",
       detail: "rm -rf /\n\nto proc_1",
       onlyOnce: true,
     });
-    expect(await tool.asks?.({ action: "submit", session_id: "proc_1", data: "yes" })).toBeUndefined();
-    expect(await tool.asks?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" })).toBeUndefined();
+    expect(
+      await tool.buildApprovalRequest?.({ action: "submit", session_id: "proc_1", data: "yes" }),
+    ).toBeUndefined();
+    expect(
+      await tool.buildApprovalRequest?.({ action: "poll", session_id: "proc_1", data: "rm -rf /" }),
+    ).toBeUndefined();
   });
 });
 
@@ -327,7 +334,9 @@ describe("a dangerous line that is written in pieces", () => {
     const { id, piece, hands } = await typing("bash");
     expect(await piece("rm -")).toBeUndefined();
     const later = processTool({ ...hands });
-    expect(await later.asks?.({ action: "submit", session_id: id, data: "r x" })).toMatchObject({
+    expect(
+      await later.buildApprovalRequest?.({ action: "submit", session_id: id, data: "r x" }),
+    ).toMatchObject({
       pattern: "rm -r x",
     });
   });
@@ -335,7 +344,7 @@ describe("a dangerous line that is written in pieces", () => {
   it("is not written when its pieces were judged before the others arrived", async () => {
     const { id, tool } = await typing("bash");
     const pieces = ["rm -", "r x\n"].map((data) => ({ action: "write", session_id: id, data }));
-    for (const given of pieces) expect(await tool.asks?.(given)).toBeUndefined();
+    for (const given of pieces) expect(await tool.buildApprovalRequest?.(given)).toBeUndefined();
     const [first, second] = [await room.call(tool, pieces[0]), await room.call(tool, pieces[1])];
     expect([first.failed, second.failed]).toEqual([false, true]);
     expect(second.text).toContain("Write it again");
@@ -373,20 +382,23 @@ describe("a dangerous line that is written in pieces", () => {
   });
 
   it("is asked about when it reaches into Postrider's own folder", async () => {
-    const { piece } = await typing("bash", { forbidden: ["/srv/post"], folders: ["/srv/post/workspace"] });
+    const { piece } = await typing("bash", {
+      deniedFolders: ["/srv/post"],
+      allowedFolders: ["/srv/post/workspace"],
+    });
     expect((await piece("cat /srv/post/conf"))?.title).toContain("Postrider's own folder");
     expect((await piece("cat ../x\n"))?.title).toContain("Postrider's own folder");
   });
 
   /** Writes a piece unless that asks, and returns the question. */
-  async function typing(command: string, more: Partial<Hands> = {}) {
+  async function typing(command: string, more: Partial<ToolContext> = {}) {
     const { start, tool, hands } = await chat(more);
     const isThere = !/psql|console/.test(command);
     const id = await start(isThere ? command : `cat > /dev/null # ${command}`);
     const asked = isThere ? tool : processTool({ ...hands, store: called(hands, id, command) });
     const piece = async (data: string) => {
       const given = { action: data === "" ? "submit" : "write", session_id: id, data };
-      const request = await asked.asks?.(given);
+      const request = await asked.buildApprovalRequest?.(given);
       if (request === undefined) expect(await room.call(asked, given)).toMatchObject({ failed: false });
       return request;
     };
@@ -394,11 +406,11 @@ describe("a dangerous line that is written in pieces", () => {
   }
 
   /** The process, as if this had been its command: not every machine has every program. */
-  function called({ store }: Hands, id: string, command: string): Hands["store"] {
+  function called({ store }: ToolContext, id: string, command: string): ToolContext["store"] {
     return {
       ...store,
-      async process(input) {
-        const found = await store.process(input);
+      async getProcess(input) {
+        const found = await store.getProcess(input);
         return found?.id === id ? { ...found, command } : found;
       },
     };

@@ -1,17 +1,17 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { isProcessId, LISTED_AFTER_END_MS, type Process } from "../core/process.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { type Given, givenIn, outputOf } from "./given.ts";
-import type { Hands } from "./hands.ts";
-import type { ActionAsked } from "./process-actions.ts";
-import { jsonOutput, shownProcess } from "./shown-process.ts";
+import { describeProcess, toJsonOutput } from "./describe-process.ts";
+import type { ProcessActionRequest } from "./process-actions.ts";
+import { runToolAction, type ToolArguments, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-const NAMES: readonly string[] = ["list", "poll", "log", "wait", "kill", "write", "submit"];
+const ACTION_NAMES: readonly string[] = ["list", "poll", "log", "wait", "kill", "write", "submit"];
 /** These change something outside. */
-const CHANGING: readonly string[] = ["kill", "write", "submit"];
+const CHANGING_ACTIONS: readonly string[] = ["kill", "write", "submit"];
 
 /** Looks at what was started in the background, speaks to it and ends it. Only what belongs to this conversation is there. */
-export function processTool(hands: Hands): Tool {
+export function processTool(hands: ToolContext): Tool {
   // Of this turn: what a person was asked about, so that nothing else is written in its place.
   const asked = new Set<string>();
   return {
@@ -19,72 +19,81 @@ export function processTool(hands: Hands): Tool {
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    effectOf: (given) => (CHANGING.includes(String(givenIn(given).action)) ? "external" : "none"),
-    asks: (given) => question(givenIn(given), hands, asked),
-    run: (given, { signal }) => outputOf(() => act(givenIn(given), { hands, signal, asked }), wrong),
+    getEffect: (given) =>
+      CHANGING_ACTIONS.includes(String(toToolArguments(given).action)) ? "external" : "none",
+    buildApprovalRequest: (given) => buildApprovalRequest(toToolArguments(given), hands, asked),
+    run: (given, { signal }) =>
+      runToolAction(
+        () => runAction(toToolArguments(given), { context: hands, signal, askedLines: asked }),
+        toErrorOutput,
+      ),
   };
 }
 
-async function act(
-  given: Given,
-  { hands, signal, asked }: Pick<ActionAsked, "hands" | "signal" | "asked">,
+async function runAction(
+  given: ToolArguments,
+  { context, signal, askedLines }: Pick<ProcessActionRequest, "context" | "signal" | "askedLines">,
 ): Promise<ToolOutput> {
   const name = typeof given.action === "string" ? given.action : "";
-  if (name === "list") return list(hands);
-  const { ACTIONS } = await import("./process-actions.ts");
+  if (name === "list") return listProcesses(context);
+  const { PROCESS_ACTIONS: ACTIONS } = await import("./process-actions.ts");
   const action = Object.entries(ACTIONS).find(([known]) => known === name)?.[1];
-  if (action === undefined) return wrong(`There is no action ${quoted(name)}. Use: ${NAMES.join(", ")}.`);
-  const id = idIn(given);
-  if (id === "") return wrong(`session_id is missing: ${name} needs the id of a process.`);
-  const process = await ownProcess(id, hands);
+  if (action === undefined)
+    return toErrorOutput(`There is no action ${quote(name)}. Use: ${ACTION_NAMES.join(", ")}.`);
+  const id = readProcessId(given);
+  if (id === "") return toErrorOutput(`session_id is missing: ${name} needs the id of a process.`);
+  const process = await findOwnProcess(id, context);
   if (process === undefined)
-    return jsonOutput(
+    return toJsonOutput(
       {
         status: "not_found",
-        error: `No process ${quoted(id)} belongs to this conversation. See action list.`,
+        error: `No process ${quote(id)} belongs to this conversation. See action list.`,
       },
       true,
     );
-  return action({ process, given, hands, signal, asked });
+  return action({ process, args: given, context, signal, askedLines });
 }
 
 /** Someone else's process and no process look the same. */
-async function ownProcess(id: string, { store, asker, conversation }: Hands): Promise<Process | undefined> {
-  const found = isProcessId(id) ? await store.process({ asker, id }) : undefined;
+async function findOwnProcess(
+  id: string,
+  { store, asker, conversation }: ToolContext,
+): Promise<Process | undefined> {
+  const found = isProcessId(id) ? await store.getProcess({ asker, id }) : undefined;
   return found?.conversation === conversation ? found : undefined;
 }
 
-async function list(hands: Hands): Promise<ToolOutput> {
+async function listProcesses(hands: ToolContext): Promise<ToolOutput> {
   const { store, asker, conversation, clock } = hands;
   const now = clock.now();
-  const processes = await store.processes({ asker, conversation, endedSince: now - LISTED_AFTER_END_MS });
-  return jsonOutput({ processes: processes.map((process) => shownProcess(process, now)) });
+  const processes = await store.listProcesses({ asker, conversation, endedSince: now - LISTED_AFTER_END_MS });
+  return toJsonOutput({ processes: processes.map((process) => describeProcess(process, now)) });
 }
 
 /** A model may well take what looks like a number for one. */
-function idIn({ session_id, id }: Given): string {
+function readProcessId({ session_id, id }: ToolArguments): string {
   const given = session_id ?? id;
   return typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
 }
 
 /** A line that a running shell is given may be as dangerous as a command, also when it comes in pieces. */
-async function question(
-  given: Given,
-  hands: Hands,
+async function buildApprovalRequest(
+  given: ToolArguments,
+  hands: ToolContext,
   asked: Set<string>,
 ): Promise<ApprovalRequest | undefined> {
   const { action, data } = given;
   if (action !== "write" && action !== "submit") return undefined;
-  const id = idIn(given);
-  const process = await ownProcess(id, hands);
-  const { judgePiece, lineKey } = await import("./process-actions.ts");
+  const id = readProcessId(given);
+  const process = await findOwnProcess(id, hands);
+  const { judgeInputPiece: judgePiece, toLineKey: lineKey } = await import("./process-actions.ts");
   const text = `${typeof data === "string" ? data : ""}${action === "submit" ? "\n" : ""}`;
   const { line, why, isUnclear } = await judgePiece(text, process, hands);
   if (why === undefined) return undefined;
   asked.add(lineKey(id, line));
   return {
     title: `Give a running program a command that ${why}`,
-    detail: `${shownLine(line)}\n\nto ${id}`,
+    detail: `${escapeControls(line)}\n\nto ${id}`,
     // A line that is not known as a whole is allowed this once.
     ...(!isUnclear && { pattern: line.trim() }),
     onlyOnce: true, // a shell may be in another folder by the next time
@@ -92,15 +101,15 @@ async function question(
 }
 
 /** Control characters are shown, or a terminal would act on them. */
-function shownLine(line: string): string {
+function escapeControls(line: string): string {
   return line.trim().replace(/[^\P{Cc}\n\t]/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 }
 
-function wrong(error: string): ToolOutput {
-  return jsonOutput({ error }, true);
+function toErrorOutput(error: string): ToolOutput {
+  return toJsonOutput({ error }, true);
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
@@ -117,7 +126,7 @@ const INPUT: Tool["input"] = {
   type: "object",
   properties: {
     // Not an enumeration: what is wrong with an action is said here, with all that there are.
-    action: { type: "string", description: `One of: ${NAMES.join(", ")}.` },
+    action: { type: "string", description: `One of: ${ACTION_NAMES.join(", ")}.` },
     session_id: ID,
     id: { ...ID, description: "The same as session_id." },
     data: { type: "string", description: "What to write or submit." },

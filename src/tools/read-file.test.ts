@@ -8,14 +8,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
 import { OWNER } from "../core/owner.ts";
-import type { Hands } from "./hands.ts";
-import { inPages } from "./pages.ts";
+import { paginateText } from "./paginate-text.ts";
 import { readFileTool } from "./read-file.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-async function room(more: Partial<Hands> = {}) {
+async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, folders: [inside], ...more });
+  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
   return {
     home,
     inside,
@@ -215,7 +215,7 @@ describe("pages", () => {
           const text = lines.map((one) => one.replaceAll(/[\r\n]/g, "")).join("\n");
           const pieces: string[] = [];
           for (let offset: number | undefined = 1; offset !== undefined; ) {
-            const page = inPages(text, { offset, limit });
+            const page = paginateText(text, { offset, limit });
             expect(page.lines.length).toBeGreaterThan(0);
             expect(page.lines.every((one) => one.isWellFormed())).toBe(true);
             pieces.push(...page.lines);

@@ -1,11 +1,11 @@
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { givenIn, numberIn, outputOf, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
+import { readNumberArgument, readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 const LINES = 2000;
 
-export function readFileTool(hands: Hands): Tool {
+export function readFileTool(hands: ToolContext): Tool {
   return {
     name: "read_file",
     description: [
@@ -31,12 +31,15 @@ export function readFileTool(hands: Hands): Tool {
     },
     effect: "none",
     run: (value) =>
-      outputOf(async () => {
-        const given = givenIn(value);
-        const path = textIn(given, "path") ?? "";
-        const paging = { offset: numberIn(given, "offset") ?? 1, limit: numberIn(given, "limit") ?? LINES };
+      runToolAction(async () => {
+        const given = toToolArguments(value);
+        const path = readTextArgument(given, "path") ?? "";
+        const paging = {
+          offset: readNumberArgument(given, "offset") ?? 1,
+          limit: readNumberArgument(given, "limit") ?? LINES,
+        };
         const { readPart } = await import("./read-part.ts");
-        return { parts: [text(await readPart(path, paging, hands))] } satisfies ToolOutput;
+        return { parts: [textPart(await readPart(path, paging, hands))] } satisfies ToolOutput;
       }),
   };
 }

@@ -2,13 +2,13 @@ import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { PostriderError } from "../core/errors.ts";
-import { maskedBy } from "../processes/masking.ts";
-import { allowedPath, shownPath } from "./allowed-path.ts";
-import { entriesOf, withFound } from "./found-file.ts";
-import type { Hands } from "./hands.ts";
-import { mostAlike } from "./most-alike.ts";
-import { inPages, type Paging } from "./pages.ts";
-import { type Decoded, decoded } from "./text-of-bytes.ts";
+import { createSecretMask } from "../processes/masking.ts";
+import { resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
+import { type DecodedText, decodeText } from "./decode-text.ts";
+import { findMostSimilar } from "./find-similar.ts";
+import { listFolderEntries, withOpenedPath } from "./opened-path.ts";
+import { type Paging, paginateText } from "./paginate-text.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 /** More of a file is not read at once. */
 const LONGEST_READ = 10 * 1024 * 1024;
@@ -17,31 +17,35 @@ const MOST_ENTRIES = 500;
 const MOST_NAMES = 5000;
 
 /** How a stored output of an earlier call is named. */
-const OUTPUT = /^output:([0-9a-f]{64})$/;
+const OUTPUT_NAME = /^output:([0-9a-f]{64})$/;
 
 /** What a file, a folder or an earlier output says, as much of it as is asked for. */
-export function readPart(path: string, paging: Paging, hands: Hands): Promise<string> {
-  const [, hash] = OUTPUT.exec(path) ?? [];
-  return hash === undefined ? file(path, paging, hands) : output(hash, paging, hands);
+export function readPart(path: string, paging: Paging, hands: ToolContext): Promise<string> {
+  const [, hash] = OUTPUT_NAME.exec(path) ?? [];
+  return hash === undefined ? readFilePart(path, paging, hands) : readOutputPart(hash, paging, hands);
 }
 
-async function output(hash: string, paging: Paging, { store, asker, secrets }: Hands): Promise<string> {
-  const bytes = await store.blob({ asker, hash });
+async function readOutputPart(
+  hash: string,
+  paging: Paging,
+  { store, asker, secrets }: ToolContext,
+): Promise<string> {
+  const bytes = await store.readBlob({ asker, hash });
   if (bytes === undefined)
     throw new PostriderError("not_found", "There is no such output, or it is kept no longer.");
-  return shown("The output", { size: bytes.length }, decoded(bytes), { ...paging, secrets });
+  return formatPart("The output", { size: bytes.length }, decodeText(bytes), { ...paging, secrets });
 }
 
-async function file(path: string, paging: Paging, hands: Hands): Promise<string> {
-  const { real } = await allowedPath(path, hands);
-  const name = shownPath(real, hands);
-  return withFound(real, name, async (found) => {
-    if (found.kind === "folder") return folder(real, name);
-    if (found.kind === "missing") throw await missing(real, name, hands);
+async function readFilePart(path: string, paging: Paging, hands: ToolContext): Promise<string> {
+  const { realPath } = await resolveAllowedPath(path, hands);
+  const name = toDisplayPath(realPath, hands);
+  return withOpenedPath(realPath, name, async (found) => {
+    if (found.kind === "folder") return formatFolder(realPath, name);
+    if (found.kind === "missing") throw await createMissingError(realPath, name, hands);
     const { handle, stats } = found;
     const { bytes, part } = await readUpTo(handle, stats, paging.offset < 0);
-    const content = decoded(bytes, { isPart: part !== undefined });
-    return shown(name, { size: stats.size, part }, content, { ...paging, secrets: hands.secrets });
+    const content = decodeText(bytes, { isPart: part !== undefined });
+    return formatPart(name, { size: stats.size, part }, content, { ...paging, secrets: hands.secrets });
   });
 }
 
@@ -66,49 +70,49 @@ async function readUpTo(
   return { bytes, part: isEnd ? "last" : "first" };
 }
 
-function shown(
+function formatPart(
   name: string,
   { size, part }: { readonly size: number; readonly part?: "first" | "last" | undefined },
-  content: Decoded,
-  { secrets, ...paging }: Paging & Pick<Hands, "secrets">,
+  content: DecodedText,
+  { secrets, ...paging }: Paging & Pick<ToolContext, "secrets">,
 ): string {
-  if ("binary" in content) return `${name} is ${content.binary}, ${bytesWords(size)}. It cannot be shown.`;
+  if ("binary" in content) return `${name} is ${content.binary}, ${formatBytes(size)}. It cannot be shown.`;
   if (content.text === "") return `${name} is empty.`;
-  const { head, lines } = inPages(maskedBy(secrets)(content.text), paging); // before it is cut: half a secret is one still
+  const { head, lines } = paginateText(createSecretMask(secrets)(content.text), paging); // before it is cut: half a secret is one still
   const besides = [
     ...(part === undefined
       ? []
-      : [`only the ${part} ${bytesWords(LONGEST_READ)} of ${bytesWords(size)} were read`]),
+      : [`only the ${part} ${formatBytes(LONGEST_READ)} of ${formatBytes(size)} were read`]),
     ...(content.encoding === "UTF-8" ? [] : [`it is not UTF-8, and was read as ${content.encoding}`]),
     ...(content.text.includes("\r\n") ? ["its lines end in CRLF"] : []),
   ];
   return [`${name}: ${[head, ...besides].join("; ")}`, ...lines].join("\n");
 }
 
-async function folder(real: string, name: string): Promise<string> {
-  const { names, isCut } = await entriesOf(real, MOST_ENTRIES);
+async function formatFolder(real: string, name: string): Promise<string> {
+  const { names, isTruncated } = await listFolderEntries(real, MOST_ENTRIES);
   if (names.length === 0) return `${name} is an empty folder.`;
-  const head = isCut
+  const head = isTruncated
     ? `${name} is a folder with more than ${MOST_ENTRIES} entries; some of them:`
     : `${name} is a folder:`;
   return [head, ...names].join("\n");
 }
 
 /** Says what may have been meant: names in the same folder that are much the same. */
-async function missing(real: string, name: string, hands: Hands): Promise<PostriderError> {
+async function createMissingError(real: string, name: string, hands: ToolContext): Promise<PostriderError> {
   const above = dirname(real);
-  const entries = await entriesOf(above, MOST_NAMES).catch(() => undefined);
+  const entries = await listFolderEntries(above, MOST_NAMES).catch(() => undefined);
   if (entries === undefined)
     return new PostriderError(
       "not_found",
-      `${name} is not there, nor is the folder ${shownPath(above, hands)}.`,
+      `${name} is not there, nor is the folder ${toDisplayPath(above, hands)}.`,
     );
-  const near = mostAlike(entries.names, basename(real), 5);
+  const near = findMostSimilar(entries.names, basename(real), 5);
   const hint = near.length === 0 ? "" : ` Near it: ${near.join(", ")}.`;
   return new PostriderError("not_found", `${name} is not there.${hint}`);
 }
 
-function bytesWords(size: number): string {
+function formatBytes(size: number): string {
   if (size < 1024) return `${size} bytes`;
   const [amount, unit] = size < 1024 * 1024 ? [size / 1024, "KB"] : [size / 1024 / 1024, "MB"];
   return `${amount.toLocaleString("en-US", { maximumFractionDigits: 1 })} ${unit}`;

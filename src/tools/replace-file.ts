@@ -3,17 +3,17 @@ import { access, type FileHandle, lstat, mkdir, open, rename, unlink } from "nod
 import { basename, dirname } from "node:path";
 import { PostriderError } from "../core/errors.ts";
 import type { AllowedPath } from "./allowed-path.ts";
-import { codeOf, fileFailure } from "./file-failure.ts";
-import { type HeldFolder, holdFolder } from "./held-folder.ts";
-import { sweepTemporary, temporaryName } from "./sweep-temporary.ts";
+import { getFileErrorCode, toFileError } from "./file-error.ts";
+import { type PinnedDirectory, pinDirectory } from "./pinned-directory.ts";
+import { buildTemporaryFileName, sweepTemporary } from "./sweep-temporary.ts";
 
-export interface Replacing {
+export interface FileReplacement {
   readonly to: AllowedPath;
   /** As it is told. */
-  readonly shown: string;
+  readonly displayPath: string;
   readonly bytes: Uint8Array;
   /** Refused if the file is no longer the one that was read. */
-  readonly read?: Pick<Stats, "ino" | "mtimeMs" | "size">;
+  readonly expected?: Pick<Stats, "ino" | "mtimeMs" | "size">;
   random(bytes: number): Uint8Array;
   readonly signal: AbortSignal;
 }
@@ -25,41 +25,49 @@ const FILE_MODE = 0o666;
  * The file has these bytes: all of them, on the disk, or it is as it was. One that was there keeps its mode, and its owner
  * where that may be kept; a further hard link to it keeps the old bytes.
  */
-export async function replaceFile(replacing: Replacing): Promise<void> {
-  const { to, shown } = replacing;
+export async function replaceFile(replacing: FileReplacement): Promise<void> {
+  const { to, displayPath } = replacing;
   try {
-    await mkdir(dirname(to.real), { recursive: true });
+    await mkdir(dirname(to.realPath), { recursive: true });
     // Whatever happened to the name since it was looked at: only the folder that was meant is held.
-    const folder = await holdFolder(dirname(to.real));
+    const folder = await pinDirectory(dirname(to.realPath));
     try {
-      await replaceIn(folder, basename(to.real), replacing);
+      await replaceEntry(folder, basename(to.realPath), replacing);
       // The file is written; a folder that cannot be listed is no reason to say otherwise.
-      await sweepTemporary(dirname(to.real), folder.at(""), Date.now()).catch(() => {});
+      await sweepTemporary(dirname(to.realPath), folder.entryPath(""), Date.now()).catch(() => {});
     } finally {
       await folder.close();
     }
   } catch (error) {
-    throw fileFailure(error, shown);
+    throw toFileError(error, displayPath);
   }
 }
 
-async function replaceIn(folder: HeldFolder, name: string, replacing: Replacing): Promise<void> {
-  const { shown, bytes, random, signal } = replacing;
-  const target = folder.at(name);
-  const old = await existing(target, shown);
-  const beside = folder.at(temporaryName(random(8)));
+async function replaceEntry(
+  folder: PinnedDirectory,
+  name: string,
+  replacing: FileReplacement,
+): Promise<void> {
+  const { displayPath, bytes, random, signal } = replacing;
+  const target = folder.entryPath(name);
+  const old = await findWritableFile(target, displayPath);
+  const beside = folder.entryPath(buildTemporaryFileName(random(8)));
   const handle = await open(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
   try {
     try {
       await handle.writeFile(bytes);
-      if (old !== undefined) await likeBefore(handle, old);
+      if (old !== undefined) await restoreModeAndOwner(handle, old);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    if (signal.aborted) throw new PostriderError("closed", `It was stopped before ${shown} was written.`);
-    if (isOther(await existing(target, shown), replacing.read))
-      throw new PostriderError("busy", `${shown} was changed by somebody else meanwhile. Read it again.`);
+    if (signal.aborted)
+      throw new PostriderError("closed", `It was stopped before ${displayPath} was written.`);
+    if (hasChanged(await findWritableFile(target, displayPath), replacing.expected))
+      throw new PostriderError(
+        "busy",
+        `${displayPath} was changed by somebody else meanwhile. Read it again.`,
+      );
     await rename(beside, target);
   } catch (error) {
     await unlink(beside).catch(() => {}); // nobody knows of it; what failed is told
@@ -69,9 +77,9 @@ async function replaceIn(folder: HeldFolder, name: string, replacing: Replacing)
 }
 
 /** A file that may be written to, if there is one. */
-async function existing(target: string, shown: string): Promise<Stats | undefined> {
+async function findWritableFile(target: string, shown: string): Promise<Stats | undefined> {
   const stats = await lstat(target).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (getFileErrorCode(error) === "ENOENT") return undefined;
     throw error;
   });
   if (stats === undefined) return undefined;
@@ -82,18 +90,18 @@ async function existing(target: string, shown: string): Promise<Stats | undefine
   return stats;
 }
 
-async function likeBefore(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
+async function restoreModeAndOwner(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   const made = await handle.stat();
   if (made.uid !== uid || made.gid !== gid)
     await handle.chown(uid, gid).catch((error: unknown) => {
       // Only root gives files away; to everyone else, what they write is theirs.
-      if (codeOf(error) !== "EPERM") throw error;
+      if (getFileErrorCode(error) !== "EPERM") throw error;
     });
   // Who runs as somebody else by this file must not run what an agent wrote.
   await handle.chmod(mode & 0o777);
 }
 
-function isOther(now: Stats | undefined, read: Replacing["read"]): boolean {
+function hasChanged(now: Stats | undefined, read: FileReplacement["expected"]): boolean {
   if (read === undefined) return false;
   return now?.ino !== read.ino || now.mtimeMs !== read.mtimeMs || now.size !== read.size;
 }

@@ -1,69 +1,76 @@
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import { KEPT_OUTPUT, type Process, processIdFrom } from "../core/process.ts";
 import type { Terminal } from "../ports/terminal.ts";
 import type { ToolOutput } from "../ports/tool.ts";
-import { shell } from "../processes/shell.ts";
-import type { CommandWanted } from "./command-wanted.ts";
-import { exitWords } from "./exit-words.ts";
-import { failed } from "./given.ts";
-import type { Hands } from "./hands.ts";
-import { printedBy, readable, tail } from "./output.ts";
-import { jsonOutput, shownProcess } from "./shown-process.ts";
-import { untilEnded } from "./until-ended.ts";
+import { findShell } from "../processes/shell.ts";
+import type { CommandRequest } from "./command-request.ts";
+import { describeProcess, toJsonOutput } from "./describe-process.ts";
+import { describeExitStatus } from "./exit-status.ts";
+import { readReadableOutput, takeLastCharacters, toReadableOutput } from "./readable-output.ts";
+import { createFailedOutput } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
+import { waitForProcessEnd } from "./wait-for-process-end.ts";
 
 /** Whoever looks after the program ends it in time; only if that one has fallen, this does. */
-const LATE_MS = 5000;
-const NO_PTY = "No terminal could be made for it, so it runs with pipes.";
+const KILL_GRACE_MS = 5000;
+const NO_PTY_NOTE = "No terminal could be made for it, so it runs with pipes.";
 
 /** Runs until it ends, and says what it printed and how it ended. */
-export async function runHere(wanted: CommandWanted, hands: Hands, signal: AbortSignal): Promise<ToolOutput> {
-  if (signal.aborted) return failed("It was stopped before the command was run.");
+export async function runInForeground(
+  wanted: CommandRequest,
+  hands: ToolContext,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  if (signal.aborted) return createFailedOutput("It was stopped before the command was run.");
   const { timeoutMs } = wanted;
-  const started = await start(wanted, hands, timeoutMs);
+  const started = await startProcess(wanted, hands, timeoutMs);
   const { id } = started;
   // Nobody will ever write to it: what reads its input shall not wait for that.
   if (!started.pty) await hands.processes.endInput(id).catch(() => {}); // ended already, then
-  const seen = await untilEnded(hands, id, { signal, longestMs: timeoutMs + LATE_MS });
+  const seen = await waitForProcessEnd(hands, id, { signal, longestMs: timeoutMs + KILL_GRACE_MS });
   const ended = seen?.status.state === "ended" ? seen : await hands.processes.kill(id);
-  if (seen === undefined) return failed("The session is gone, so the command was killed.");
-  const { text: printed, isCut } = await printedBy(hands, id);
-  const how = endOf(ended, timeoutMs, signal.aborted && seen !== ended);
+  if (seen === undefined) return createFailedOutput("The session is gone, so the command was killed.");
+  const { text: printed, isTruncated } = await readReadableOutput(hands, id);
+  const how = describeEnd(ended, timeoutMs, signal.aborted && seen !== ended);
   const notes = [
-    ...(isCut ? ["The beginning of the output is no longer kept."] : []),
-    ...(wanted.pty && !started.pty ? [NO_PTY] : []),
+    ...(isTruncated ? ["The beginning of the output is no longer kept."] : []),
+    ...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []),
     ...wanted.notes,
-    how.words,
+    how.text,
   ];
-  return said([printed, ...notes], how.failed);
+  return formatCommandOutput([printed, ...notes], how.failed);
 }
 
 /** Runs before the eyes of whoever sits in the editor. */
 export async function runInEditor(
-  { command, cwd, timeoutMs, notes }: CommandWanted,
+  { command, cwd, timeoutMs, notes }: CommandRequest,
   terminal: Terminal,
   { id, signal }: { readonly id: string; readonly signal: AbortSignal },
 ): Promise<ToolOutput> {
   const end = await terminal.run(
-    { call: id, program: shell(), args: ["-c", command], cwd, timeoutMs },
+    { call: id, executable: findShell(), args: ["-c", command], cwd, timeoutMs },
     signal,
   );
   // An editor may give more than it was asked for.
-  return said([readable(tail(end.text, KEPT_OUTPUT)), ...notes], end.failed);
+  return formatCommandOutput(
+    [toReadableOutput(takeLastCharacters(end.text, KEPT_OUTPUT)), ...notes],
+    end.failed,
+  );
 }
 
 /** Runs on its own; the agent looks at it when it likes. */
-export async function startInBackground(wanted: CommandWanted, hands: Hands): Promise<ToolOutput> {
-  const started = await start(wanted, hands);
-  const notes = [...(wanted.pty && !started.pty ? [NO_PTY] : []), ...wanted.notes];
-  return jsonOutput({
-    ...shownProcess(started, hands.clock.now()),
+export async function startInBackground(wanted: CommandRequest, hands: ToolContext): Promise<ToolOutput> {
+  const started = await startProcess(wanted, hands);
+  const notes = [...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []), ...wanted.notes];
+  return toJsonOutput({
+    ...describeProcess(started, hands.clock.now()),
     notes: [`The tool process looks at it, with session_id ${started.id}.`, ...notes],
   });
 }
 
-function start(
-  { command, cwd, background, pty, watch }: CommandWanted,
-  { processes, clock, session, conversation, target, environment, secrets }: Hands,
+function startProcess(
+  { command, cwd, background, pty, watch }: CommandRequest,
+  { processes, clock, session, conversation, target, environment, secrets }: ToolContext,
   timeoutMs?: number,
 ): Promise<Process> {
   return processes.start({
@@ -82,22 +89,22 @@ function start(
   });
 }
 
-interface End {
-  readonly words: string;
+interface CommandEnd {
+  readonly text: string;
   readonly failed: boolean;
 }
 
-function endOf({ status, begunAt }: Process, timeoutMs: number, wasStopped: boolean): End {
-  if (status.state !== "ended") return { words: "It could not be ended, and may still run.", failed: true };
-  if (wasStopped) return { words: "It was stopped, and killed.", failed: true };
+function describeEnd({ status, begunAt }: Process, timeoutMs: number, wasStopped: boolean): CommandEnd {
+  if (status.state !== "ended") return { text: "It could not be ended, and may still run.", failed: true };
+  if (wasStopped) return { text: "It was stopped, and killed.", failed: true };
   const { exit, at } = status;
   const isSuccess = "code" in exit && exit.code === 0;
   if (!isSuccess && at - begunAt >= timeoutMs)
-    return { words: `It did not end within ${timeoutMs / 1000} seconds and was killed.`, failed: true };
-  return { words: exitWords(exit), failed: !isSuccess };
+    return { text: `It did not end within ${timeoutMs / 1000} seconds and was killed.`, failed: true };
+  return { text: describeExitStatus(exit), failed: !isSuccess };
 }
 
-function said([printed = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
+function formatCommandOutput([printed = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
   const shown = printed === "" ? "(It printed nothing.)" : printed.replace(/\n$/, "");
-  return { parts: [text([shown, ...notes].join("\n"))], ...(hasFailed && { failed: true }) };
+  return { parts: [textPart([shown, ...notes].join("\n"))], ...(hasFailed && { failed: true }) };
 }

@@ -5,8 +5,8 @@ import { comeTo } from "../../test/support/places.ts";
 import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
-import type { Hands } from "./hands.ts";
 import { sessionSearchTool } from "./session-search.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 const me = { person: OWNER };
 
@@ -19,13 +19,13 @@ interface Found {
   readonly results: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-async function searched(hands: Hands, given: object): Promise<Found> {
+async function searched(hands: ToolContext, given: object): Promise<Found> {
   const { text, failed } = await called(sessionSearchTool(hands), given);
   expect(failed).toBe(false);
   return JSON.parse(text) as Found;
 }
 
-async function room(more: Partial<Hands> = {}) {
+async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { sessions, clock } = home;
   const hands = handsIn(home, more);

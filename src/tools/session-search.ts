@@ -1,12 +1,12 @@
-import { ROLES, type Role, text } from "../core/message.ts";
+import { ROLES, type Role, textPart } from "../core/message.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { givenIn, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
+import { readTextArgument, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 const DEFAULT_SESSIONS = 3;
 const MOST_SESSIONS = 5;
 
-export function sessionSearchTool(hands: Hands): Tool {
+export function sessionSearchTool(hands: ToolContext): Tool {
   const isGroup = "chat" in hands.asker && hands.asker.chat !== undefined;
   return {
     name: "session_search",
@@ -35,27 +35,29 @@ export function sessionSearchTool(hands: Hands): Tool {
     },
     effect: "none",
     async run(value) {
-      const given = givenIn(value);
-      const query = (textIn(given, "query") ?? "").trim();
-      const limit = limitIn(given.limit);
-      const { recent, found } = await import("./earlier-sessions.ts");
+      const given = toToolArguments(value);
+      const query = (readTextArgument(given, "query") ?? "").trim();
+      const limit = parseLimit(given.limit);
+      const { listRecentSessions: recent, searchEarlierSessions: found } = await import(
+        "./earlier-sessions.ts"
+      );
       const answer = await (query === ""
         ? recent(hands, limit)
-        : found(hands, query, rolesIn(textIn(given, "role_filter")), limit));
-      return { parts: [text(JSON.stringify(answer, null, 2))] } satisfies ToolOutput;
+        : found(hands, query, parseRoles(readTextArgument(given, "role_filter")), limit));
+      return { parts: [textPart(JSON.stringify(answer, null, 2))] } satisfies ToolOutput;
     },
   };
 }
 
 /** Whatever it was given as: something is always shown, and never too much. */
-function limitIn(given: unknown): number {
+function parseLimit(given: unknown): number {
   const number = typeof given === "string" && given.trim() !== "" ? Number(given) : given;
   if (typeof number !== "number" || Number.isNaN(number)) return DEFAULT_SESSIONS;
   return Math.max(1, Math.min(MOST_SESSIONS, Math.trunc(number)));
 }
 
 /** Names that are none are passed over; if nothing is left of them, everybody's words count. */
-function rolesIn(given: string | undefined): readonly Role[] | undefined {
+function parseRoles(given: string | undefined): readonly Role[] | undefined {
   const names = (given ?? "")
     .toLowerCase()
     .split(",")

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isAlive, type ToolRoom, toolRoom } from "../../test/support/tool-room.ts";
 import type { TerminalCommand } from "../ports/terminal.ts";
+import { createTools } from "./create-tools.ts";
 import { terminalTool } from "./terminal.ts";
-import { toolsFor } from "./tools-for.ts";
 
 let room: ToolRoom;
 beforeAll(async () => {
@@ -110,7 +110,9 @@ describe("a command that is waited for", () => {
     const { run, hands } = await terminal();
     expect(await run({ command: "touch ran" }, AbortSignal.abort())).toMatchObject({ failed: true });
     const { asker, conversation } = hands;
-    expect(await room.store.processes({ asker, conversation, foreground: true, endedSince: 0 })).toEqual([]);
+    expect(await room.store.listProcesses({ asker, conversation, foreground: true, endedSince: 0 })).toEqual(
+      [],
+    );
   });
 
   it("sees nothing of the environment but what it is given", async () => {
@@ -129,7 +131,7 @@ describe("a command that is waited for", () => {
   it("gives back no secret, however it is printed", async () => {
     const secrets = ["s3cret-0123456789", "two\nlines-of-a-key"];
     const hands = await room.hands({ secrets });
-    const [tool, look] = toolsFor(["terminal", "process"], hands);
+    const [tool, look] = createTools(["terminal", "process"], hands);
     if (tool === undefined || look === undefined) throw new Error("the tools are missing");
     const command = "printf 's3cret-0123456789 s3cr\\033[0met-0123456789 two\\nlines-of-a-key\\n'";
     const { text } = await room.call(tool, { command });
@@ -202,7 +204,7 @@ describe("a command that is left to run", () => {
       notes: [expect.stringContaining("tool process"), "The chat is told of its end."],
     });
     expect(isAlive(Number(started.pid))).toBe(true);
-    const row = await room.store.process({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.getProcess({ asker: hands.asker, id: String(started.session_id) });
     expect(row).toMatchObject({
       session: hands.session,
       conversation: hands.conversation,
@@ -232,7 +234,7 @@ describe("a command that is left to run", () => {
   ])("is watched as %j wants, and that is said", async (given, watch, words) => {
     const { run, hands } = await terminal();
     const started = room.json(await run({ command: "true", background: true, ...given }));
-    const row = await room.store.process({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.getProcess({ asker: hands.asker, id: String(started.session_id) });
     expect(row?.watch).toMatchObject(watch);
     expect(JSON.stringify(started.notes)).toMatch(words);
     expect(JSON.stringify(started.notes).includes("raised")).toBe(
@@ -253,21 +255,31 @@ describe("a dangerous command", () => {
     mkdirSync(join(cwd, "sub"));
     symlinkSync("sub", join(cwd, "link"));
     const command = "  rm -rf /var/lib/x \n";
-    const request = await tool.asks?.({ command, workdir: "sub" });
+    const request = await tool.buildApprovalRequest?.({ command, workdir: "sub" });
     expect(request).toMatchObject({ pattern: "rm -rf /var/lib/x", folder: join(cwd, "sub") });
     expect(request?.detail).toBe(`rm -rf /var/lib/x\n\nin ${cwd}/sub`);
     expect(request?.title).toMatch(/^Run a command that deletes files and folders/);
-    expect(await tool.asks?.({ command, workdir: "link" })).toEqual(request);
-    expect(await tool.asks?.({ command })).toMatchObject({ pattern: "rm -rf /var/lib/x", folder: cwd });
+    expect(await tool.buildApprovalRequest?.({ command, workdir: "link" })).toEqual(request);
+    expect(await tool.buildApprovalRequest?.({ command })).toMatchObject({
+      pattern: "rm -rf /var/lib/x",
+      folder: cwd,
+    });
   });
 
   it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
-    const { tool } = await terminal({ forbidden: ["/srv/post"], folders: ["/srv/post/workspace"] });
-    expect((await tool.asks?.({ command: "cp /srv/post/postrider.db ." }))?.title).toContain(
+    const { tool } = await terminal({
+      deniedFolders: ["/srv/post"],
+      allowedFolders: ["/srv/post/workspace"],
+    });
+    expect((await tool.buildApprovalRequest?.({ command: "cp /srv/post/postrider.db ." }))?.title).toContain(
       "Postrider's own folder",
     );
-    expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/post/.env" })).toBeDefined();
-    expect(await tool.asks?.({ command: "cat /srv/post/workspace/a /srv/other/b" })).toBeUndefined();
+    expect(
+      await tool.buildApprovalRequest?.({ command: "cat /srv/post/workspace/a /srv/post/.env" }),
+    ).toBeDefined();
+    expect(
+      await tool.buildApprovalRequest?.({ command: "cat /srv/post/workspace/a /srv/other/b" }),
+    ).toBeUndefined();
   });
 
   it("is one that reaches into Postrider's own folder by its working folder, or through a link", async () => {
@@ -277,9 +289,14 @@ describe("a dangerous command", () => {
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(home, "config.yaml"), "token: x");
     symlinkSync("../..", join(workspace, "up"));
-    const tool = terminalTool({ ...hands, cwd: workspace, forbidden: [home], folders: [workspace] });
+    const tool = terminalTool({
+      ...hands,
+      cwd: workspace,
+      deniedFolders: [home],
+      allowedFolders: [workspace],
+    });
     const asks = async (command: string, workdir = ".") =>
-      (await tool.asks?.({ command, workdir }))?.title.includes("Postrider's own folder");
+      (await tool.buildApprovalRequest?.({ command, workdir }))?.title.includes("Postrider's own folder");
     for (const command of ["base64 ../../config.yaml", "rev up/config.yaml", "cat ../../postrider.db-wal"])
       expect(await asks(command), command).toBe(true);
     expect(await asks("cat config.yaml", "../..")).toBe(true);
@@ -291,8 +308,8 @@ describe("a dangerous command", () => {
   it("is told from one that is not", async () => {
     const { tool } = await terminal();
     for (const command of ["ls -la", "git status", "", "npm test"])
-      expect(await tool.asks?.({ command })).toBeUndefined();
-    expect(await tool.asks?.("no object")).toBeUndefined();
+      expect(await tool.buildApprovalRequest?.({ command })).toBeUndefined();
+    expect(await tool.buildApprovalRequest?.("no object")).toBeUndefined();
   });
 });
 

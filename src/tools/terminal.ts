@@ -1,23 +1,23 @@
 import type { ApprovalRequest } from "../core/approval.ts";
-import { LEAST_WATCH_MS, WATCH_MODES } from "../core/process.ts";
+import { MIN_REPORT_INTERVAL_MS, WATCH_MODES } from "../core/process.ts";
 import type { Tool } from "../ports/tool.ts";
-import { commandWanted, LONGEST_TIMEOUT_S, realFolderOf } from "./command-wanted.ts";
-import { givenIn, outputOf, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
-import { LONGEST_PATTERN, MOST_PATTERNS } from "./watch-wanted.ts";
+import { LONGEST_TIMEOUT_S, parseCommandRequest, resolveRealFolder } from "./command-request.ts";
+import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
+import { LONGEST_PATTERN, MOST_PATTERNS } from "./watch-request.ts";
 
 /** Commands in a shell: waited for, or left to run while the agent goes on. */
-export function terminalTool(hands: Hands): Tool {
+export function terminalTool(hands: ToolContext): Tool {
   return {
     name: "terminal",
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    asks: (given) => question(given, hands),
+    buildApprovalRequest: (given) => buildApprovalRequest(given, hands),
     run: (given, call) =>
-      outputOf(async () => {
-        const { runHere, runInEditor, startInBackground } = await import("./run-command.ts");
-        const wanted = await commandWanted(givenIn(given), hands);
+      runToolAction(async () => {
+        const { runInForeground: runHere, runInEditor, startInBackground } = await import("./run-command.ts");
+        const wanted = await parseCommandRequest(toToolArguments(given), hands);
         if (wanted.background) return startInBackground(wanted, hands);
         if (hands.terminal !== undefined && !wanted.pty) return runInEditor(wanted, hands.terminal, call);
         return runHere(wanted, hands, call.signal);
@@ -26,14 +26,17 @@ export function terminalTool(hands: Hands): Tool {
 }
 
 /** A dangerous command is asked of the person, who allows this very command and no other. */
-async function question(value: unknown, hands: Hands): Promise<ApprovalRequest | undefined> {
-  const given = givenIn(value);
-  const command = textIn(given, "command")?.trim() ?? "";
-  const folder = await realFolderOf(given, hands);
+async function buildApprovalRequest(
+  value: unknown,
+  hands: ToolContext,
+): Promise<ApprovalRequest | undefined> {
+  const given = toToolArguments(value);
+  const command = readTextArgument(given, "command")?.trim() ?? "";
+  const folder = await resolveRealFolder(given, hands);
   // Loaded for the first command: a chat without commands does not wait for it.
-  const [{ findDanger }, { commandContext }] = await Promise.all([
+  const [{ findDanger }, { buildCommandContext: commandContext }] = await Promise.all([
     import("./command-analysis/find-danger.ts"),
-    import("./command-folders.ts"),
+    import("./build-command-context.ts"),
   ]);
   const danger = findDanger(command, commandContext(hands, folder));
   if (danger === undefined) return undefined;
@@ -64,7 +67,7 @@ const INPUT: Tool["input"] = {
     },
     check_interval: {
       type: "number",
-      description: `With background: tell the chat every so many seconds what it has printed; ${LEAST_WATCH_MS / 1000} at least.`,
+      description: `With background: tell the chat every so many seconds what it has printed; ${MIN_REPORT_INTERVAL_MS / 1000} at least.`,
     },
     watch_patterns: {
       type: "array",

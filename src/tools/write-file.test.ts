@@ -15,14 +15,14 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
-import type { Hands } from "./hands.ts";
 import { readFileTool } from "./read-file.ts";
+import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
 
-async function room(more: Partial<Hands> = {}) {
+async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const folders = twoFolders();
-  const hands = handsIn(home, { cwd: folders.inside, folders: [folders.inside], ...more });
+  const hands = handsIn(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
   return {
     ...folders,
     hands,
@@ -75,7 +75,7 @@ describe("write_file", () => {
     const { root } = twoFolders();
     const home = join(root, "home");
     mkdirSync(home);
-    const { write } = await room({ cwd: root, folders: [root], forbidden: [home] });
+    const { write } = await room({ cwd: root, allowedFolders: [root], deniedFolders: [home] });
     await write("usual/notes", "x");
     const mask = process.umask();
     expect([modeOf(join(root, "usual")), modeOf(join(root, "usual/notes"))]).toEqual([

@@ -1,9 +1,9 @@
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
-import { givenIn, outputOf, textIn } from "./given.ts";
-import type { Hands } from "./hands.ts";
+import { readTextArgument, runToolAction, toToolArguments } from "./tool-arguments.ts";
+import type { ToolContext } from "./tool-context.ts";
 
-export function writeFileTool(hands: Hands): Tool {
+export function writeFileTool(hands: ToolContext): Tool {
   return {
     name: "write_file",
     description:
@@ -19,11 +19,14 @@ export function writeFileTool(hands: Hands): Tool {
     },
     effect: "external",
     run: (value, { signal }) =>
-      outputOf(async () => {
-        const given = givenIn(value);
-        const [path, content] = [textIn(given, "path") ?? "", textIn(given, "content") ?? ""];
-        const { writeWhole } = await import("./write-whole.ts");
-        return { parts: [text(await writeWhole(path, content, hands, signal))] } satisfies ToolOutput;
+      runToolAction(async () => {
+        const given = toToolArguments(value);
+        const [path, content] = [
+          readTextArgument(given, "path") ?? "",
+          readTextArgument(given, "content") ?? "",
+        ];
+        const { writeWholeFile: writeWhole } = await import("./write-whole-file.ts");
+        return { parts: [textPart(await writeWhole(path, content, hands, signal))] } satisfies ToolOutput;
       }),
   };
 }

@@ -6,17 +6,17 @@ import { type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { model } from "../agents/model/model.ts";
 import { script } from "../agents/script.ts";
-import { type Message, text, textOf } from "../core/message.ts";
+import { getText, type Message, textPart } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { MessageInput } from "../sessions/message-input.ts";
-import { routingOf } from "../sessions/routing.ts";
+import { buildRouting } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { SUMMARY_REQUEST } from "./ask-summary.ts";
-import { type Compress, type Compression, compressIfNeeded } from "./compress.ts";
+import { type Compression, type CompressOptions, compressIfNeeded } from "./compress.ts";
+import { SUMMARY_REQUEST } from "./request-summary.ts";
 import { runTurn } from "./run-turn.ts";
 
 const never = new AbortController().signal;
@@ -46,7 +46,7 @@ async function session(home: Home, messages: readonly MessageInput[], lastPrompt
 const exchanges = (count: number, tokens?: number): MessageInput[] =>
   Array.from({ length: count }, (_, n) => exchange(n + 1, tokens)).flat();
 
-function compress(home: Home, id: string, agent: Agent, more: Partial<Compress> = {}) {
+function compress(home: Home, id: string, agent: Agent, more: Partial<CompressOptions> = {}) {
   const { store, clock } = home;
   return compressIfNeeded({ store, clock, agent, session: id, share: 0.85, signal: never, ...more });
 }
@@ -54,21 +54,21 @@ function compress(home: Home, id: string, agent: Agent, more: Partial<Compress> 
 const shown = async ({ sessions }: Home, id: string): Promise<readonly Message[]> =>
   (await sessions.history(me, id)) ?? [];
 const firstWords = (messages: readonly Message[]): string[] =>
-  messages.map((message) => textOf(message).split(/[\s:]/)[0] ?? "");
+  messages.map((message) => getText(message).split(/[\s:]/)[0] ?? "");
 
 /** A turn that has begun with these words, in a session in which this was said before. */
 async function begun(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
   const { store, clock, sessions } = home;
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
-  const routing = routingOf(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock });
+  const routing = buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock });
   const opened = await store.open(routing);
   await sessions.append(me, opened.session.id, before);
   const accepted = await store.accept({
     ...routing,
     messageId: "m1",
-    message: { role: "user", parts: [text(words)] },
+    message: { role: "user", parts: [textPart(words)] },
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)
@@ -116,7 +116,10 @@ describe("a session is summed up when it fills the model's window, not when it h
   it("by the window of the model that the chat chose", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 120_000);
-    const agent = { ...summing(200_000), windowOf: (name: string) => (name === "small" ? 128_000 : 200_000) };
+    const agent = {
+      ...summing(200_000),
+      getContextWindow: (name: string) => (name === "small" ? 128_000 : 200_000),
+    };
     expect(await compress(home, id, agent, { model: "large" })).toBeUndefined();
     expect((await compress(home, id, agent, { model: "small" }))?.outcome).toBe("compressed");
   });
@@ -142,7 +145,7 @@ describe("a session that was summed up", () => {
     const now = await shown(home, id);
     expect(firstWords(now)).toEqual(["Summary", "q8", "a8", "q9", "a9", "q10", "a10"]);
     expect(now[0]).toMatchObject({ role: "note", extra: { summary: true } });
-    expect(textOf(now[0] as Message)).toContain(SUMMARY);
+    expect(getText(now[0] as Message)).toContain(SUMMARY);
     expect((await home.sessions.messages(me, id))?.length).toBe(21);
     expect((await home.sessions.search(me, "q3")).map(({ seq }) => seq)).toEqual([5]);
     const usage = (await home.sessions.get(me, id))?.usage;
@@ -179,7 +182,7 @@ describe("a session that was summed up", () => {
     );
     done(await compress(home, id, agent));
     expect(JSON.stringify(requests[0]?.body.messages)).toContain("FIRST");
-    const now = (await shown(home, id)).map(textOf);
+    const now = (await shown(home, id)).map(getText);
     expect(now[0]).toContain("SECOND");
     expect(now.join("\n")).not.toContain("FIRST");
   });
@@ -241,7 +244,7 @@ describe("a session that was summed up", () => {
     expect(requests.length).toBeGreaterThan(1);
     expect(JSON.stringify(requests[1]?.body.messages)).toContain("PART 1");
     for (const { body } of requests) expect(JSON.stringify(body.messages).length / 4).toBeLessThan(20_000);
-    expect(textOf((await shown(home, id))[0] as Message)).toMatch(/(PART 2|ALL)$/);
+    expect(getText((await shown(home, id))[0] as Message)).toMatch(/(PART 2|ALL)$/);
   });
 });
 
@@ -256,7 +259,7 @@ describe("a model that reads less than it was thought to", () => {
     done(await compress(home, id, agent, { force: true }));
     const [whole, ...parts] = requests.map(({ body }) => body.messages.length);
     for (const part of parts) expect(part).toBeLessThan(whole ?? 0);
-    expect(textOf((await shown(home, id))[0] as Message)).toMatch(/TWO$/);
+    expect(getText((await shown(home, id))[0] as Message)).toMatch(/TWO$/);
   });
 
   it("and is not asked for ever", async () => {
@@ -287,12 +290,12 @@ describe("within a turn", () => {
     });
     expect(stale).toMatchObject({ outcome: "unchanged" });
     done(await compress(home, turn.session, summing(200_000), { turn: { fence, inputs } }));
-    expect(textOf((await shown(home, turn.session)).at(-1) as Message)).toBe("What now?");
+    expect(getText((await shown(home, turn.session)).at(-1) as Message)).toBe("What now?");
     const finished = await home.store.finish({
       turn: turn.number,
       fence,
       outcome: "done",
-      messages: [{ role: "assistant", parts: [text("This.")] }],
+      messages: [{ role: "assistant", parts: [textPart("This.")] }],
       now: home.clock.now(),
     });
     expect(finished).not.toHaveProperty("refused");
@@ -315,14 +318,14 @@ describe("within a turn", () => {
         agent,
         signal: never,
         next: () => undefined,
-        compression: { at: 0.85, tell: async (notice) => void told.push(notice) },
+        compression: { at: 0.85, notify: async (notice) => void told.push(notice) },
       });
       expect(told).toHaveLength("say" in first ? 1 : 0);
       expect(end).toMatchObject({ outcome: "done", text: "This." });
       const [, ...asked] = requests[1]?.body.messages ?? [];
       expect(asked).toHaveLength("say" in first ? 8 : 21);
       expect(asked.at(-1)?.content).toBe("What now?");
-      expect((await shown(home, turn.session)).map(textOf).slice(-2)).toEqual(["What now?", "This."]);
+      expect((await shown(home, turn.session)).map(getText).slice(-2)).toEqual(["What now?", "This."]);
     }
   });
 
@@ -340,7 +343,7 @@ describe("within a turn", () => {
       agent,
       signal: never,
       next: () => undefined,
-      compression: { at: 0.85, tell: async () => {} },
+      compression: { at: 0.85, notify: async () => {} },
     });
     expect(end).toMatchObject({ outcome: "done", text: "This." });
   });
@@ -354,12 +357,12 @@ describe("within a turn", () => {
       agent,
       signal: never,
       next: () => undefined,
-      compression: { at: 0.85, tell: async () => {} },
+      compression: { at: 0.85, notify: async () => {} },
     });
     const held = await agent.asked();
     held.send(
       { type: "tool_call", call: { id: "1", name: "look", arguments: {} } },
-      { type: "tool_result", id: "1", name: "look", parts: [text("much")] },
+      { type: "tool_result", id: "1", name: "look", parts: [textPart("much")] },
       { type: "failed", reason: "It is too long.", tooLong: true },
     );
     held.end();
@@ -377,7 +380,7 @@ describe("within a turn", () => {
     const turn = await begun(home, exchanges(20, 1_000), long);
     done(await compress(home, turn.session, summing(90_000), { turn }));
     const now = await shown(home, turn.session);
-    expect(textOf(now.at(-1) as Message)).toBe(long);
+    expect(getText(now.at(-1) as Message)).toBe(long);
   });
 
   it("what is said while the summary is written stays in view", async () => {
@@ -394,7 +397,7 @@ describe("within a turn", () => {
     held.send({ type: "text", text: SUMMARY });
     held.end();
     done(await summing);
-    expect((await shown(home, id)).map(textOf).at(-1)).toBe("news from a job");
+    expect((await shown(home, id)).map(getText).at(-1)).toBe("news from a job");
     expect(firstWords(await shown(home, id))[1]).toBe("q8");
   });
 

@@ -1,17 +1,17 @@
 import { PostriderError } from "../core/errors.ts";
-import { type Message, type NewMessage, text } from "../core/message.ts";
+import { type Message, type NewMessage, textPart } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import { plural } from "../core/plural.ts";
+import { pluralize } from "../core/pluralize.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Session } from "../core/session.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { askSummary, summaryText } from "./ask-summary.ts";
-import { type FindSpeaker, signMessages } from "./speakers.ts";
-import { estimatedTokens, tailStart } from "./summary-tail.ts";
+import { formatSummary, requestSummary } from "./request-summary.ts";
+import { addSpeakerNames, type FindSpeaker } from "./speakers.ts";
+import { estimateTokens, findTailStart } from "./summary-tail.ts";
 
-export interface Compress {
+export interface CompressOptions {
   readonly store: Store;
   readonly agent: Agent;
   readonly clock: Pick<Clock, "now">;
@@ -70,11 +70,11 @@ const RECENT = 32;
  * last exchanges. What was said stays readable and searchable. `undefined` when there is no need. Whatever goes wrong
  * with the summary, the session shows what it showed, and whoever asked goes on.
  */
-export async function compressIfNeeded(wanted: Compress): Promise<Compression | undefined> {
+export async function compressIfNeeded(wanted: CompressOptions): Promise<Compression | undefined> {
   const { store, agent, session: id, force = false, asker = { everyone: true } } = wanted;
-  const window = (wanted.model && agent.windowOf?.(wanted.model)) || agent.window;
+  const window = (wanted.model && agent.getContextWindow?.(wanted.model)) || agent.contextWindow;
   if (window === undefined)
-    return force ? unchanged("no_model", "Nobody here can sum up a conversation.") : undefined;
+    return force ? buildUnchanged("no_model", "Nobody here can sum up a conversation.") : undefined;
   const session = (await store.find({ asker, text: id })).find((found) => found.id === id);
   if (session === undefined) {
     if (force) throw new PostriderError("not_found", "There is no such session.");
@@ -82,36 +82,36 @@ export async function compressIfNeeded(wanted: Compress): Promise<Compression | 
   }
   const due = force ? 0 : wanted.share * window;
   if (!force && (await isSurelyShort(wanted, asker, session, due))) return undefined;
-  const shown = (await store.history({ asker, session: id })) ?? [];
-  const tokens = promptTokens(session, shown);
+  const shown = (await store.readHistory({ asker, session: id })) ?? [];
+  const tokens = estimatePromptTokens(session, shown);
   if (shown.length < FEWEST_MESSAGES || tokens < due)
-    return force ? unchanged("too_short", "There is too little to sum up.") : undefined;
+    return force ? buildUnchanged("too_short", "There is too little to sum up.") : undefined;
   return compress({ ...wanted, asker }, shown, { window, tokens });
 }
 
 /** What is known without reading the whole session. */
 async function isSurelyShort(
-  { store }: Compress,
+  { store }: CompressOptions,
   asker: Asker,
   session: Session,
   due: number,
 ): Promise<boolean> {
-  const shape = await store.shape({ asker, session: session.id });
+  const shape = await store.getViewRanges({ asker, session: session.id });
   const length = shape?.pieces.reduce((sum, { from, to }) => sum + to - from + 1, 0) ?? 0;
   if (length < FEWEST_MESSAGES) return true;
   if (session.usage.lastPromptTokens === 0 || session.usage.lastPromptTokens >= due) return false;
   const offset = Math.max(0, length - RECENT);
-  const recent = (await store.history({ asker, session: session.id, offset })) ?? [];
-  return promptTokens(session, recent) < due;
+  const recent = (await store.readHistory({ asker, session: session.id, offset })) ?? [];
+  return estimatePromptTokens(session, recent) < due;
 }
 
 /** The prompt that comes next: as the last one was counted, with what was said since; else as it looks. */
-function promptTokens({ usage }: Session, shown: readonly Message[]): number {
-  if (usage.lastPromptTokens === 0) return estimatedTokens(shown);
-  return usage.lastPromptTokens + estimatedTokens(shown.slice(lastAnswer(shown)));
+function estimatePromptTokens({ usage }: Session, shown: readonly Message[]): number {
+  if (usage.lastPromptTokens === 0) return estimateTokens(shown);
+  return usage.lastPromptTokens + estimateTokens(shown.slice(findLastAnswer(shown)));
 }
 
-function lastAnswer(shown: readonly Message[]): number {
+function findLastAnswer(shown: readonly Message[]): number {
   return Math.max(
     0,
     shown.findLastIndex(({ role }) => role === "assistant"),
@@ -119,38 +119,38 @@ function lastAnswer(shown: readonly Message[]): number {
 }
 
 async function compress(
-  wanted: Compress & { readonly asker: Asker },
+  wanted: CompressOptions & { readonly asker: Asker },
   shown: readonly Message[],
   { window, tokens }: { readonly window: number; readonly tokens: number },
 ): Promise<Compression> {
   const { store, agent, asker, session, turn, model, signal, force = false } = wanted;
-  const estimate = Math.max(1, estimatedTokens(shown));
+  const estimate = Math.max(1, estimateTokens(shown));
   // How the model counts, against the estimate; never less, or a request for a summary might be too long itself; and
   // not much more, because what was counted may have been taken back since.
   const weight = Math.min(MOST_WEIGHT, Math.max(1, tokens / estimate));
   const isInput = (message: Message): boolean =>
     message.session === session && turn?.inputs.includes(message.seq) === true;
-  const start = tailStart(shown, {
+  const start = findTailStart(shown, {
     mostTokens: (window * TAIL_SHARE) / weight,
     ...(turn !== undefined && { isInput }),
   });
   const [head, tail] = [shown.slice(0, start), shown.slice(start)];
   const last = head.at(-1);
   const nearlyFull = tokens >= window * NEARLY_FULL;
-  const isLittle = head.length < 2 || (!force && estimatedTokens(head) < estimate * LEAST_GAIN);
+  const isLittle = head.length < 2 || (!force && estimateTokens(head) < estimate * LEAST_GAIN);
   if (last === undefined || isLittle)
-    return unchanged(
+    return buildUnchanged(
       "too_short",
       "Only the last exchanges are there, and they stay as they are.",
       nearlyFull,
     );
   const isCounted = tokens !== estimate;
   const mostTokens = Math.floor((window * (isCounted ? COUNTED_SHARE : ESTIMATED_SHARE)) / weight);
-  const summary = await askSummary(
+  const summary = await requestSummary(
     {
       agent,
       session,
-      messages: signMessages(head, wanted.speaker),
+      messages: addSpeakerNames(head, wanted.speaker),
       mostTokens,
       ...(model !== undefined && { model }),
     },
@@ -164,10 +164,10 @@ async function compress(
   };
   if (summary.text === undefined) {
     await recordAbandonedUsage();
-    return unchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
+    return buildUnchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
   }
-  const message = messageOf(summary.text);
-  const reshaped = await store.reshape({
+  const message = buildSummaryMessage(summary.text);
+  const reshaped = await store.changeView({
     asker,
     session,
     kind: "compress",
@@ -179,18 +179,22 @@ async function compress(
   });
   if (isRefused(reshaped)) {
     await recordAbandonedUsage();
-    return unchanged("failed", reshaped.reason);
+    return buildUnchanged("failed", reshaped.reason);
   }
-  const tokensAfter = Math.round(estimatedTokens([message, ...tail]) * weight);
+  const tokensAfter = Math.round(estimateTokens([message, ...tail]) * weight);
   const counts = { before: reshaped.before, after: reshaped.length, tokensBefore: tokens, tokensAfter };
-  return { outcome: "compressed", ...counts, notice: noticeOf(counts, tokensAfter >= window * NEARLY_FULL) };
+  return {
+    outcome: "compressed",
+    ...counts,
+    notice: formatCompressionNotice(counts, tokensAfter >= window * NEARLY_FULL),
+  };
 }
 
-function messageOf(summary: string): NewMessage {
-  return { role: "note", parts: [text(summaryText(summary))], extra: { summary: true } };
+function buildSummaryMessage(summary: string): NewMessage {
+  return { role: "note", parts: [textPart(formatSummary(summary))], extra: { summary: true } };
 }
 
-interface Counts {
+interface CompressionCounts {
   readonly before: number;
   readonly after: number;
   readonly tokensBefore: number;
@@ -198,17 +202,22 @@ interface Counts {
 }
 
 /** `a → b messages, ~x → ~y tokens` */
-export function countsOf({ before, after, tokensBefore, tokensAfter }: Counts): string {
+export function formatCompressionCounts({
+  before,
+  after,
+  tokensBefore,
+  tokensAfter,
+}: CompressionCounts): string {
   const [a, x] = [before, tokensBefore].map((count) => count.toLocaleString("en-US"));
-  return `${a} → ${plural(after, "message")}, ~${x} → ~${plural(tokensAfter, "token")}`;
+  return `${a} → ${pluralize(after, "message")}, ~${x} → ~${pluralize(tokensAfter, "token")}`;
 }
 
-function noticeOf(counts: Counts, stillFull: boolean): string {
+function formatCompressionNotice(counts: CompressionCounts, stillFull: boolean): string {
   const still = stillFull ? " It is still nearly full: /new starts a new one." : "";
-  return `This conversation had become long, so its beginning was summed up: ${countsOf(counts)}. Everything said is kept; /search finds it.${still}`;
+  return `This conversation had become long, so its beginning was summed up: ${formatCompressionCounts(counts)}. Everything said is kept; /search finds it.${still}`;
 }
 
-function unchanged(
+function buildUnchanged(
   why: "no_model" | "too_short" | "failed",
   reason: string,
   nearlyFull = false,

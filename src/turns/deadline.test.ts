@@ -1,34 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { deadline } from "./deadline.ts";
+import { startDeadline } from "./deadline.ts";
 
 describe("a deadline", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   it("stops the work when its time is over, and says so", () => {
-    const { signal, isOver } = deadline(new AbortController().signal, 1000);
+    const { signal, isExpired } = startDeadline(new AbortController().signal, 1000);
     vi.advanceTimersByTime(999);
-    expect([signal.aborted, isOver()]).toEqual([false, false]);
+    expect([signal.aborted, isExpired()]).toEqual([false, false]);
     vi.advanceTimersByTime(1);
-    expect([signal.aborted, isOver()]).toEqual([true, true]);
+    expect([signal.aborted, isExpired()]).toEqual([true, true]);
   });
 
   it.each(["before it began", "while it ran"])("is not over for work that was stopped %s", (when) => {
     const stopping = new AbortController();
     if (when === "before it began") stopping.abort();
-    const { signal, isOver } = deadline(stopping.signal, 1000);
+    const { signal, isExpired } = startDeadline(stopping.signal, 1000);
     stopping.abort();
     expect(signal.aborted).toBe(true);
     vi.advanceTimersByTime(1000);
-    expect(isOver()).toBe(false);
+    expect(isExpired()).toBe(false);
   });
 
   it("holds nothing for work that has ended", () => {
     const stopping = new AbortController();
     const listening = vi.spyOn(stopping.signal, "removeEventListener");
-    const { signal, forget } = deadline(stopping.signal, 1_800_000);
+    const { signal, cancel } = startDeadline(stopping.signal, 1_800_000);
     expect(vi.getTimerCount()).toBe(1);
-    forget();
+    cancel();
     expect(vi.getTimerCount()).toBe(0);
     expect(listening).toHaveBeenCalled();
     stopping.abort();
@@ -37,7 +37,7 @@ describe("a deadline", () => {
 
   it("is none where no time was given", () => {
     const { signal } = new AbortController();
-    expect(deadline(signal, undefined).signal).toBe(signal);
+    expect(startDeadline(signal, undefined).signal).toBe(signal);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -3,17 +3,17 @@ export interface Deadline {
   /** Aborts when the work is stopped, and when its time is over. */
   readonly signal: AbortSignal;
   /** Whether the time was over before anybody stopped it. */
-  isOver(): boolean;
+  isExpired(): boolean;
   /** To be called when the work has ended: nothing is held for it any more. */
-  forget(): void;
+  cancel(): void;
 }
 
 /**
  * Not `AbortSignal.any` with `AbortSignal.timeout`: Node holds those, with their timer, until the time is over, however
  * long ago the work has ended.
  */
-export function deadline(stopped: AbortSignal, ms: number | undefined): Deadline {
-  if (ms === undefined) return { signal: stopped, isOver: () => false, forget: () => {} };
+export function startDeadline(stopped: AbortSignal, ms: number | undefined): Deadline {
+  if (ms === undefined) return { signal: stopped, isExpired: () => false, cancel: () => {} };
   const either = new AbortController();
   let isOver = false;
   const stop = (): void => either.abort(stopped.reason);
@@ -28,8 +28,8 @@ export function deadline(stopped: AbortSignal, ms: number | undefined): Deadline
   else stopped.addEventListener("abort", stop, { once: true });
   return {
     signal: either.signal,
-    isOver: () => isOver,
-    forget() {
+    isExpired: () => isOver,
+    cancel() {
       clearTimeout(timer);
       stopped.removeEventListener("abort", stop);
     },

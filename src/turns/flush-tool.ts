@@ -1,16 +1,16 @@
-import { changedMemory, type MemoryChange } from "../core/memory.ts";
-import { text } from "../core/message.ts";
-import { plural } from "../core/plural.ts";
+import { applyMemoryChange, type MemoryChange } from "../core/memory.ts";
+import { textPart } from "../core/message.ts";
+import { pluralize } from "../core/pluralize.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
 
 /** A memory tool that works on a copy, and the changes that were made to it. */
-export interface Notes {
+export interface FlushTool {
   readonly tool: Tool;
   readonly changes: readonly MemoryChange[];
 }
 
-export function notesOn(entries: readonly string[]): Notes {
+export function buildFlushTool(entries: readonly string[]): FlushTool {
   const changes: MemoryChange[] = [];
   let remembered = entries;
   return {
@@ -35,29 +35,33 @@ export function notesOn(entries: readonly string[]): Notes {
       // Nothing happens outside before the flush is finished, and then all at once.
       effect: "none",
       async run(given) {
-        const change = changeOf(given);
+        const change = parseChange(given);
         if (change === undefined)
-          return failed("Give an action: add with text, replace with old and text, or remove with old.");
-        const changed = changedMemory(remembered, change);
-        if (isRefused(changed)) return failed(changed.reason);
+          return buildFailure(
+            "Give an action: add with text, replace with old and text, or remove with old.",
+          );
+        const changed = applyMemoryChange(remembered, change);
+        if (isRefused(changed)) return buildFailure(changed.reason);
         if (changed !== remembered) changes.push(change);
         remembered = changed;
-        return { parts: [text(`Saved. ${plural(changed.length, "entry is", "entries are")} remembered.`)] };
+        return {
+          parts: [textPart(`Saved. ${pluralize(changed.length, "entry is", "entries are")} remembered.`)],
+        };
       },
     },
   };
 }
 
-function changeOf(given: unknown): MemoryChange | undefined {
+function parseChange(given: unknown): MemoryChange | undefined {
   if (typeof given !== "object" || given === null) return undefined;
-  const { action, text: words, old } = given as Readonly<Record<string, unknown>>;
-  if (action === "add" && typeof words === "string") return { action, text: words };
+  const { action, text, old } = given as Readonly<Record<string, unknown>>;
+  if (action === "add" && typeof text === "string") return { action, text };
   if (action === "remove" && typeof old === "string") return { action, old };
-  if (action === "replace" && typeof words === "string" && typeof old === "string")
-    return { action, old, text: words };
+  if (action === "replace" && typeof text === "string" && typeof old === "string")
+    return { action, old, text };
   return undefined;
 }
 
-function failed(reason: string): ToolOutput {
-  return { parts: [text(reason)], failed: true };
+function buildFailure(reason: string): ToolOutput {
+  return { parts: [textPart(reason)], failed: true };
 }

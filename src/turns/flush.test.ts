@@ -5,15 +5,15 @@ import { DAY, type Home, openHome } from "../../test/support/test-home.ts";
 import { callTool } from "../agents/call-tool.ts";
 import { echo } from "../agents/echo.ts";
 import type { MemoryChange } from "../core/memory.ts";
-import { text, textOf } from "../core/message.ts";
-import { unrefused } from "../core/refusal.ts";
+import { getText, textPart } from "../core/message.ts";
+import { throwIfRefused } from "../core/refusal.ts";
 import type { SessionKind } from "../core/session.ts";
-import { usageByPurpose } from "../core/usage.ts";
-import { tellMemory } from "../gateway/tell-left.ts";
+import { sumByPurpose } from "../core/usage.ts";
+import { scheduleFlushWithHook } from "../gateway/report-session-left.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { type Flushing, flusher, flushMemory } from "./flush.ts";
+import { type FlushContext, flusher, flushMemory } from "./flush.ts";
 
 const all = { everyone: true } as const;
 const never = new AbortController().signal;
@@ -25,7 +25,7 @@ function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[])
   const heard: AgentEvent[] = [];
   const agent: Agent = {
     name: "saving",
-    titles: true,
+    canTitle: true,
     async *run(turn, signal) {
       told.push(turn);
       for (const [n, change] of changes.entries()) {
@@ -45,19 +45,19 @@ const add = (words: string): MemoryChange => ({ action: "add", text: words });
 
 interface Scene {
   readonly home: Home;
-  readonly flow: Flushing;
+  readonly flow: FlushContext;
   readonly logged: string[];
 }
 
-async function scene(more: Partial<Flushing> = {}): Promise<Scene> {
+async function scene(more: Partial<FlushContext> = {}): Promise<Scene> {
   const home = await openHome();
   const logged: string[] = [];
   const note = (fields: Readonly<Record<string, unknown>>, words: string): void => {
     logged.push(`${words} ${String(fields.error ?? "")}`);
   };
   const runner = localRunner();
-  await home.store.beat({ runner, now: home.clock.now() });
-  const flow: Flushing = {
+  await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+  const flow: FlushContext = {
     store: home.store,
     clock: home.clock,
     runner: runner.id,
@@ -78,18 +78,18 @@ async function left(
   const { id } = await sessions.create({ person: owner }, { kind });
   const messages = lines.map((line, n) => ({
     role: n % 2 === 0 ? ("user" as const) : ("assistant" as const),
-    parts: [text(line)],
+    parts: [textPart(line)],
   }));
-  unrefused(await store.append({ asker: all, session: id, messages, now: clock.now() }));
-  await store.askFlush({ session: id, now: clock.now() });
+  throwIfRefused(await store.append({ asker: all, session: id, messages, now: clock.now() }));
+  await store.requestFlush({ session: id, now: clock.now() });
   return id;
 }
 
 async function remembered(store: Store, owner = "p_ada"): Promise<readonly string[]> {
-  return (await store.memory({ owner })).entries;
+  return (await store.getMemory({ owner })).entries;
 }
 
-const lastWords = (turn: AgentTurn | undefined): string => textOf(turn?.history.at(-1) ?? { parts: [] });
+const lastWords = (turn: AgentTurn | undefined): string => getText(turn?.history.at(-1) ?? { parts: [] });
 
 describe("a session that was left", () => {
   it("is looked through once, with the memory tool alone, and what is saved is remembered", async () => {
@@ -101,7 +101,7 @@ describe("a session that was left", () => {
     expect(told).toHaveLength(1);
     expect(told[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
     expect(told[0]?.session).toBe(session);
-    expect(told[0]?.history.slice(0, -1).map((message) => [message.role, textOf(message)])).toEqual([
+    expect(told[0]?.history.slice(0, -1).map((message) => [message.role, getText(message)])).toEqual([
       ["user", "I am Ada"],
       ["assistant", "Hello Ada"],
       ["user", "I live in Oslo"],
@@ -124,15 +124,12 @@ describe("a session that was left", () => {
     const countedIn = async (): Promise<unknown> => {
       const entries = (await home.sessions.usageEntries(all, session)) ?? [];
       const { lastPromptTokens } = (await home.sessions.get(all, session))?.usage ?? {};
-      return [
-        lastPromptTokens,
-        ...usageByPurpose(entries).map((one) => [one.purpose, one.usage.inputTokens]),
-      ];
+      return [lastPromptTokens, ...sumByPurpose(entries).map((one) => [one.purpose, one.usage.inputTokens])];
     };
     const stop = new AbortController();
     const stopped: Agent = {
       name: "stopped",
-      titles: true,
+      canTitle: true,
       async *run() {
         yield used(1);
         stop.abort();
@@ -144,7 +141,7 @@ describe("a session that was left", () => {
     await home.store.retire({ runner: flow.runner });
     const failing: Agent = {
       name: "failing",
-      titles: true,
+      canTitle: true,
       async *run() {
         yield used(300);
         yield { type: "failed", reason: "No credit." };
@@ -173,7 +170,7 @@ describe("a session that was left", () => {
 
   it("comes with what is remembered, and the warning not to overwrite what is newer", async () => {
     const { home, flow } = await scene();
-    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
+    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
     await left({ home });
     const { agent, told } = saving();
     await flushMemory(flow, agent, never);
@@ -183,8 +180,8 @@ describe("a session that was left", () => {
 
   it("comes without either while nothing is remembered", async () => {
     const { home, flow } = await scene();
-    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
-    unrefused(
+    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
+    throwIfRefused(
       await home.store.changeMemory({ owner: "p_ada", change: { action: "remove", old: "tea" }, now: 1 }),
     );
     await left({ home });
@@ -198,11 +195,11 @@ describe("a session that was left", () => {
     const long = Array.from({ length: 60 }, (_, n) => `${n}: ${"x".repeat(1000)}`);
     const session = await left({ home }, long);
     await home.sessions.undo(all, session);
-    const messages = [{ role: "user" as const, parts: [text("said later")] }];
-    unrefused(await home.store.append({ asker: all, session, messages, now: home.clock.now() }));
+    const messages = [{ role: "user" as const, parts: [textPart("said later")] }];
+    throwIfRefused(await home.store.append({ asker: all, session, messages, now: home.clock.now() }));
     const { agent, told } = saving();
     await flushMemory(flow, agent, never);
-    const said = (told[0]?.history ?? []).slice(0, -1).map(textOf);
+    const said = (told[0]?.history ?? []).slice(0, -1).map(getText);
     expect(said.at(-1)).toMatch(/^57: /);
     const length = said.join("").length;
     expect(length).toBeLessThanOrEqual(40_000);
@@ -211,14 +208,14 @@ describe("a session that was left", () => {
 
   it("is not overwritten by: what was remembered meanwhile stays, and what still fits is added", async () => {
     const { home, flow } = await scene();
-    unrefused(await home.store.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }));
+    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }));
     await left({ home });
     const { agent } = saving({ action: "replace", old: "Rome", text: "lives in Oslo" }, add("is called Ada"));
     const meanwhile: Agent = {
       ...agent,
       async *run(turn, signal) {
         const change = { action: "replace", old: "Rome", text: "lives in Paris" } as const;
-        unrefused(await home.store.changeMemory({ owner: "p_ada", change, now: 2 }));
+        throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change, now: 2 }));
         yield* agent.run(turn, signal);
       },
     };
@@ -231,7 +228,7 @@ describe("a session that was left", () => {
     const room = await messengerRoom(home, echo);
     for (const words of ["one", "two", "three"]) await room.ask(words);
     const { session } = await room.ask("four");
-    await home.store.askFlush({ session: session.id, now: home.clock.now() });
+    await home.store.requestFlush({ session: session.id, now: home.clock.now() });
     const { agent } = saving(add("counts"));
     const chatting: Agent = {
       ...agent,
@@ -241,7 +238,7 @@ describe("a session that was left", () => {
       },
     };
     await flushMemory(flow, chatting, never);
-    const shown = (await home.sessions.history(all, session.id))?.map(textOf);
+    const shown = (await home.sessions.history(all, session.id))?.map(getText);
     expect(shown?.filter((_, n) => n % 2 === 0)).toEqual(["one", "two", "three", "four", "five"]);
     expect(shown).toHaveLength(10);
     expect(await remembered(home.store, session.owner)).toEqual(["counts"]);
@@ -257,7 +254,7 @@ describe("looking through sessions", () => {
     let done = 0;
     const agent: Agent = {
       name: "slow",
-      titles: true,
+      canTitle: true,
       async *run(turn) {
         if (turn.session === slow) await others.promise;
         else done += 1;
@@ -275,7 +272,7 @@ describe("looking through sessions", () => {
     let [running, most] = [0, 0];
     const agent: Agent = {
       name: "counting",
-      titles: true,
+      canTitle: true,
       async *run() {
         running += 1;
         most = Math.max(most, running);
@@ -315,12 +312,12 @@ describe("looking through sessions", () => {
   });
 
   it("ends one that takes too long, with nothing remembered, and does not begin it again", async () => {
-    const { home, flow, logged } = await scene({ patienceMs: 20 });
+    const { home, flow, logged } = await scene({ timeoutMs: 20 });
     await left({ home });
     let runs = 0;
     const hanging: Agent = {
       name: "hanging",
-      titles: true,
+      canTitle: true,
       async *run(turn, signal) {
         runs += 1;
         yield* saving(add("half of it")).agent.run(turn, signal);
@@ -347,7 +344,7 @@ describe("looking through sessions", () => {
     ];
     for (const run of failing) {
       await left({ home });
-      await flushMemory(flow, { name: "failing", titles: true, run }, never);
+      await flushMemory(flow, { name: "failing", canTitle: true, run }, never);
     }
     expect(await remembered(home.store)).toEqual([]);
     expect(logged.filter((line) => line.includes("The model is away."))).toHaveLength(2);
@@ -360,7 +357,7 @@ describe("looking through sessions", () => {
     const run: Agent["run"] = async function* () {
       yield { type: "failed", reason: "It gave an empty answer.", empty: true };
     };
-    await flushMemory(flow, { name: "silent", titles: true, run }, never);
+    await flushMemory(flow, { name: "silent", canTitle: true, run }, never);
     expect(await remembered(home.store)).toEqual([]);
     expect(logged.join("\n")).not.toContain("empty answer");
   });
@@ -369,7 +366,7 @@ describe("looking through sessions", () => {
     const { home, flow } = await scene();
     await left({ home });
     const { agent, told } = saving(add("never"));
-    await flushMemory(flow, { ...agent, titles: false }, never);
+    await flushMemory(flow, { ...agent, canTitle: false }, never);
     expect([told.length, await remembered(home.store)]).toEqual([0, []]);
     await flushMemory(flow, agent, never);
     expect(told).toHaveLength(0);
@@ -409,7 +406,7 @@ describe("when the process falls", () => {
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
     for (const attempt of [1, 2]) {
-      await home.store.beat({ runner: dead, now: home.clock.now() });
+      await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
       const claimed = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
       expect(claimed).toMatchObject({ session, attempt });
     }
@@ -424,7 +421,7 @@ describe("when the process falls", () => {
     const { home, flow } = await scene();
     await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await home.store.beat({ runner: dead, now: home.clock.now() });
+    await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
     const first = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
     await flushMemory(flow, saving(add("once")).agent, never);
     const late = await home.store.finishFlush({
@@ -443,7 +440,7 @@ describe("when the process falls", () => {
     const begun = Promise.withResolvers<void>();
     const hanging: Agent = {
       name: "hanging",
-      titles: true,
+      canTitle: true,
       async *run(turn, signal) {
         yield* saving(add("half of it")).agent.run(turn, signal);
         begun.resolve();
@@ -451,7 +448,7 @@ describe("when the process falls", () => {
       },
     };
     const looking = flusher(flow, () => hanging);
-    looking.look();
+    looking.trigger();
     await begun.promise;
     await looking.close();
     expect(await remembered(home.store)).toEqual([]);
@@ -475,13 +472,13 @@ describe("whoever looks for it", () => {
         if (isFirst) {
           isFirst = false;
           await left({ home }, FOUR, { owner: "p_bob" });
-          looking.look();
+          looking.trigger();
         } else both.resolve();
         yield* agent.run(turn, signal);
       },
     }));
     await left({ home });
-    looking.look();
+    looking.trigger();
     await both.promise;
     await expect.poll(() => remembered(home.store, "p_bob")).toEqual(["likes tea"]);
     await looking.close();
@@ -491,8 +488,8 @@ describe("whoever looks for it", () => {
     const { home } = await scene();
     const { sessions, store, clock } = home;
     const { id: session } = await sessions.create({ person: "p_ada" }, {});
-    const messages = FOUR.map((line) => ({ role: "user" as const, parts: [text(line)] }));
-    unrefused(await store.append({ asker: all, session, messages, now: clock.now() }));
+    const messages = FOUR.map((line) => ({ role: "user" as const, parts: [textPart(line)] }));
+    throwIfRefused(await store.append({ asker: all, session, messages, now: clock.now() }));
     const told: string[] = [];
     const telling = {
       store,
@@ -500,8 +497,8 @@ describe("whoever looks for it", () => {
       hooks: { emit: async (event: string) => void told.push(event) },
       flush: () => void told.push("look"),
     };
-    await tellMemory(telling, { session, platform: "telegram" });
-    await tellMemory(telling, { session, platform: "telegram" });
+    await scheduleFlushWithHook(telling, { session, platform: "telegram" });
+    await scheduleFlushWithHook(telling, { session, platform: "telegram" });
     expect(told).toEqual(["look", "session:flush"]);
   });
 });
@@ -510,12 +507,12 @@ describe("a running gateway", () => {
   /** Answers people by repeating them, and saves which session it was shown without anybody to answer. */
   const remembers: Agent = {
     name: "remembers",
-    titles: true,
+    canTitle: true,
     async *run(turn, signal) {
       const { session, tools = [], history } = turn;
       const isFlush = lastWords(turn).includes("about to be put away");
       for (const tool of isFlush ? tools : []) await tool.run(add(session), { id: "1", signal });
-      yield { type: "text", text: isFlush ? "" : `You said: ${textOf(history.at(-1) ?? { parts: [] })}` };
+      yield { type: "text", text: isFlush ? "" : `You said: ${getText(history.at(-1) ?? { parts: [] })}` };
     },
   };
 
@@ -532,8 +529,8 @@ describe("a running gateway", () => {
     };
     await say("one", "two", "/title First", "/new", "three", "four", "/resume First");
     await untilTold("session:end", 2);
-    const owner = (await home.store.account({ platform: "telegram", userId: "42" }))?.person ?? "";
-    const entries = async () => (await home.store.memory({ owner })).entries;
+    const owner = (await home.store.getAccount({ platform: "telegram", userId: "42" }))?.person ?? "";
+    const entries = async () => (await home.store.getMemory({ owner })).entries;
     await expect.poll(async () => (await entries()).length).toBe(2);
     await say("five");
     await pass(2 * DAY);
@@ -548,7 +545,7 @@ describe("a running gateway", () => {
     const { home } = await scene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await home.store.beat({ runner: dead, now: home.clock.now() });
+    await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
     await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
     await gatewayRoom({ agent: remembers, home });
     await expect.poll(() => remembered(home.store)).toEqual([session]);
@@ -557,6 +554,6 @@ describe("a running gateway", () => {
 
 async function again({ store, clock }: Home) {
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   return runner;
 }

@@ -7,12 +7,12 @@ import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
-import { chosenModel } from "./chosen-model.ts";
-import { eventsUntil } from "./events-until.ts";
-import { flushHistory } from "./flush-request.ts";
-import { notesOn } from "./flush-tool.ts";
+import { findChosenModel } from "./find-chosen-model.ts";
+import { buildFlushHistory } from "./flush-request.ts";
+import { buildFlushTool } from "./flush-tool.ts";
+import { readEventsUntil } from "./read-events-until.ts";
 
-export interface Flushing {
+export interface FlushContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly runner: string;
@@ -21,34 +21,34 @@ export interface Flushing {
   /** Only sessions with this memory, if one is named. */
   readonly owner?: MemoryOwner;
   /** How long one may take. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** One that is slow must not hold up all others. */
-const AT_ONCE = 2;
-const PATIENCE_MS = 60_000;
-const MOST_CALLS = 8;
+const FLUSH_CONCURRENCY = 2;
+const FLUSH_TIMEOUT_MS = 60_000;
+const MAX_TOOL_CALLS = 8;
 
 /**
  * What was said in sessions that were left is looked through, once, and what is worth it is remembered. Nothing is written
  * into the sessions themselves, in which their people may be talking on. What is cut off is begun once more by whoever
  * looks next.
  */
-export async function flushMemory(flow: Flushing, agent: Agent, signal: AbortSignal): Promise<void> {
+export async function flushMemory(flow: FlushContext, agent: Agent, signal: AbortSignal): Promise<void> {
   const { store, clock, runner, owner } = flow;
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
       const named = owner === undefined ? {} : { owner };
       const flush = await store.claimFlush({ runner, now: clock.now(), ...named });
       if (flush === undefined) return;
-      await lookThrough(flow, agent, flush, signal);
+      await runFlush(flow, agent, flush, signal);
     }
   };
-  const done = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
+  const done = await Promise.allSettled(Array.from({ length: FLUSH_CONCURRENCY }, work));
   for (const one of done) if (one.status === "rejected") throw one.reason;
 }
 
-async function lookThrough(flow: Flushing, agent: Agent, flush: Flush, signal: AbortSignal): Promise<void> {
+async function runFlush(flow: FlushContext, agent: Agent, flush: Flush, signal: AbortSignal): Promise<void> {
   const { store, clock, runner, log } = flow;
   const { enabled, flush: wanted } = flow.settings().memory;
   const about = { session: flush.session, flush: flush.number, attempt: flush.attempt };
@@ -58,9 +58,9 @@ async function lookThrough(flow: Flushing, agent: Agent, flush: Flush, signal: A
     usage = joinDeltas(usage, more);
   };
   // One that only repeats, or that others have written for a purpose, has no opinion of what is worth remembering.
-  if (enabled && wanted && agent.titles) {
+  if (enabled && wanted && agent.canTitle) {
     try {
-      changes = await worthRemembering(flow, agent, flush, count, signal);
+      changes = await findMemoryChanges(flow, agent, flush, count, signal);
     } catch (error) {
       log.warn({ ...about, error }, "a session could not be looked through for the memory");
     }
@@ -82,20 +82,20 @@ async function lookThrough(flow: Flushing, agent: Agent, flush: Flush, signal: A
     log.info({ ...about, changes: changes.length, version: memory.version }, "a session was looked through");
 }
 
-async function worthRemembering(
-  { store, patienceMs = PATIENCE_MS }: Flushing,
+async function findMemoryChanges(
+  { store, timeoutMs = FLUSH_TIMEOUT_MS }: FlushContext,
   agent: Agent,
   { session, owner, upTo }: Flush,
   count: (usage: UsageDelta) => void,
   signal: AbortSignal,
 ): Promise<readonly MemoryChange[]> {
-  const shown = (await store.history({ asker: SYSTEM, session })) ?? [];
-  const memory = await store.memory({ owner });
-  const { tool, changes } = notesOn(memory.entries);
-  const history = flushHistory(shown, { session, upTo, memory });
+  const shown = (await store.readHistory({ asker: SYSTEM, session })) ?? [];
+  const memory = await store.getMemory({ owner });
+  const { tool, changes } = buildFlushTool(memory.entries);
+  const history = buildFlushHistory(shown, { session, upTo, memory });
   if (history.length < 2) return [];
-  const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-  const model = await chosenModel(store, session);
+  const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const model = await findChosenModel(store, session);
   const turn = {
     session,
     history,
@@ -104,7 +104,7 @@ async function worthRemembering(
     ...(model !== undefined && { model }),
   };
   let calls = 0;
-  for await (const event of eventsUntil(until, agent.run(turn, until))) {
+  for await (const event of readEventsUntil(until, agent.run(turn, until))) {
     if (event.type === "usage") count(event.usage);
     // Nobody reads a reply, so an empty one is what was asked for.
     if (event.type === "failed" && event.empty !== true) throw new Error(event.reason);
@@ -112,7 +112,7 @@ async function worthRemembering(
     if (event.type !== "tool_call") continue;
     calls += 1;
     // What it wanted to do is not done, because nobody asks for the next event.
-    if (calls > MOST_CALLS) return changes;
+    if (calls > MAX_TOOL_CALLS) return changes;
   }
   if (until.aborted) throw new Error("It took too long.");
   return changes;
@@ -121,12 +121,12 @@ async function worthRemembering(
 /** Looks for what is to be remembered, one look at a time. */
 export interface Flusher {
   /** Soon, in the background. A look that is wanted while one is under way follows it. */
-  look(): void;
+  trigger(): void;
   /** Resolves when nothing is being looked through any more. */
   close(): Promise<void>;
 }
 
-export function flusher(flow: Flushing, agent: () => Agent): Flusher {
+export function flusher(flow: FlushContext, agent: () => Agent): Flusher {
   const ending = new AbortController();
   let isWanted = false;
   let looking: Promise<void> | undefined;
@@ -142,7 +142,7 @@ export function flusher(flow: Flushing, agent: () => Agent): Flusher {
     looking = undefined;
   };
   return {
-    look() {
+    trigger() {
       isWanted = true;
       looking ??= look();
     },

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { heldAgent, me } from "../../test/support/talking.ts";
 import { HOUR } from "../../test/support/test-home.ts";
-import { text } from "../core/message.ts";
+import { textPart } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { localSource, type Source } from "../core/source.ts";
-import { DEFAULT_RESET, routingOf } from "../sessions/routing.ts";
+import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
@@ -52,7 +52,7 @@ describe("what a gateway tells the model in a turn", () => {
       await chat(ada).say("and now?");
       const { turn, end } = await agent.asked();
       expect(turn.prompt).toBe(first.turn.prompt);
-      expect(turn.changing?.includes("- takes the night train")).toBe(enabled);
+      expect(turn.volatilePrompt?.includes("- takes the night train")).toBe(enabled);
       end();
     }
   });
@@ -64,22 +64,26 @@ describe("what a gateway tells the model in a turn", () => {
       settings: { busy: "queue", instructions: "Be brief." },
     });
     const { store, sessions, clock } = home;
-    await store.link({ account: { platform: "telegram", userId: "1" }, person: OWNER, now: clock.now() });
+    await store.linkAccount({
+      account: { platform: "telegram", userId: "1" },
+      person: OWNER,
+      now: clock.now(),
+    });
     await chat(ada).say("hello");
     const first = await agent.asked();
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
     const { conversation } = await sessions.open(localSource());
     await sessions.switchTo(me, conversation.number, first.turn.session);
     await store.accept({
-      ...routingOf(localSource(), settings),
+      ...buildRouting(localSource(), settings),
       messageId: "at the terminal",
-      message: { role: "user", parts: [text("and here?")] },
+      message: { role: "user", parts: [textPart("and here?")] },
     });
     first.end();
     const { turn, end } = await agent.asked();
     expect(turn.session).toBe(first.turn.session);
     expect(turn.prompt).toMatch(/^Be brief\.\n\n[\s\S]*\*\*Source:\*\* Local/);
-    expect(turn.changing).toBe("Today is Sunday, 2026-03-15 (UTC).");
+    expect(turn.volatilePrompt).toBe("Today is Sunday, 2026-03-15 (UTC).");
     expect(turn.tools).toBeUndefined();
     end();
   });

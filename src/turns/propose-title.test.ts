@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { heldAgent, me } from "../../test/support/talking.ts";
 import { openHome } from "../../test/support/test-home.ts";
-import { usageByPurpose } from "../core/usage.ts";
+import { sumByPurpose } from "../core/usage.ts";
 import { proposeTitle } from "./propose-title.ts";
 
 /** A session with one exchange, and an agent that is asked for its title. */
@@ -21,7 +21,7 @@ async function asked() {
     await ended;
     const session = await sessions.get(me, id);
     const entries = (await sessions.usageEntries(me, id)) ?? [];
-    const purposes = usageByPurpose(entries).map(({ purpose, usage }) => [purpose, usage.inputTokens]);
+    const purposes = sumByPurpose(entries).map(({ purpose, usage }) => [purpose, usage.inputTokens]);
     return { title: session?.title, purposes, lastPromptTokens: session?.usage.lastPromptTokens };
   };
   return { held, stop, outcome, sessions, id };

@@ -1,4 +1,4 @@
-import { type Message, text } from "../core/message.ts";
+import { type Message, textPart } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
 import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -6,13 +6,13 @@ import type { Sessions } from "../sessions/sessions.ts";
 
 /** A title is for finding a conversation again: after this many messages of a person it either has one or needs none. */
 const MOST_HUMAN_MESSAGES = 2;
-const LONGEST_WAIT_MS = 15_000;
+const TITLE_TIMEOUT_MS = 15_000;
 const EXCERPT = 500;
 
 const REQUEST =
   "Write a title for this conversation, in its language: three to seven words, without quotes and without a full stop. Answer with the title alone.";
 
-export interface TitleAsking {
+export interface TitleRequest {
   readonly agent: Agent;
   readonly sessions: Sessions;
   readonly who: Asker;
@@ -24,15 +24,15 @@ export interface TitleAsking {
  * Asks the agent for a title after the first exchange. Nobody waits for it and nobody is told of a failure. It never
  * replaces a title that is there, also one that a person gives meanwhile. What it used is counted, also when it failed.
  */
-export async function proposeTitle(by: TitleAsking, session: string, signal: AbortSignal): Promise<void> {
+export async function proposeTitle(by: TitleRequest, session: string, signal: AbortSignal): Promise<void> {
   const { agent, sessions, who, model } = by;
-  if (!agent.titles) return;
+  if (!agent.canTitle) return;
   const found = await sessions.get(who, session);
   if (found === undefined || found.title !== undefined) return;
   if (found.humanCount > MOST_HUMAN_MESSAGES) return;
   const said = (await sessions.history(who, session, { limit: 4 })) ?? [];
-  const history = [...said.map(excerpt), { ...request, session, seq: said.length + 1 }];
-  const until = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WAIT_MS)]);
+  const history = [...said.map(toExcerpt), { ...request, session, seq: said.length + 1 }];
+  const until = AbortSignal.any([signal, AbortSignal.timeout(TITLE_TIMEOUT_MS)]);
   let title = "";
   let isFailed = false;
   let usage: UsageDelta | undefined;
@@ -48,12 +48,12 @@ export async function proposeTitle(by: TitleAsking, session: string, signal: Abo
   await sessions.autoTitle(who, session, proposed, { ifUntitled: true, ...asked });
 }
 
-const request = { role: "user", at: 0, parts: [text(REQUEST)] } as const;
+const request = { role: "user", at: 0, parts: [textPart(REQUEST)] } as const;
 
 /** Words alone, and not too many: a title needs no pictures. */
-function excerpt(message: Message): Message {
+function toExcerpt(message: Message): Message {
   const words = message.parts.flatMap((part) =>
-    part.type === "text" ? [text(part.text.slice(0, EXCERPT))] : [],
+    part.type === "text" ? [textPart(part.text.slice(0, EXCERPT))] : [],
   );
   return { ...message, parts: words };
 }

@@ -5,17 +5,17 @@ import { DAY, type Home, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
 import { script } from "../agents/script.ts";
 import { PostriderError } from "../core/errors.ts";
-import { resetNote } from "../core/fresh-words.ts";
-import { type Message, type ToolCall, text, textOf } from "../core/message.ts";
-import { EDITOR } from "../core/platforms.ts";
-import { unrefused } from "../core/refusal.ts";
+import { getText, type Message, type ToolCall, textPart } from "../core/message.ts";
+import { EDITOR_PLATFORM } from "../core/platforms.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import { resetNote } from "../core/reset-notice.ts";
 import { DEFAULT_RESET_POLICY } from "../core/reset-policy.ts";
 import { localSource } from "../core/source.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import type { Tool } from "../ports/tool.ts";
-import { routingOf } from "../sessions/routing.ts";
+import { buildRouting } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
 
@@ -29,13 +29,13 @@ let numbers = 0;
 
 async function accept(home: Home, words: string, runner = localRunner()) {
   const { store, clock } = home;
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   numbers += 1;
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
   const accepted = await store.accept({
-    ...routingOf(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
+    ...buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: `m${numbers}`,
-    message: { role: "user", parts: [text(words)] },
+    message: { role: "user", parts: [textPart(words)] },
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined) throw new Error("not taken");
@@ -69,14 +69,14 @@ describe("a turn", () => {
     const turn = await begin(home, "hello");
     const [begun, events]: [string[], AgentEvent[]] = [[], []];
     const end = await run(home, turn, echo, {
-      begun: (inputs) => begun.push(...inputs.map(textOf)),
+      begun: (inputs) => begun.push(...inputs.map(getText)),
       event: (event) => events.push(event),
     });
     expect(end).toEqual({ outcome: "done", text: "You said: hello", seqs: [2], deliveries: [] });
     expect(begun).toEqual(["hello"]);
     expect(events.map((event) => event.type === "text" && event.text)).toEqual(["You ", "said: ", "hello"]);
     const [, answer] = await shown(home, turn.session);
-    expect(answer).toMatchObject({ role: "assistant", seq: 2, parts: [text("You said: hello")] });
+    expect(answer).toMatchObject({ role: "assistant", seq: 2, parts: [textPart("You said: hello")] });
     expect(answer?.origin).toBeUndefined();
     expect([turnsIn(home), holderOf(home)]).toEqual([["done"], null]);
   });
@@ -91,7 +91,7 @@ describe("a turn", () => {
     const held = await agent.asked();
     expect(held.turn.session).toBe(turn.session);
     // The failed answer has no words: no provider would take it.
-    expect(held.turn.history.map(textOf)).toEqual(["one", "two"]);
+    expect(held.turn.history.map(getText)).toEqual(["one", "two"]);
     held.end();
     expect(await ending).toMatchObject({ outcome: "done", text: "" });
     expect((await shown(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
@@ -112,7 +112,7 @@ describe("a turn", () => {
     held.break(new Error("aborted"));
     expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once upon " });
     const [, answer] = await shown(home, turn.session);
-    expect(answer).toMatchObject({ parts: [text("Once upon ")], origin: { interrupted: true } });
+    expect(answer).toMatchObject({ parts: [textPart("Once upon ")], origin: { interrupted: true } });
     expect(answer?.extra).toBeUndefined();
     // What a stopped model has used is counted all the same.
     expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(4);
@@ -140,7 +140,7 @@ describe("a turn", () => {
     expect(end).toMatchObject({ outcome: "failed", text: "Well, ", reason: "The line is dead." });
     const [, answer] = await shown(home, turn.session);
     expect(answer).toMatchObject({
-      parts: [text("Well, ")],
+      parts: [textPart("Well, ")],
       finishReason: "error",
       extra: { error: "The line is dead." },
       origin: { interrupted: true },
@@ -168,7 +168,7 @@ describe("a turn", () => {
       reason: `The agent failed: ${reason}`,
     });
     expect(heard.at(-1)).toEqual({ type: "failed", reason: `The agent failed: ${reason}` });
-    expect((await shown(home, turn.session)).map(textOf)).toEqual(["hello", "So far"]);
+    expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "So far"]);
     expect(turnsIn(home)).toEqual(["failed"]);
   });
 
@@ -189,14 +189,14 @@ describe("a turn", () => {
     held.send({ type: "usage", usage: { inputTokens: -1 } });
     held.end();
     expect(await ending).toMatchObject({ outcome: "failed", text: "fine" });
-    expect((await shown(home, turn.session)).map(textOf)).toEqual(["a", "", "b", "fine"]);
+    expect((await shown(home, turn.session)).map(getText)).toEqual(["a", "", "b", "fine"]);
   });
 
   it("keeps half a character from the database", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     await run(home, turn, script({ answers: [{ say: ["a\ud83d", "\ude42b\ud83d"] }] }));
-    expect((await shown(home, turn.session)).map(textOf)).toEqual(["hello", "a🙂b\ufffd"]);
+    expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "a🙂b\ufffd"]);
   });
 
   it("records what was used, all of it when there were several calls", async () => {
@@ -288,7 +288,7 @@ describe("a turn", () => {
         description: "prints",
         input: { type: "object" },
         effect,
-        run: async () => ({ parts: [text(long)] }),
+        run: async () => ({ parts: [textPart(long)] }),
       };
       const agent = script({ answers: [{ say: [{ use: "printing" }, "ok"] }] });
       await run(home, turn, agent, { prepare: async () => ({ tools: [printing] }) });
@@ -298,7 +298,7 @@ describe("a turn", () => {
       if (told?.type !== "text" || file?.type !== "file") throw new Error("it is not told so");
       expect(told.text).toMatch(/^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/);
       const kept = async (person: string) =>
-        new TextDecoder().decode(await home.store.blob({ asker: { person }, hash: file.blob }));
+        new TextDecoder().decode(await home.store.readBlob({ asker: { person }, hash: file.blob }));
       expect([await kept("owner"), await kept("p_other")]).toEqual([long, ""]);
     },
   );
@@ -314,8 +314,8 @@ describe("a turn", () => {
     if (end.next === undefined) throw new Error("nothing was taken up");
     const last = await run(home, end.next, echo);
     expect(last.next).toBeUndefined();
-    const waiting = await home.store.waiting({ asker: me, session: turn.session });
-    expect(waiting.map(textOf)).toEqual(["three"]);
+    const waiting = await home.store.listPending({ asker: me, session: turn.session });
+    expect(waiting.map(getText)).toEqual(["three"]);
   });
 
   it("tells the model of a fresh start once, and it is not lost by a crash before it was told", async () => {
@@ -328,7 +328,7 @@ describe("a turn", () => {
 
     // Its process is gone; whoever takes the turn up tells the model in its place.
     const runner = localRunner();
-    await home.store.beat({ runner, now: home.clock.now() });
+    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
     const by = { runner: runner.id, take: "one" } as const;
     const again = await home.store.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
     expect(again?.attempt).toBe(2);
@@ -352,7 +352,7 @@ describe("a turn", () => {
     const { session } = await accept(home, "fatal", deadRunner());
     for (const expected of [2, 3]) {
       const runner = expected === 3 ? localRunner() : deadRunner();
-      await home.store.beat({ runner, now: home.clock.now() });
+      await home.store.recordHeartbeat({ runner, now: home.clock.now() });
       const turn = await home.store.claim({
         session: session.id,
         runner: runner.id,
@@ -384,13 +384,15 @@ describe("a turn", () => {
       const { number, fence } = begun;
       const asked = { asker: { everyone: true }, session: session.id, fence, now: clock.now() } as const;
       if (toolCalls !== undefined) {
-        const messages = [{ role: "assistant", parts: [text("First I look.")], toolCalls } as const];
-        unrefused(await store.append({ ...asked, messages }));
+        const messages = [{ role: "assistant", parts: [textPart("First I look.")], toolCalls } as const];
+        throwIfRefused(await store.append({ ...asked, messages }));
       }
-      unrefused(await store.keepSaid({ turn: number, fence, said: { text: "Once upon", thought: "" } }));
+      throwIfRefused(
+        await store.saveDraft({ turn: number, fence, answerDraft: { text: "Once upon", thought: "" } }),
+      );
       for (let last = 1; ; ) {
         const runner = last + 1 === attempt ? localRunner() : deadRunner();
-        await store.beat({ runner, now: clock.now() });
+        await store.recordHeartbeat({ runner, now: clock.now() });
         const by = { session: session.id, runner: runner.id, take: "one", now: clock.now() } as const;
         const turn = await store.claim(by);
         if (turn === undefined) throw new Error("nothing was left");
@@ -401,7 +403,7 @@ describe("a turn", () => {
 
     const stored = async (home: Home, { session }: Turn) =>
       (await shown(home, session)).slice(1).map(({ origin, ...message }) => ({
-        said: textOf(message),
+        said: getText(message),
         isInterrupted: origin?.interrupted === true,
       }));
 
@@ -513,20 +515,28 @@ describe("a turn", () => {
       const watch = { mode: "result", patterns: [], wakes: false } as const;
       const process = { id, command, cwd: "/", background: true, pty: false, watch };
       const where = { session: session.id, conversation: conversation.number, target: localSource() };
-      unrefused(await store.beginProcess({ process, ...where, most: 64, now: clock.now() }));
+      throwIfRefused(await store.beginProcess({ process, ...where, maxRunning: 64, now: clock.now() }));
     };
     const keeper = localRunner();
-    await store.beat({ runner: keeper, now: clock.now() });
+    await store.recordHeartbeat({ runner: keeper, now: clock.now() });
     for (const [id, command] of COMMANDS) {
       await begin(id, command);
       if (command === "on its way") continue;
-      unrefused(
-        await store.processRuns({ id, keeper: keeper.id, pid: 7, born: "7", pty: false, now: clock.now() }),
+      throwIfRefused(
+        await store.markProcessRunning({
+          id,
+          keeper: keeper.id,
+          pid: 7,
+          startTime: "7",
+          pty: false,
+          now: clock.now(),
+        }),
       );
-      if (command === "false") unrefused(await store.endProcess({ id, exit: { code: 1 }, now: clock.now() }));
+      if (command === "false")
+        throwIfRefused(await store.endProcess({ id, exit: { code: 1 }, now: clock.now() }));
     }
     const runner = localRunner();
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     const again = await store.claim({
       session: session.id,
       runner: runner.id,
@@ -544,9 +554,9 @@ describe("a turn", () => {
     ]);
     // Nobody is told that it has ended, which it has not; and nobody begins it any more.
     const [id] = COMMANDS[2];
-    expect((await store.watchedProcesses()).map((one) => one.id)).not.toContain(id);
-    const runs = { id, keeper: keeper.id, pid: 8, born: "8", pty: false, now: clock.now() };
-    expect(await store.processRuns(runs)).toMatchObject({ refused: "not_allowed" });
+    expect((await store.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
+    const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };
+    expect(await store.markProcessRunning(runs)).toMatchObject({ refused: "not_allowed" });
   });
 
   it.each<[string, Partial<TurnRun>]>([
@@ -579,7 +589,7 @@ describe("a turn", () => {
       async *run() {
         yield { type: "tool_call", call: { id: "1", name: "mail", arguments: {}, effect: "external" } };
         done.push("sent");
-        yield { type: "tool_result", id: "1", name: "mail", parts: [text("ok")] };
+        yield { type: "tool_result", id: "1", name: "mail", parts: [textPart("ok")] };
         yield { type: "text", text: "Sent." };
       },
     };
@@ -640,8 +650,8 @@ describe("a turn", () => {
   it("that an editor process left is ended with what it had said, and its agent is not asked again", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
-    const left = { ...turn, attempt: 2, target: { ...turn.target, platform: EDITOR } };
-    const end = await run(home, { ...left, said: { text: "You sa", thought: "" } }, echo);
+    const left = { ...turn, attempt: 2, target: { ...turn.target, platform: EDITOR_PLATFORM } };
+    const end = await run(home, { ...left, answerDraft: { text: "You sa", thought: "" } }, echo);
     expect(end).toMatchObject({ outcome: "interrupted", text: "You sa" });
   });
 
@@ -656,10 +666,10 @@ describe("a turn", () => {
       await run(home, first, echo);
       for (let said = 0; said < 6; said += 1)
         await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
-      const agent: Agent = { ...echo, window: 1200 };
+      const agent: Agent = { ...echo, contextWindow: 1200 };
       const notices: string[] = [];
       const tell = async (notice: string): Promise<void> => void notices.push(notice);
-      await run(home, await begin(home, "go on"), agent, { compression: { at, tell } });
+      await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
       expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
     },
   );
@@ -669,7 +679,7 @@ describe("a turn", () => {
     const { session, turn } = await accept(home, "hello", deadRunner());
     if (turn === undefined) throw new Error("the session was not free");
     const runner = localRunner();
-    await home.store.beat({ runner, now: home.clock.now() });
+    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
     const taken = await home.store.claim({
       session: session.id,
       runner: runner.id,
@@ -677,9 +687,9 @@ describe("a turn", () => {
       now: home.clock.now(),
     });
     await expect(run(home, turn, echo)).rejects.toMatchObject({ code: "stale_fence" });
-    expect((await shown(home, session.id)).map(textOf)).toEqual(["hello"]);
+    expect((await shown(home, session.id)).map(getText)).toEqual(["hello"]);
     if (taken === undefined) throw new Error("the turn was not taken up");
     await run(home, taken, echo);
-    expect((await shown(home, session.id)).map(textOf)).toEqual(["hello", "You said: hello"]);
+    expect((await shown(home, session.id)).map(getText)).toEqual(["hello", "You said: hello"]);
   });
 });

@@ -1,5 +1,5 @@
 import { isShared, type ScopeSettings, scopeFor } from "../core/identity.ts";
-import { type Message, text } from "../core/message.ts";
+import { type Message, textPart } from "../core/message.ts";
 import { type Privacy, redactSource } from "../core/redaction.ts";
 import type { Source } from "../core/source.ts";
 
@@ -7,16 +7,16 @@ import type { Source } from "../core/source.ts";
 export type FindSpeaker = (message: Message) => string | undefined;
 
 /** Where several people share the conversation, the model is told who said what; elsewhere nobody is named. */
-export function findSpeakersIn(
+export function createSpeakerFinder(
   target: Source,
   { scope, privacy }: { readonly scope: ScopeSettings; readonly privacy: Privacy },
 ): FindSpeaker | undefined {
   if (!isShared(target, scopeFor(scope, target.platform))) return undefined;
-  return (message) => speakerOf(message, target, privacy);
+  return (message) => getSpeakerName(message, target, privacy);
 }
 
 /** Puts the speaker's name before the words of a person. What is stored stays as it was said. */
-export function signMessages(
+export function addSpeakerNames(
   messages: readonly Message[],
   findSpeaker: FindSpeaker | undefined,
 ): readonly Message[] {
@@ -27,14 +27,14 @@ export function signMessages(
     const [first, ...more] = message.parts;
     const parts =
       first?.type === "text"
-        ? [text(`[${name}] ${first.text}`), ...more]
-        : [text(`[${name}]`), ...message.parts];
+        ? [textPart(`[${name}] ${first.text}`), ...more]
+        : [textPart(`[${name}]`), ...message.parts];
     return { ...message, parts };
   });
 }
 
 /** By name, else by id, both masked where that is configured. */
-function speakerOf({ origin }: Message, target: Source, privacy: Privacy): string | undefined {
+function getSpeakerName({ origin }: Message, target: Source, privacy: Privacy): string | undefined {
   const { userId: _, userName: __, ...place } = target;
   const speaker = {
     ...place,

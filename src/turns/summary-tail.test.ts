@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Message, type Role, text } from "../core/message.ts";
+import { type Message, type Role, textPart } from "../core/message.ts";
 import { providerHistory } from "../core/projection.ts";
-import { estimatedTokens, tailStart } from "./summary-tail.ts";
+import { estimateTokens, findTailStart } from "./summary-tail.ts";
 
 const message = (seq: number, role: Role, more: Partial<Message> = {}): Message => ({
   session: "s",
   seq,
   at: 0,
   role,
-  parts: [text("word ".repeat(8))],
+  parts: [textPart("word ".repeat(8))],
   ...more,
 });
 const talk = (...roles: readonly Role[]): Message[] => roles.map((role, at) => message(at + 1, role));
@@ -18,27 +18,27 @@ const plenty = { mostTokens: 1_000_000 };
 describe("what stays word for word", () => {
   it("is the last three exchanges", () => {
     const shown = talk("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant");
-    expect(tailStart(shown, plenty)).toBe(2);
-    expect(tailStart(shown.slice(0, 2), plenty)).toBe(0);
-    expect(tailStart([], plenty)).toBe(0);
+    expect(findTailStart(shown, plenty)).toBe(2);
+    expect(findTailStart(shown.slice(0, 2), plenty)).toBe(0);
+    expect(findTailStart([], plenty)).toBe(0);
   });
 
   it("is fewer, or nothing, when they are long", () => {
     const shown = talk("user", "assistant", "user", "assistant", "user", "assistant");
-    expect(tailStart(shown, { mostTokens: 25 })).toBe(4);
-    expect(tailStart(shown, { mostTokens: 5 })).toBe(6);
+    expect(findTailStart(shown, { mostTokens: 25 })).toBe(4);
+    expect(findTailStart(shown, { mostTokens: 5 })).toBe(6);
   });
 
   it("always has what is to be answered, however long it is, and what came behind it", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant");
     const isInput = ({ seq }: Message): boolean => seq === 3 || seq === 4;
-    expect(tailStart(shown, { isInput, mostTokens: 0 })).toBe(2);
+    expect(findTailStart(shown, { isInput, mostTokens: 0 })).toBe(2);
   });
 
   it("begins where a person speaks, and takes several messages in a row as one", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant", "note", "user", "assistant");
-    expect(tailStart(shown, { mostTokens: 70 })).toBe(2);
-    expect(tailStart(shown, { mostTokens: 25 })).toBe(6);
+    expect(findTailStart(shown, { mostTokens: 70 })).toBe(2);
+    expect(findTailStart(shown, { mostTokens: 25 })).toBe(6);
   });
 
   it("never has a result without its call, nor a call without its result", () => {
@@ -60,7 +60,7 @@ describe("what stays word for word", () => {
           return message(index + 1, what === "answer" ? "assistant" : what === "note" ? "note" : "user");
         });
         const input = shown[at]?.role === "user" ? { isInput: (one: Message) => one.seq === at + 1 } : {};
-        const start = tailStart(shown, { mostTokens, ...input });
+        const start = findTailStart(shown, { mostTokens, ...input });
         const [head, tail] = [shown.slice(0, start), shown.slice(start)];
         const called = new Set(head.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
         expect(tail.filter(({ toolCallId }) => toolCallId !== undefined && called.has(toolCallId))).toEqual(
@@ -78,11 +78,11 @@ describe("what stays word for word", () => {
 
 describe("the estimate", () => {
   it("is a quarter of the bytes, with what tools are called with, and more for pictures", () => {
-    expect(estimatedTokens([{ parts: [text("a".repeat(400))] }])).toBe(100);
-    expect(estimatedTokens([{ parts: [text("夜".repeat(400))] }])).toBe(300);
+    expect(estimateTokens([{ parts: [textPart("a".repeat(400))] }])).toBe(100);
+    expect(estimateTokens([{ parts: [textPart("夜".repeat(400))] }])).toBe(300);
     const call = { parts: [], toolCalls: [{ id: "1", name: "look", arguments: { at: "x".repeat(400) } }] };
-    expect(estimatedTokens([call])).toBeGreaterThan(100);
+    expect(estimateTokens([call])).toBeGreaterThan(100);
     const picture = { type: "image", blob: "ab", mimeType: "image/png", size: 3 } as const;
-    expect(estimatedTokens([{ parts: [picture] }])).toBeGreaterThan(1000);
+    expect(estimateTokens([{ parts: [picture] }])).toBeGreaterThan(1000);
   });
 });

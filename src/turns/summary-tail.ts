@@ -7,7 +7,7 @@ const IMAGE_TOKENS = 1_500;
 const KEPT_EXCHANGES = 3;
 
 /** About how many tokens a model reads in these messages. */
-export function estimatedTokens(messages: readonly Pick<Message, "parts" | "toolCalls">[]): number {
+export function estimateTokens(messages: readonly Pick<Message, "parts" | "toolCalls">[]): number {
   let bytes = 0;
   let images = 0;
   for (const { parts, toolCalls } of messages) {
@@ -20,7 +20,7 @@ export function estimatedTokens(messages: readonly Pick<Message, "parts" | "tool
   return Math.ceil(bytes / BYTES_PER_TOKEN) + images * IMAGE_TOKENS;
 }
 
-export interface TailWanted {
+export interface TailOptions {
   /** What must stay word for word: what is about to be answered. */
   isInput?(message: Message): boolean;
   /** How much may stay besides. */
@@ -31,26 +31,26 @@ export interface TailWanted {
  * The place of the first message that stays when what is before it is summed up. Exchanges stay whole, and no result of
  * a tool is parted from its call.
  */
-export function tailStart(shown: readonly Message[], { isInput, mostTokens }: TailWanted): number {
+export function findTailStart(shown: readonly Message[], { isInput, mostTokens }: TailOptions): number {
   const input = isInput === undefined ? -1 : shown.findIndex(isInput);
   let start = input === -1 ? shown.length : input;
-  const exchanges = shown.flatMap((message, at) => (beginsExchange(shown, message, at) ? [at] : []));
+  const exchanges = shown.flatMap((message, at) => (isExchangeStart(shown, message, at) ? [at] : []));
   for (const at of exchanges
     .filter((place) => place < start)
     .slice(-KEPT_EXCHANGES)
     .toReversed()) {
-    if (estimatedTokens(shown.slice(at, input === -1 ? undefined : input)) > mostTokens) break;
+    if (estimateTokens(shown.slice(at, input === -1 ? undefined : input)) > mostTokens) break;
     start = at;
   }
-  return beforeOpenCalls(shown, start);
+  return moveBeforeOpenCalls(shown, start);
 }
 
 /** Several messages of a person in a row are answered together. */
-function beginsExchange(shown: readonly Message[], { role }: Message, at: number): boolean {
+function isExchangeStart(shown: readonly Message[], { role }: Message, at: number): boolean {
   return role === "user" && shown[at - 1]?.role !== "user";
 }
 
-function beforeOpenCalls(shown: readonly Message[], start: number): number {
+function moveBeforeOpenCalls(shown: readonly Message[], start: number): number {
   let from = start;
   for (let at = shown.length - 1; at >= from; at -= 1) {
     const { role, toolCallId } = shown[at] ?? {};

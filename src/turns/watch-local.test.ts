@@ -4,10 +4,10 @@ import { runIn } from "../../test/support/running.ts";
 import { heldAgent, talkIn } from "../../test/support/talking.ts";
 import { MINUTE, openHome } from "../../test/support/test-home.ts";
 import { echo } from "../agents/echo.ts";
-import { textOf } from "../core/message.ts";
+import { getText } from "../core/message.ts";
 import { localSource, type Source } from "../core/source.ts";
 import type { Agent } from "../ports/agent.ts";
-import { lookHere, watchHere } from "./watch-local.ts";
+import { pollLocalProcesses, watchLocalProcesses } from "./watch-local.ts";
 
 const terminal = localSource();
 const elsewhere: Source = { platform: "telegram", chatId: "1", chatType: "dm", userId: "1" };
@@ -23,14 +23,14 @@ async function desk(agent: Agent = echo) {
     store: home.store,
     clock: home.clock,
     isMine: ({ target }: { readonly target: Source }) => target.platform === "local",
-    tell: (words: string) => {
+    show: (words: string) => {
       told.push(words);
       changes.tell();
     },
     wake: talking.talk.wake,
     signal: over.signal,
   };
-  return { home, ...talking, told, changes, over, options, look: () => lookHere(options) };
+  return { home, ...talking, told, changes, over, options, look: () => pollLocalProcesses(options) };
 }
 
 describe("a terminal", () => {
@@ -48,14 +48,14 @@ describe("a terminal", () => {
       `\`npm test\` (${mine.id}) runs for 1 min.`,
       `\`npm test\` (${mine.id}) ended with code 1 after 1 min.`,
     ]);
-    expect((await theirs.now()).told.end).toBe(false);
+    expect((await theirs.now()).reported.end).toBe(false);
   });
 
   it("is told of what ended while it was away, and of what ends while it is there, until it leaves", async () => {
     const { home, told, changes, over, options } = await desk();
     const before = await runIn(home, terminal, { mode: "result", command: "first" });
     await before.end();
-    const watching = watchHere(options);
+    const watching = watchLocalProcesses(options);
     await changes.until(() => told[0]);
     const after = await runIn(home, terminal, { mode: "result", command: "second" });
     await after.end();
@@ -64,7 +64,7 @@ describe("a terminal", () => {
     await watching;
     const late = await runIn(home, terminal, { mode: "result" });
     await late.end();
-    expect((await late.now()).told.end).toBe(false);
+    expect((await late.now()).reported.end).toBe(false);
     expect(told.map((words) => words.slice(0, 8))).toEqual(["`first` ", "`second`"]);
   });
 
@@ -75,7 +75,7 @@ describe("a terminal", () => {
     await running.end();
     await look();
     const answer = await agent.asked();
-    expect(answer.turn.history.map(textOf)).toEqual([expect.stringContaining(running.id)]);
+    expect(answer.turn.history.map(getText)).toEqual([expect.stringContaining(running.id)]);
     await answer.say("Done.");
     answer.end();
     await look();
@@ -99,7 +99,7 @@ describe("a terminal", () => {
     const agent = heldAgent();
     const { home, look, talk } = await desk(agent);
     const running = await runIn(home, terminal, { wakes: true });
-    const said = await talk.say("a story");
+    const said = await talk.submit("a story");
     const first = await agent.asked();
     await running.end();
     await look();
@@ -108,7 +108,7 @@ describe("a terminal", () => {
     first.end();
     await said.answer;
     const next = await agent.asked();
-    expect(next.turn.history.map(textOf)[2]).toContain(running.id);
+    expect(next.turn.history.map(getText)[2]).toContain(running.id);
     next.end();
   });
 });

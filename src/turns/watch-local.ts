@@ -1,32 +1,39 @@
 import type { NewMessage } from "../core/message.ts";
 import type { Process } from "../core/process.ts";
-import { endedText, matchedText, type News, newsOf, progressText, tellingOf } from "../core/process-news.ts";
+import {
+  buildProcessReport,
+  findDueReport,
+  formatEnd,
+  formatMatches,
+  formatProgress,
+  type ReportKind,
+} from "../core/process-report.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Woken } from "../ports/processes.ts";
+import type { WakeResult } from "../ports/processes.ts";
 import type { Store } from "../ports/store.ts";
-import { isClosed } from "./closed.ts";
-import { type Printed, printed, withPlainLines } from "./process-output.ts";
-import { wakeMessage, whyNotWoken } from "./wake-words.ts";
+import { type ProcessTail, readProcessTail, toPlainMatches } from "./process-output.ts";
+import { isStoreClosed } from "./store-closed.ts";
+import { buildWakeMessage, explainNotWoken } from "./wake-message.ts";
 
-export interface WatchHere {
+export interface LocalWatchOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Whether whoever is to be told of it sits here. */
   isMine(process: Process): boolean;
   /** Shows it: there is no outbox between. */
-  tell(words: string, process: Process): void;
+  show(words: string, process: Process): void;
   /** Has the agent answer to its end. Without it, the end is only told. */
-  wake?(process: string, message: NewMessage): Promise<Woken["state"]>;
+  wake?(process: string, message: NewMessage): Promise<WakeResult["state"]>;
   /** What failed; the next look tries again. */
-  failed?(error: unknown): void;
+  onError?(error: unknown): void;
   readonly signal: AbortSignal;
 }
 
-const LOOK_EVERY_MS = 5000;
-const LOOK_AFTER_MS = 250;
+const POLL_EVERY_MS = 5000;
+const POLL_DELAY_MS = 250;
 
 /** Tells a terminal or an editor of its programs until the signal aborts. Resolves when nothing is being told any more. */
-export function watchHere(options: WatchHere): Promise<void> {
+export function watchLocalProcesses(options: LocalWatchOptions): Promise<void> {
   const { store, signal } = options;
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
@@ -34,15 +41,15 @@ export function watchHere(options: WatchHere): Promise<void> {
     const look = (): void => {
       timer = undefined;
       looking = looking
-        .then(() => lookHere(options))
+        .then(() => pollLocalProcesses(options))
         .catch((error: unknown) => {
-          if (!signal.aborted && !isClosed(error)) options.failed?.(error);
+          if (!signal.aborted && !isStoreClosed(error)) options.onError?.(error);
         });
     };
     const unlisten = store.onChange(() => {
-      timer ??= setTimeout(look, LOOK_AFTER_MS);
+      timer ??= setTimeout(look, POLL_DELAY_MS);
     });
-    const every = setInterval(look, LOOK_EVERY_MS);
+    const every = setInterval(look, POLL_EVERY_MS);
     signal.addEventListener("abort", end, { once: true });
     look();
     if (signal.aborted) end();
@@ -57,38 +64,48 @@ export function watchHere(options: WatchHere): Promise<void> {
 }
 
 /** One look: whatever is due is marked as told, then told. */
-export async function lookHere(options: WatchHere): Promise<void> {
+export async function pollLocalProcesses(options: LocalWatchOptions): Promise<void> {
   const { store, clock, signal } = options;
-  for (const process of await store.watchedProcesses()) {
+  for (const process of await store.listWatchedProcesses()) {
     if (signal.aborted) return;
-    const news = options.isMine(process) ? newsOf(process, clock.now()) : undefined;
-    if (news !== undefined) await tell(options, process, news);
+    const news = options.isMine(process) ? findDueReport(process, clock.now()) : undefined;
+    if (news !== undefined) await reportNews(options, process, news);
   }
 }
 
-async function tell(options: WatchHere, process: Process, news: News): Promise<void> {
+async function reportNews(options: LocalWatchOptions, process: Process, news: ReportKind): Promise<void> {
   const { store, clock } = options;
-  const output = await printed(store, process);
+  const output = await readProcessTail(store, process);
   let more = "";
   if (process.status.state === "ended" && process.watch.wakes && options.wake !== undefined) {
-    const state = await options.wake(process.id, wakeMessage(process, output));
+    const state = await options.wake(process.id, buildWakeMessage(process, output));
     if (state !== "elsewhere") return;
-    more = process.watch.mode === "off" ? "" : await whyNotWoken(store, process);
+    more = process.watch.mode === "off" ? "" : await explainNotWoken(store, process);
   }
-  const words = more === "" ? wordsFor(news, process, output, clock.now()) : endedText(process, output.text);
+  const words =
+    more === "" ? formatNews(news, process, output, clock.now()) : formatEnd(process, output.text);
   // Marked first: what falls in between is missed, where two who look would both have told it.
-  const isMine = await store.tellProcess({ ...tellingFor(news, process, output), now: clock.now() });
-  if (isMine && words !== undefined) options.tell(more === "" ? words : `${words}\n\n${more}`, process);
+  const isMine = await store.markProcessReported({ ...buildReport(news, process, output), now: clock.now() });
+  if (isMine && words !== undefined) options.show(more === "" ? words : `${words}\n\n${more}`, process);
 }
 
-function wordsFor(news: News, process: Process, output: Printed, now: number): string | undefined {
-  if (news === "progress") return progressText(process, output.text, now);
-  if (news === "matched") return matchedText(withPlainLines(process));
-  return news === "ended" ? endedText(withPlainLines(process), output.text) : undefined;
+function formatNews(
+  news: ReportKind,
+  process: Process,
+  output: ProcessTail,
+  now: number,
+): string | undefined {
+  if (news === "progress") return formatProgress(process, output.text, now);
+  if (news === "matched") return formatMatches(toPlainMatches(process));
+  return news === "ended" ? formatEnd(toPlainMatches(process), output.text) : undefined;
 }
 
-function tellingFor(news: News, process: Process, output: Printed): ReturnType<typeof tellingOf> {
-  const all = tellingOf(process, output.total);
-  if (news === "progress") return { ...all, matches: process.told.matches };
-  return news === "matched" && !all.end ? { ...all, upTo: process.told.upTo } : all;
+function buildReport(
+  news: ReportKind,
+  process: Process,
+  output: ProcessTail,
+): ReturnType<typeof buildProcessReport> {
+  const all = buildProcessReport(process, output.total);
+  if (news === "progress") return { ...all, matches: process.reported.matches };
+  return news === "matched" && !all.end ? { ...all, upTo: process.reported.upTo } : all;
 }

@@ -4,8 +4,8 @@ import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import { script } from "../../src/agents/script.ts";
 import { serveEditor } from "../../src/apps/acp/serve-editor.ts";
-import { type Config, configOf } from "../../src/apps/config/config.ts";
-import { homeOf, makeHome } from "../../src/apps/home.ts";
+import { buildConfig, type Config } from "../../src/apps/config/config.ts";
+import { makeHome, resolveHome } from "../../src/apps/home.ts";
 import type { OpenLog } from "../../src/apps/log/open-log.ts";
 import {
   createSessions,
@@ -71,11 +71,11 @@ export interface RoomOptions {
 export function editorRoom({ agent, clock = systemClock, gateway }: RoomOptions): EditorRoom {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
-  const home = homeOf({ POSTRIDER_HOME: join(temporary.path, "home") });
+  const home = resolveHome({ POSTRIDER_HOME: join(temporary.path, "home") });
   makeHome(home);
   const cwd = join(temporary.path, "project");
   mkdirSync(cwd);
-  const standard = configOf({ values: new Map(), fromFiles: new Map() }, () => "");
+  const standard = buildConfig({ values: new Map(), fromFiles: new Map() }, () => "");
   const config: Config = { ...standard, gateway: { ...standard.gateway, zone: "UTC", ...gateway } };
 
   return {
@@ -137,7 +137,7 @@ function collecting(logged: Logged[]): OpenLog {
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    learn: nothing,
+    addSecrets: nothing,
     level: nothing,
     close: nothing,
   };

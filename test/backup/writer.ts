@@ -1,5 +1,5 @@
 /** 64 sessions talk without pause: a turn each, over and over, until told to stop. Says what was acknowledged. */
-import { localRunner, routingOf, sqliteStore, unrefused } from "../../src/index.ts";
+import { buildRouting, localRunner, sqliteStore, throwIfRefused } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { settings } from "../support/routing.ts";
 
@@ -14,7 +14,7 @@ export type SaidByTalker =
 const [file = ""] = process.argv.slice(2);
 const store = await sqliteStore({ file });
 const runner = localRunner();
-await store.beat({ runner, now: Date.now() });
+await store.recordHeartbeat({ runner, now: Date.now() });
 /** Finished turns of each session. */
 const finished = Array.from({ length: SESSIONS }, () => 0);
 let stopping = false;
@@ -23,7 +23,7 @@ async function talk(chat: number): Promise<void> {
   for (let number = 1; !stopping; number += 1) {
     const messageId = `${chat}-${number}`;
     const accepted = await store.accept({
-      ...routingOf({ platform: "telegram", chatId: chat + 1, userId: chat + 1 }, settings),
+      ...buildRouting({ platform: "telegram", chatId: chat + 1, userId: chat + 1 }, settings),
       messageId,
       message: { role: "user", parts: [{ type: "text", text: `question ${messageId}` }] },
       cursor: { name: "last", value: messageId },
@@ -33,7 +33,7 @@ async function talk(chat: number): Promise<void> {
       throw new Error("the turn did not begin");
     const { number: turn, fence, target } = accepted.turn;
     const parts = [{ type: "text" as const, text: `answer ${messageId} ${"y".repeat(300)}` }];
-    unrefused(
+    throwIfRefused(
       await store.finish({
         turn,
         fence,

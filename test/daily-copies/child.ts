@@ -1,16 +1,16 @@
 /** A process that makes daily copies by the clock it is told. */
 
 import { startDailyCopies } from "../../src/apps/daily-copies.ts";
-import { homeOf } from "../../src/apps/home.ts";
+import { resolveHome } from "../../src/apps/home.ts";
 import { localRunner, sqliteStore } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { fakeCopyClock } from "./fake-clock.ts";
 
 const [folder = "", start = "0"] = process.argv.slice(2);
-const home = homeOf({ POSTRIDER_HOME: folder });
+const home = resolveHome({ POSTRIDER_HOME: folder });
 const store = await sqliteStore({ file: home.database });
 const runner = localRunner();
-await store.beat({ runner, now: Date.now() });
+await store.recordHeartbeat({ runner, now: Date.now() });
 const clock = fakeCopyClock(Number(start));
 const copies = startDailyCopies({
   home,

@@ -162,8 +162,8 @@ async function recordOf(people: FakeControls): Promise<readonly ChatRecord[]> {
 async function answersTo(people: FakeControls, users: readonly number[]): Promise<number> {
   const texts = new Set<string>();
   for (const user of users)
-    for (const { text: words } of await shownIn(people, user))
-      texts.add(`${user} ${/[A-Z0-9]{4}-[A-Z0-9]{4}/.exec(words)?.[0] ?? words}`);
+    for (const { text } of await shownIn(people, user))
+      texts.add(`${user} ${/[A-Z0-9]{4}-[A-Z0-9]{4}/.exec(text)?.[0] ?? text}`);
   return texts.size;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApprovalOutcome, isYes } from "../../src/core/approval.ts";
-import { type Message, text, textOf } from "../../src/core/message.ts";
+import { getText, type Message, textPart } from "../../src/core/message.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Hit } from "./kill-switch.ts";
 import { STUCK } from "./protocol.ts";
@@ -22,7 +22,7 @@ export function errandAgent({ effects, hit }: ErrandOptions): Agent {
     name: "errand",
     async *run({ history }, signal) {
       const said = unanswered(history);
-      const words = said.map(textOf).join("\n");
+      const words = said.map(getText).join("\n");
       const marks = words.match(/\[[^\]]+\]/g) ?? [];
       const pauseMs = Number(/\bpause (\d+)/.exec(words)?.[1] ?? 0);
       for (const [, name = ""] of words.matchAll(/\berrand (\S+)/g)) {
@@ -31,7 +31,7 @@ export function errandAgent({ effects, hit }: ErrandOptions): Agent {
         await hit("tool:before");
         await run(effects, name);
         await hit("tool:acted");
-        yield { type: "tool_result", id: call.id, name: "errand", parts: [text(`ran ${name}`)] };
+        yield { type: "tool_result", id: call.id, name: "errand", parts: [textPart(`ran ${name}`)] };
         await hit("tool:after");
       }
       let asked = "";

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostriderError } from "../../src/core/errors.ts";
-import { textOf } from "../../src/core/message.ts";
+import { getText } from "../../src/core/message.ts";
 import { source } from "../../src/core/source.ts";
 import type { Platform, Receiver } from "../../src/ports/platform.ts";
 import { platformContract } from "../../src/testing/index.ts";
-import { always, listen, outbound } from "../../src/testing/platform-scene.ts";
+import { createOutbound, createPlatformSignal, startListener } from "../../src/testing/platform-scene.ts";
 import { type Judge, startJudge } from "./drive.ts";
 import { fakePlatform } from "./fake-platform.ts";
 import { otherSide } from "./other-side.ts";
@@ -50,23 +50,25 @@ describe("the contract of platforms", () => {
       "acknowledges what was not stored",
       "brings again what was being stored when the process fell",
       receiving((receiver) => ({
-        message: async (inbound) => void receiver.message(inbound).catch(() => {}),
+        receiveMessage: async (inbound) => void receiver.receiveMessage(inbound).catch(() => {}),
       })),
     ],
     [
       "swallows a failure to store",
       "brings again what could not be stored, and says that it could not",
-      receiving((receiver) => ({ message: (inbound) => receiver.message(inbound).catch(() => {}) })),
+      receiving((receiver) => ({
+        receiveMessage: (inbound) => receiver.receiveMessage(inbound).catch(() => {}),
+      })),
     ],
     [
       "stores the cursor of the newest message first",
       "never moves its cursor past something that is not stored",
-      receiving(({ message }) => {
+      receiving(({ receiveMessage }) => {
         let highest = 0;
         return {
-          message(inbound) {
+          receiveMessage(inbound) {
             highest += 1;
-            return message({ ...inbound, cursor: { name: "fake:bot", value: String(highest + 1) } });
+            return receiveMessage({ ...inbound, cursor: { name: "fake:bot", value: String(highest + 1) } });
           },
         };
       }),
@@ -74,11 +76,11 @@ describe("the contract of platforms", () => {
     [
       "takes one chat after the other",
       "does not let one chat wait for what is stored of another",
-      receiving(({ message }) => {
+      receiving(({ receiveMessage }) => {
         let before: Promise<unknown> = Promise.resolve();
         return {
-          message(inbound) {
-            const stored = before.then(() => message(inbound));
+          receiveMessage(inbound) {
+            const stored = before.then(() => receiveMessage(inbound));
             before = stored.catch(() => {});
             return stored;
           },
@@ -88,16 +90,16 @@ describe("the contract of platforms", () => {
     [
       "invents ids",
       "calls a message that comes twice by the same id",
-      receiving(({ message }) => ({
-        message: (inbound) => message({ ...inbound, messageId: randomUUID() }),
+      receiving(({ receiveMessage }) => ({
+        receiveMessage: (inbound) => receiveMessage({ ...inbound, messageId: randomUUID() }),
       })),
     ],
     [
       "forgets the thread",
       "tells what was said, where, by whom and under which id, in every kind of chat",
-      receiving(({ message }) => ({
-        message({ source: { threadId: _, ...rest }, ...inbound }) {
-          return message({ ...inbound, source: rest });
+      receiving(({ receiveMessage }) => ({
+        receiveMessage({ source: { threadId: _, ...rest }, ...inbound }) {
+          return receiveMessage({ ...inbound, source: rest });
         },
       })),
     ],
@@ -165,7 +167,7 @@ describe("the contract of platforms", () => {
       "carries a text of the greatest length whole",
       ({ send }) => ({
         send: (out, signal) =>
-          send({ ...out, parts: [{ type: "text", text: textOf(out).slice(0, 1999) }] }, signal),
+          send({ ...out, parts: [{ type: "text", text: getText(out).slice(0, 1999) }] }, signal),
       }),
     ],
     [
@@ -183,7 +185,7 @@ describe("the contract of platforms", () => {
     platformContract(api, {
       open: () => otherSide(judge, "unknowable", nowhere, changed),
       destroy: () => judge.release(),
-      patienceMs: 700,
+      timeoutMs: 700,
     });
     const proof = rules.get(rule);
     expect(proof).toBeDefined();
@@ -198,11 +200,14 @@ describe("the judge", () => {
 
   it("shows two messages where a nonce came twice and it does not know nonces", async () => {
     const there = await otherSide(judge, "unknowable", nowhere);
-    const [place] = there.places;
+    const [place] = there.chats;
     if (place === undefined) throw new Error("no place");
     await judge.say(ann, "ann", "hello");
-    const out = outbound(place, "twice");
-    const ids = [await platform().send(out, always()), await platform().send(out, always())];
+    const out = createOutbound(place, "twice");
+    const ids = [
+      await platform().send(out, createPlatformSignal()),
+      await platform().send(out, createPlatformSignal()),
+    ];
     expect(ids.map(({ state }) => state)).toEqual(["sent", "sent"]);
     expect((await judge.shown("dm-ann")).map(({ text }) => text)).toEqual(["twice", "twice"]);
   });
@@ -210,17 +215,21 @@ describe("the judge", () => {
   it("takes no text that is too long, and no word to somebody who has not spoken", async () => {
     await judge.reset({});
     const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
-    expect((await platform().send(outbound(place, "hi"), always())).state).toBe("refused");
+    expect((await platform().send(createOutbound(place, "hi"), createPlatformSignal())).state).toBe(
+      "refused",
+    );
     await judge.say(ann, "ann", "hello");
-    expect((await platform().send(outbound(place, "x".repeat(2001)), always())).state).toBe("refused");
+    expect(
+      (await platform().send(createOutbound(place, "x".repeat(2001)), createPlatformSignal())).state,
+    ).toBe("refused");
     expect(await judge.shown()).toEqual([]);
   });
 
   it("notices two that receive as one bot at once", async () => {
     await judge.reset({});
-    const first = listen({}, platform(), new Map());
+    const first = startListener({}, platform(), new Map());
     await first.connected;
-    const second = listen({}, platform(), new Map());
+    const second = startListener({}, platform(), new Map());
     await judge.until("the conflict", (all) => all.some(({ kind }) => kind === "conflict"));
     await Promise.all([first.stop(), second.stop()]);
   });
@@ -232,7 +241,7 @@ describe("the judge", () => {
       const place = source({ platform: "fake", chatType: "dm", chatId: "dm-ann", userId: "ann" });
       const states: string[] = [];
       for (let n = 0; n < 12; n += 1)
-        states.push((await platform().send(outbound(place, "x"), always())).state);
+        states.push((await platform().send(createOutbound(place, "x"), createPlatformSignal())).state);
       return states;
     };
     const [once, again, other] = [await faultsFor(7), await faultsFor(7), await faultsFor(8)];

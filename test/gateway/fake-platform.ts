@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { PostriderError } from "../../src/core/errors.ts";
-import { type NewMessage, type Part, text, textOf } from "../../src/core/message.ts";
+import { getText, type NewMessage, type Part, textPart } from "../../src/core/message.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
 import { type Source, source } from "../../src/core/source.ts";
 import type { Blob } from "../../src/core/turn.ts";
-import type { Inbound, Outbound, Platform, Receiver, Sent } from "../../src/ports/platform.ts";
+import type { Inbound, Outbound, Platform, Receiver, SendOutcome } from "../../src/ports/platform.ts";
 import { BOT } from "./messenger.ts";
 import { type EditRequest, type FileJson, LONGEST_TEXT, type SendRequest, type Update } from "./protocol.ts";
 
@@ -49,14 +49,14 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
       outbound,
     },
     async run(receiver, signal) {
-      let offset = Number((await receiver.cursor(cursorName)) ?? 0);
+      let offset = Number((await receiver.getCursor(cursorName)) ?? 0);
       let isConnected = false;
       while (!signal.aborted) {
         const wait = isConnected ? "" : "&wait=0"; // so that it is known soon whether it works
         const reply = await call(`updates?offset=${offset}${wait}`, signal);
         if (signal.aborted) return;
         if (reply.state !== "answered" || reply.status !== 200) throw connectionFailed(reply);
-        if (!isConnected) receiver.connected();
+        if (!isConnected) receiver.markConnected();
         isConnected = true;
         const updates = reply.body.updates as readonly Update[];
         await handOver(updates, (id) => ({ name: cursorName, value: String(id) }));
@@ -86,7 +86,7 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
       const chat = out.target.chatId;
       const body: SendRequest = {
         chat,
-        text: textOf(out),
+        text: getText(out),
         nonce: out.nonce,
         ...(thread !== undefined && { thread }),
         ...(out.replyTo !== undefined && { replyTo: out.replyTo }),
@@ -99,7 +99,7 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
       const body: EditRequest = {
         chat: out.target.chatId,
         messageId,
-        text: textOf(out),
+        text: getText(out),
         ...(out.buttons !== undefined && { buttons: out.buttons }),
       };
       const reply = await sending("edit", body, signal);
@@ -113,13 +113,13 @@ export function fakePlatform(options: FakePlatformOptions): Platform {
         throw connectionFailed(reply);
       },
     }),
-    async typing({ chatId, threadId }, signal) {
+    async sendTyping({ chatId, threadId }, signal) {
       await call("typing", signal, { chat: chatId, ...(threadId !== undefined && { thread: threadId }) });
     },
-    async menu(commands, signal) {
+    async setMenu(commands, signal) {
       await call("menu", signal, { commands });
     },
-    ...(draftEveryMs !== undefined && { draftEveryMs: () => draftEveryMs }),
+    ...(draftEveryMs !== undefined && { getDraftIntervalMs: () => draftEveryMs }),
   };
   return platform;
 }
@@ -154,7 +154,9 @@ function caller(url: string, token: string): Caller {
 
 const NEVER_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
-function outcomeOf(reply: Extract<Reply, { state: "answered" }> | Exclude<Sent, { state: "sent" }>): Sent {
+function outcomeOf(
+  reply: Extract<Reply, { state: "answered" }> | Exclude<SendOutcome, { state: "sent" }>,
+): SendOutcome {
   if (reply.state !== "answered") return reply;
   const { status, body } = reply;
   if (status === 200) return { state: "sent", messageId: String(body.messageId) };
@@ -203,15 +205,15 @@ async function handOverOne(
   const about = { source: from, messageId, ...(cursor !== undefined && { cursor }) };
   switch (update.kind) {
     case "message":
-      return receiver.message({ ...about, ...messageOf(update, update.at, platform) });
+      return receiver.receiveMessage({ ...about, ...messageOf(update, update.at, platform) });
     case "edited": {
       const { saidAt } = update;
-      return receiver.edited({ ...about, ...messageOf(update, update.at, platform), saidAt });
+      return receiver.receiveEdit({ ...about, ...messageOf(update, update.at, platform), sentAt: saidAt });
     }
     case "deleted":
-      return receiver.deleted(about);
+      return receiver.receiveDeletion(about);
     case "pressed":
-      return receiver.pressed({ ...about, messageId: update.press, line: update.line });
+      return receiver.receivePress({ ...about, messageId: update.press, line: update.line });
   }
 }
 
@@ -231,7 +233,7 @@ function messageOf(
     const type = mimeType.startsWith("image/") ? ("image" as const) : ("file" as const);
     return [{ type, blob: hash, mimeType, size: bytes.length, name }];
   });
-  if (update.text !== "") parts.unshift(text(update.text));
+  if (update.text !== "") parts.unshift(textPart(update.text));
   const origin = {
     platform,
     platformMessageId: update.messageId,

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 import { script } from "../../src/agents/script.ts";
-import { equipmentOf } from "../../src/apps/equipment.ts";
-import { homeOf } from "../../src/apps/home.ts";
-import { processesOf } from "../../src/apps/processes-of-home.ts";
+import { buildToolHost } from "../../src/apps/build-tool-host.ts";
+import { connectHomeProcesses } from "../../src/apps/connect-home-processes.ts";
+import { resolveHome } from "../../src/apps/home.ts";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
 import type { PlatformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
@@ -79,7 +79,7 @@ export async function runGateway(
     privacy: {},
     access: { everywhere: { allowAll: true }, platforms: {} },
     busy,
-    mostWaiting: 1000,
+    maxPending: 1000,
     turnMinutes: 5,
     streaming,
     personalities: {},
@@ -91,14 +91,14 @@ export async function runGateway(
   const equipment =
     home === undefined
       ? undefined
-      : equipmentOf({
-          home: homeOf({ POSTRIDER_HOME: home }),
+      : buildToolHost({
+          home: resolveHome({ POSTRIDER_HOME: home }),
           environment: process.env,
-          processes: processesOf({ folder: home }, store, systemClock),
+          processes: connectHomeProcesses({ folder: home }, store, systemClock),
           config: () => undefined,
         });
   const gateway = await startGateway({
-    ...(equipment !== undefined && { equipment }),
+    ...(equipment !== undefined && { toolHost: equipment }),
     store,
     runner: localRunner(),
     clock: options.aheadMs === undefined ? systemClock : clockAhead(options.aheadMs),

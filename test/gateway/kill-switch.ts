@@ -39,8 +39,8 @@ export function watchedPlatform(platform: Platform, hit: Hit, ready: () => void)
       platform.run(
         {
           ...receiver,
-          connected() {
-            receiver.connected();
+          markConnected() {
+            receiver.markConnected();
             ready();
           },
         },

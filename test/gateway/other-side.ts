@@ -1,7 +1,7 @@
 import { source } from "../../src/core/source.ts";
 import type { Source } from "../../src/index.ts";
 import type { Platform } from "../../src/ports/platform.ts";
-import type { OtherSide } from "../../src/testing/index.ts";
+import type { PlatformServer } from "../../src/testing/index.ts";
 import type { Judge } from "./drive.ts";
 import { fakePlatform } from "./fake-platform.ts";
 import type { ChatPlace, Fault } from "./protocol.ts";
@@ -14,7 +14,7 @@ export async function otherSide(
   nowhere: string,
   /** What is done to the platform before it is examined. */
   changed: (platform: Platform) => Platform = (platform) => platform,
-): Promise<OtherSide> {
+): Promise<PlatformServer> {
   await judge.reset({ idempotent: outboundTrait === "idempotent", echoes: true });
   const { url, token } = judge;
   const at = (chatType: string, chatId: string, userId: string, threadId?: string): Source =>
@@ -34,21 +34,21 @@ export async function otherSide(
   };
   return {
     platform: () => changed(fakePlatform({ url, token, outbound: outboundTrait, draftEveryMs: 50 })),
-    unwelcome: () => changed(fakePlatform({ url, token: "wrong-token-1234" })),
-    unreachable: () => changed(fakePlatform({ url: nowhere, token })),
+    unauthorizedPlatform: () => changed(fakePlatform({ url, token: "wrong-token-1234" })),
+    unreachablePlatform: () => changed(fakePlatform({ url: nowhere, token })),
     secrets: [token, "wrong-token-1234"],
-    places: [
+    chats: [
       at("dm", "dm-ann", "ann"),
       at("dm", "dm-bob", "bob"),
       at("group", "group-1", "ann"),
       at("group", "group-1", "bob", "17"),
     ],
     say: async (where, words) => (await judge.say(place(where), where.userId ?? "", words)).messageId,
-    editSaid: (where, messageId, words) => judge.change(where.chatId, messageId, words),
-    takeBack: (where, messageId) => judge.change(where.chatId, messageId),
+    editMessage: (where, messageId, words) => judge.change(where.chatId, messageId, words),
+    deleteMessage: (where, messageId) => judge.change(where.chatId, messageId),
     press: (where, messageId, line) => judge.press(where.chatId, messageId, where.userId ?? "", line),
-    bringAgain: (where) => judge.bringAgain(where.chatId),
-    async shown(where) {
+    redeliver: (where) => judge.bringAgain(where.chatId),
+    async listSent(where) {
       const all = await judge.shown(where.chatId);
       return all
         .filter(({ thread }) => thread === where.threadId)
@@ -57,11 +57,11 @@ export async function otherSide(
           ...(files !== undefined && { files: files.map(({ base64 }) => base64) }),
         }));
     },
-    async trouble(trouble) {
+    async injectFault(trouble) {
       const kind = faults[trouble.kind];
       const fault = { kind, ...("ms" in trouble && { ms: trouble.ms }) } as Fault;
       for (const on of ["send", "edit"] as const) await judge.plan({ on, fault });
     },
-    troubles: ["refuse", "wait", "fail", "error", "cut", "silence"],
+    supportedFaults: ["refuse", "wait", "fail", "error", "cut", "silence"],
   };
 }

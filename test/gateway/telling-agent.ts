@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Message, textOf } from "../../src/core/message.ts";
+import { getText, type Message } from "../../src/core/message.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { ErrandOptions } from "./errand-agent.ts";
 
@@ -21,18 +21,18 @@ export interface Given {
 export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
   return {
     name: "telling",
-    titles: true,
-    async *run({ session, history, prompt: stable = "", changing = "", note = "" }, signal) {
-      const last = textOf(history.at(-1) ?? { parts: [] });
+    canTitle: true,
+    async *run({ session, history, prompt: stable = "", volatilePrompt = "", note = "" }, signal) {
+      const last = getText(history.at(-1) ?? { parts: [] });
       const isForTitle = last.startsWith("Write a title");
       const texts = history.map(read);
-      const prompt = `${stable}\n\n${changing}`;
+      const prompt = `${stable}\n\n${volatilePrompt}`;
       await tell(effects, { session, history: texts, prompt, note, isForTitle });
       if (isForTitle) {
         yield { type: "text", text: `About ${marksIn(texts.join(" ")).slice(0, 2).join(" ")}` };
         return;
       }
-      const words = unanswered(history).map(textOf).join("\n");
+      const words = unanswered(history).map(getText).join("\n");
       const pauseMs = Number(/\bpause (\d+)/.exec(words)?.[1] ?? 0);
       for (const piece of [`answer to ${marksIn(words).join(" ")}`, ", of", " course"]) {
         if (signal.aborted) return;
@@ -47,7 +47,7 @@ export function tellingAgent(effects: ErrandOptions["effects"]): Agent {
 function read(message: Message): string {
   const files = message.parts.flatMap((part) => (part.type === "text" ? [] : [`<${part.type}>`]));
   const cut = message.origin?.interrupted === true ? ["<interrupted>"] : [];
-  return [textOf(message), ...files, ...cut].filter((words) => words !== "").join(" ");
+  return [getText(message), ...files, ...cut].filter((words) => words !== "").join(" ");
 }
 
 /** `zannx3`: the third text of ann. A word by itself, which no Markdown changes. */

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
-import { text, textOf } from "../../src/core/message.ts";
+import { getText, textPart } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
@@ -68,7 +68,7 @@ export async function intakeRoom(options: IntakeRoomOptions): Promise<IntakeRoom
     privacy: {},
     access: { everywhere: {}, platforms: {} },
     busy: "interrupt",
-    mostWaiting: 100,
+    maxPending: 100,
     turnMinutes: 10,
     streaming: false,
     personalities: {},
@@ -105,9 +105,9 @@ export async function intakeRoom(options: IntakeRoomOptions): Promise<IntakeRoom
     },
     async pass(ms) {
       home.clock.pass(ms);
-      up?.connected();
+      up?.markConnected();
       const isHeld = async (): Promise<boolean> =>
-        (await home.store.leases({ now: home.clock.now() })).length > 0;
+        (await home.store.listLeases({ now: home.clock.now() })).length > 0;
       while (!(await isHeld())) await new Promise(setImmediate);
     },
   };
@@ -138,7 +138,7 @@ export function memoryMessenger(): MemoryMessenger {
       run: (receiver, signal) =>
         new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve());
-          receiver.connected();
+          receiver.markConnected();
           up.resolve(receiver);
         }),
       async send(out) {
@@ -149,7 +149,7 @@ export function memoryMessenger(): MemoryMessenger {
     },
     sent: (chat, count) =>
       changes.until(() => {
-        const here = sent.filter(({ target }) => target.chatId === chat).map(textOf);
+        const here = sent.filter(({ target }) => target.chatId === chat).map(getText);
         return here.length >= count ? here : undefined;
       }),
     message(chat, words) {
@@ -157,7 +157,7 @@ export function memoryMessenger(): MemoryMessenger {
       return {
         source: { platform: "telegram", chatType: "dm", chatId: chat, userId: chat },
         messageId: String(ids),
-        message: { role: "user", parts: [text(words)] },
+        message: { role: "user", parts: [textPart(words)] },
         cursor: { name: "memory", value: String(ids) },
       };
     },

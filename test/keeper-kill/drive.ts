@@ -1,9 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { processesOf } from "../../src/apps/processes-of-home.ts";
+import { connectHomeProcesses } from "../../src/apps/connect-home-processes.ts";
 import { processIdFrom } from "../../src/core/process.ts";
-import { NO_RESET, routingOf, type Source, type Store, sqliteStore, systemClock } from "../../src/index.ts";
-import type { StartProcess } from "../../src/processes/processes.ts";
+import {
+  buildRouting,
+  NO_RESET,
+  type Source,
+  type Store,
+  sqliteStore,
+  systemClock,
+} from "../../src/index.ts";
+import type { StartProcessInput } from "../../src/processes/processes.ts";
 import { endKeeper } from "../support/end-keeper.ts";
 import { pause } from "../support/keeper-room.ts";
 import { type Random, seeded } from "../support/random.ts";
@@ -39,7 +46,7 @@ export async function driveKeeperKills(plan: KeeperKillPlan): Promise<KeeperKill
   const random = seeded(plan.seed);
   const database = join(folder, "postrider.db");
   const store = await sqliteStore({ file: database, mode: "in-process" });
-  const processes = processesOf({ folder }, store, systemClock);
+  const processes = connectHomeProcesses({ folder }, store, systemClock);
   const stop = join(folder, "stop");
   try {
     const place = await openSession(store);
@@ -82,7 +89,7 @@ export async function driveKeeperKills(plan: KeeperKillPlan): Promise<KeeperKill
 async function openSession(store: Store) {
   const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
   const settings = { zone: "UTC", profile: "main", reset, scope: {}, clock: systemClock };
-  const { session, conversation } = await store.open(routingOf(SOURCE, settings));
+  const { session, conversation } = await store.open(buildRouting(SOURCE, settings));
   return { session: session.id, conversation: conversation.number, target: SOURCE };
 }
 
@@ -90,13 +97,13 @@ function printerOf(n: number, random: Random): Printer {
   return { name: `p${n}`, pty: n % 2 === 1, exit: random.between(0, 120) };
 }
 
-interface Place extends Pick<StartProcess, "session" | "conversation" | "target"> {
+interface Place extends Pick<StartProcessInput, "session" | "conversation" | "target"> {
   readonly folder: string;
   readonly stop: string;
   readonly random: Random;
 }
 
-function inputOf(printer: Printer, { folder, stop, random, ...place }: Place): StartProcess {
+function inputOf(printer: Printer, { folder, stop, random, ...place }: Place): StartProcessInput {
   const burst = random.pick([1, 1, 7, 200]);
   const command = `i=0
 while [ ! -e '${stop}' ]; do
@@ -121,10 +128,10 @@ echo "end $i"; exit ${printer.exit}`;
 async function readEnd(store: Store, id: string): Promise<Printed> {
   const until = performance.now() + LONGEST_END_MS;
   for (;;) {
-    const row = await store.process({ asker: EVERYONE, id });
+    const row = await store.getProcess({ asker: EVERYONE, id });
     const hasEnded = row?.status.state === "ended";
     if (hasEnded || performance.now() > until) {
-      const output = await store.processOutput({ asker: EVERYONE, id });
+      const output = await store.readProcessOutput({ asker: EVERYONE, id });
       const exit = row?.status.state === "ended" ? row.status.exit : undefined;
       return { ...(output ?? { text: "", from: 0, total: 0 }), exit };
     }

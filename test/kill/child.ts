@@ -4,15 +4,15 @@
  */
 import module from "node:module";
 import {
+  buildRouting,
   createSessions,
   localRunner,
   type MessageInput,
   OWNER,
   PostriderError,
-  routingOf,
   sqliteStore,
   type Turn,
-  unrefused,
+  throwIfRefused,
 } from "../../src/index.ts";
 import { openWriter } from "../../src/stores/sqlite/connection.ts";
 import { say, told } from "../support/child.ts";
@@ -73,7 +73,7 @@ const store = await withRoom(() =>
 );
 const sessions = createSessions({ store, zone: settings.zone, reset: settings.reset });
 const runner = localRunner();
-await withRoom(() => store.beat({ runner, now: Date.now() }));
+await withRoom(() => store.recordHeartbeat({ runner, now: Date.now() }));
 const claim = { runner: runner.id, take: "one" } as const;
 const sameOptions = await withRoom(() => openWriter({ file }));
 tell({ say: "open", synchronous: Number(sameOptions.pragma("synchronous")) });
@@ -120,7 +120,7 @@ async function finish(turn: Turn): Promise<void> {
 function finishOnce(turn: Turn): Promise<unknown> {
   return operation({ name: "finish", session: turn.session, count: 2, turn: turn.number }, async (key) => {
     const answer = textsOf(key, 2).map((text) => ({ type: "text" as const, text }));
-    return unrefused(
+    return throwIfRefused(
       await store.finish({
         turn: turn.number,
         fence: turn.fence,
@@ -137,7 +137,7 @@ function finishOnce(turn: Turn): Promise<unknown> {
 /** What a killed process had begun is taken up and finished. */
 async function recover(): Promise<void> {
   for (;;) {
-    const left = await store.work({ now: Date.now() });
+    const left = await store.listClaimable({ now: Date.now() });
     for (const { session } of left) {
       const turn = await operation({ name: "claim", session }, () =>
         store.claim({ session, ...claim, now: Date.now() }),
@@ -178,7 +178,7 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
       if (chat === undefined) return;
       const accepted = await operation({ name: "accept", session: id, count: 1 }, (key) =>
         store.accept({
-          ...routingOf(sourceOf(chat), settings),
+          ...buildRouting(sourceOf(chat), settings),
           messageId: key,
           message: { role: "user", parts: textsOf(key, 1).map((text) => ({ type: "text", text })) },
           cursor: { name: `loop ${loop}`, value: key },
@@ -281,7 +281,7 @@ await recover();
 // A first read of files that are just gone fails; the next heartbeat finds out why and ends the process.
 const owned = await ownedByLoops().catch(async (error: unknown) => {
   await pause(10);
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   throw error;
 });
 tell({ say: "working" });

@@ -1,5 +1,5 @@
 /** Begins a turn and then does nothing more. */
-import { localRunner, routingOf, sqliteStore } from "../../src/index.ts";
+import { buildRouting, localRunner, sqliteStore } from "../../src/index.ts";
 import { say, told } from "../support/child.ts";
 import { settings } from "../support/routing.ts";
 
@@ -12,9 +12,9 @@ export interface Holding {
 const [file = ""] = process.argv.slice(2);
 const store = await sqliteStore({ file });
 const runner = localRunner();
-await store.beat({ runner, now: Date.now() });
+await store.recordHeartbeat({ runner, now: Date.now() });
 const accepted = await store.accept({
-  ...routingOf({ platform: "telegram", chatId: "7", userId: "7" }, settings),
+  ...buildRouting({ platform: "telegram", chatId: "7", userId: "7" }, settings),
   messageId: "1",
   message: { role: "user", parts: [{ type: "text", text: "hello" }] },
   claim: { runner: runner.id, take: "one" },

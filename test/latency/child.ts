@@ -1,13 +1,13 @@
 /** A busy gateway on a large database: measures how long its main thread and its callers wait. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
+  buildRouting,
   createSessions,
   emptyUsage,
   localRunner,
   OWNER,
-  routingOf,
   sqliteStore,
-  unrefused,
+  throwIfRefused,
 } from "../../src/index.ts";
 import { say } from "../support/child.ts";
 import { indexed } from "../support/database.ts";
@@ -68,7 +68,7 @@ await indexed(file);
 const ready = performance.now();
 
 const runner = localRunner();
-await store.beat({ runner, now: Date.now() });
+await store.recordHeartbeat({ runner, now: Date.now() });
 const claim = { runner: runner.id, take: "one" } as const;
 const live = Array.from({ length: LIVE_SESSIONS }, (_, n) => `live-${n}`);
 for (const id of live) await sessions.create(who, { id });
@@ -123,7 +123,7 @@ await Promise.all([
     const chat = `chat-${tick % LIVE_SESSIONS}`;
     const accepted = await timed("accept", () =>
       store.accept({
-        ...routingOf({ platform: "telegram", chatId: chat, userId: chat }, settings),
+        ...buildRouting({ platform: "telegram", chatId: chat, userId: chat }, settings),
         messageId: `${tick}`,
         message: { role: "user", parts: [{ type: "text", text: text() }] },
         claim,
@@ -131,7 +131,7 @@ await Promise.all([
     );
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined) return;
     const { number, fence } = accepted.turn;
-    unrefused(
+    throwIfRefused(
       await store.finish({
         turn: number,
         fence,
@@ -194,7 +194,7 @@ async function importOld(id: string): Promise<void> {
     at: Date.now(),
     parts: [{ type: "text" as const, text: text() }],
   }));
-  unrefused(
+  throwIfRefused(
     await store.importSession({
       session: { id, kind: "chat", owner: OWNER },
       profile: "main",

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Config, configOf } from "../../src/apps/config/config.ts";
-import { homeKey } from "../../src/apps/config/home-key.ts";
+import { buildConfig, type Config } from "../../src/apps/config/config.ts";
+import { loadHomeKey } from "../../src/apps/config/home-key.ts";
 import { readLayers } from "../../src/apps/config/layers.ts";
-import { homeOf } from "../../src/apps/home.ts";
+import { resolveHome } from "../../src/apps/home.ts";
 import { type Store, sqliteStore } from "../../src/index.ts";
 import { endKeeper } from "../support/end-keeper.ts";
 import { temporaryFolder } from "../support/folder.ts";
@@ -79,7 +79,7 @@ export function fullHome({ url, provider = "compatible", redactPii = true }: Ful
     writeFileSync(join(home, "config.yaml"), text, { mode: 0o600 });
   };
   configure({});
-  const place = { home: homeOf({ POSTRIDER_HOME: home }), environment: {}, cwd: folder };
+  const place = { home: resolveHome({ POSTRIDER_HOME: home }), environment: {}, cwd: folder };
   return {
     folder,
     home,
@@ -90,7 +90,7 @@ export function fullHome({ url, provider = "compatible", redactPii = true }: Ful
       onTestFinished(() => store.close());
       return store;
     },
-    key: () => new Uint8Array(Buffer.from(homeKey(place.home), "hex")),
-    config: () => configOf(readLayers(place), () => homeKey(place.home)),
+    key: () => new Uint8Array(Buffer.from(loadHomeKey(place.home), "hex")),
+    config: () => buildConfig(readLayers(place), () => loadHomeKey(place.home)),
   };
 }

@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
-import { agentNamed } from "../../src/apps/agent-named.ts";
-import { text } from "../../src/core/message.ts";
+import { chooseAgent } from "../../src/apps/choose-agent.ts";
+import { textPart } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
-import { localRunner, type Source, textOf } from "../../src/index.ts";
+import { getText, localRunner, type Source } from "../../src/index.ts";
 import type { Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
 import { listeners } from "../support/listeners.ts";
 import { openHome } from "../support/test-home.ts";
@@ -21,7 +21,7 @@ export async function twoPlatformsRoom(at: FullHome, names: readonly string[]): 
   const { store, clock } = await openHome();
   const config = at.config();
   const settings = { ...config.gateway, access: { everywhere: { allowAll: true }, platforms: {} } };
-  const { agent } = await agentNamed("model", {}, config.model);
+  const { agent } = await chooseAgent("model", {}, config.model);
   const sent: Outbound[] = [];
   const changes = listeners();
   const receivers = new Map<string, Receiver>();
@@ -33,7 +33,7 @@ export async function twoPlatformsRoom(at: FullHome, names: readonly string[]): 
       run: (receiver, signal) =>
         new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve());
-          receiver.connected();
+          receiver.markConnected();
           receivers.set(name, receiver);
           changes.tell();
         }),
@@ -58,19 +58,19 @@ export async function twoPlatformsRoom(at: FullHome, names: readonly string[]): 
   await changes.until(() => (receivers.size === names.length ? true : undefined));
   let ids = 0;
   const textsIn = ({ platform, chatId }: Source): readonly string[] =>
-    sent.filter(({ target }) => target.platform === platform && target.chatId === chatId).map(textOf);
+    sent.filter(({ target }) => target.platform === platform && target.chatId === chatId).map(getText);
   return {
     async ask(source, words, more = 1) {
       const count = textsIn(source).length + more;
       ids += 1;
-      const message = { role: "user", parts: [text(words)] } as const;
-      await receivers.get(source.platform)?.message({ source, messageId: String(ids), message });
+      const message = { role: "user", parts: [textPart(words)] } as const;
+      await receivers.get(source.platform)?.receiveMessage({ source, messageId: String(ids), message });
       return changes.until(() => (textsIn(source).length >= count ? textsIn(source) : undefined));
     },
     async pass(ms) {
       clock.pass(ms);
-      for (const receiver of receivers.values()) receiver.connected();
-      while ((await store.leases({ now: clock.now() })).length < names.length)
+      for (const receiver of receivers.values()) receiver.markConnected();
+      while ((await store.listLeases({ now: clock.now() })).length < names.length)
         await new Promise(setImmediate);
     },
   };

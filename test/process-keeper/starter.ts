@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { processesOf } from "../../src/apps/processes-of-home.ts";
+import { connectHomeProcesses } from "../../src/apps/connect-home-processes.ts";
 import { sqliteStore, systemClock } from "../../src/index.ts";
-import type { StartProcess } from "../../src/processes/processes.ts";
+import type { StartProcessInput } from "../../src/processes/processes.ts";
 import { say, told } from "../support/child.ts";
 
 /** A gateway as far as processes are concerned: starts what it is told to, until it is killed. */
 const [, , folder = ""] = process.argv;
 const store = await sqliteStore({ file: join(folder, "postrider.db"), mode: "in-process" });
-const processes = processesOf({ folder }, store, systemClock);
+const processes = connectHomeProcesses({ folder }, store, systemClock);
 say({ ready: true });
-for await (const input of told<StartProcess>()) say({ started: (await processes.start(input)).id });
+for await (const input of told<StartProcessInput>()) say({ started: (await processes.start(input)).id });
 process.exit();

@@ -1,13 +1,13 @@
 /** One of several processes that write the same file, or one that only listens to what they write. */
 import module from "node:module";
 import {
+  buildRouting,
   createSessions,
   localRunner,
   OWNER,
   PostriderError,
-  routingOf,
   sqliteStore,
-  unrefused,
+  throwIfRefused,
 } from "../../src/index.ts";
 import { endWithParent, say, told } from "../support/child.ts";
 import { instant } from "../support/numbers.ts";
@@ -87,7 +87,7 @@ async function work({ from, until }: Order): Promise<Answer> {
   const errors: string[] = [];
   let operations = 0;
   const runner = localRunner();
-  await store.beat({ runner, now: Date.now() });
+  await store.recordHeartbeat({ runner, now: Date.now() });
   const own = `own-${role}`;
   await sessions.create(who, { id: own });
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, from - instant())));
@@ -116,7 +116,7 @@ async function work({ from, until }: Order): Promise<Answer> {
     const chat = `talk-${n % ACCEPTING_CHATS}`;
     const claim = { runner: runner.id, take: "one" } as const;
     const result = await store.accept({
-      ...routingOf({ platform: "telegram", chatId: chat, userId: chat }, settings),
+      ...buildRouting({ platform: "telegram", chatId: chat, userId: chat }, settings),
       messageId: `message ${n}`,
       message: { role: "user", parts: [{ type: "text", text: `message ${n}` }] },
       claim,
@@ -126,7 +126,7 @@ async function work({ from, until }: Order): Promise<Answer> {
     // Whoever finishes takes what has come meanwhile, from whichever process.
     while (turn !== undefined) {
       const text = `answer ${turn.number}`;
-      const finished = unrefused(
+      const finished = throwIfRefused(
         await store.finish({
           turn: turn.number,
           fence: turn.fence,

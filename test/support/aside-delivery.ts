@@ -10,7 +10,7 @@ export async function asideDelivery(store: Store, session: string, now: number):
   const error = "Telegram said: Internal Server Error";
   await store.settle({
     delivery,
-    outcome: { state: "waiting", nextAt: now, error, failed: true, aside: true },
+    outcome: { state: "waiting", nextAt: now, error, failed: true, deferred: true },
     now,
   });
   return delivery;

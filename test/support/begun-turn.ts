@@ -1,6 +1,6 @@
-import { text } from "../../src/core/message.ts";
+import { textPart } from "../../src/core/message.ts";
 import type { Turn } from "../../src/core/turn.ts";
-import { DEFAULT_RESET_POLICY, localRunner, localSource, routingOf } from "../../src/index.ts";
+import { buildRouting, DEFAULT_RESET_POLICY, localRunner, localSource } from "../../src/index.ts";
 import type { Home } from "./test-home.ts";
 
 let numbers = 0;
@@ -8,13 +8,13 @@ let numbers = 0;
 /** A turn of the terminal's that has begun, and that nobody runs. */
 export async function begunTurn({ store, clock }: Home, words = "tidy up"): Promise<Turn> {
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   numbers += 1;
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
   const accepted = await store.accept({
-    ...routingOf(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
+    ...buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: `begun-${numbers}`,
-    message: { role: "user", parts: [text(words)] },
+    message: { role: "user", parts: [textPart(words)] },
     claim: { runner: runner.id, take: "one" },
   });
   if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined)

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { homeOf } from "../../src/apps/home.ts";
-import { logFile } from "../../src/apps/log/open-log.ts";
+import { resolveHome } from "../../src/apps/home.ts";
+import { getLogFile } from "../../src/apps/log/open-log.ts";
 import { sqliteStore } from "../../src/index.ts";
-import { everyProcStat } from "../../src/system/proc-stat.ts";
-import { bornOf, isAlive } from "../../src/system/process-identity.ts";
+import { listProcStats } from "../../src/system/proc-stat.ts";
+import { isAlive, readStartTime } from "../../src/system/process-identity.ts";
 import { pause } from "./keeper-room.ts";
 
 /** Ends the keeper of a home and all that it looks after, and returns when nothing of it runs any more. */
@@ -17,13 +17,13 @@ export async function endKeeper(folder: string): Promise<void> {
       await pause();
     }
   }
-  for (const { pid, group, session } of everyProcStat())
+  for (const { pid, group, session } of listProcStats())
     if (pid > 1 && (programs.has(group) || programs.has(session))) end(pid, "SIGKILL");
 }
 
 /** Whatever has a keeper's log of this home for its complaints: it is one, also when it has only just begun. */
 export function keepersOf(folder: string): readonly number[] {
-  const log = logFile({ folder }, "keeper");
+  const log = getLogFile({ folder }, "keeper");
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
@@ -38,11 +38,11 @@ export function keepersOf(folder: string): readonly number[] {
 
 /** The pids of all programs that are said to run. */
 async function programsOf(folder: string): Promise<ReadonlySet<number>> {
-  const { database: file } = homeOf({ POSTRIDER_HOME: folder });
+  const { database: file } = resolveHome({ POSTRIDER_HOME: folder });
   if (!existsSync(file)) return new Set();
   const store = await sqliteStore({ file, mode: "in-process" });
   try {
-    const rows = await store.processes({ asker: { everyone: true }, foreground: true, limit: 200 });
+    const rows = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 200 });
     const places = rows.flatMap(({ status }) => (status.state === "running" ? [status] : []));
     return new Set(places.filter(isAlive).map(({ pid }) => pid));
   } finally {
@@ -51,7 +51,7 @@ async function programsOf(folder: string): Promise<ReadonlySet<number>> {
 }
 
 function end(pid: number, signal: NodeJS.Signals): void {
-  if (bornOf(pid) === undefined) return;
+  if (readStartTime(pid) === undefined) return;
   try {
     process.kill(pid, signal);
   } catch {

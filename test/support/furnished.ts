@@ -1,4 +1,4 @@
-import { localRunner, routingOf } from "../../src/index.ts";
+import { buildRouting, localRunner } from "../../src/index.ts";
 import { me, NOW, type TestHome, testHome } from "./command.ts";
 import { settings } from "./routing.ts";
 
@@ -59,10 +59,10 @@ export async function furnishedHome(): Promise<Furnished> {
     await sessions.hold(me, plans.id, "export", HOUR);
 
     const runner = localRunner();
-    await store.beat({ runner, now: NOW });
+    await store.recordHeartbeat({ runner, now: NOW });
     const said = (messageId: string, text: string, claim: boolean) =>
       store.accept({
-        ...routingOf(
+        ...buildRouting(
           { platform: "telegram", chatType: "group", chatId: "-100", userId: "42", userName: "Bob" },
           settings,
         ),
@@ -84,7 +84,9 @@ export async function furnishedHome(): Promise<Furnished> {
       fence: first.turn.fence,
       outcome: "done",
       messages: [{ role: "assistant", parts: [{ type: "text", text: "hello Bob" }] }],
-      deliveries: [{ target: first.turn.target, parts: [{ type: "text", text: "hello Bob" }], begun: true }],
+      deliveries: [
+        { target: first.turn.target, parts: [{ type: "text", text: "hello Bob" }], sendNow: true },
+      ],
       now: NOW - HOUR + 1000,
     });
     return {

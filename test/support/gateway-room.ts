@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
-import { type Part, text } from "../../src/core/message.ts";
+import { type Part, textPart } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { type Gateway, startGateway } from "../../src/gateway/gateway.ts";
 import type { HookContext, HookEvent } from "../../src/gateway/hooks.ts";
-import { DEFAULT_RESET_POLICY, localRunner, type Source, textOf } from "../../src/index.ts";
+import { DEFAULT_RESET_POLICY, getText, localRunner, type Source } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { LogFields } from "../../src/ports/log.ts";
-import type { Outbound, Platform, Receiver, Sent } from "../../src/ports/platform.ts";
-import type { Equipment } from "../../src/turns/equip.ts";
+import type { Outbound, Platform, Receiver, SendOutcome } from "../../src/ports/platform.ts";
+import type { ToolHost } from "../../src/turns/build-tools.ts";
 import { listeners } from "./listeners.ts";
 import { type Home, openHome } from "./test-home.ts";
 
@@ -45,11 +45,11 @@ export interface GatewayRoom {
 export interface GatewayRoomOptions {
   readonly agent: Agent;
   /** What agents work with; without it they only talk. */
-  readonly equipment?: Equipment;
+  readonly equipment?: ToolHost;
   readonly settings?: Partial<GatewaySettings>;
   readonly home?: Home;
   /** Why the messenger does not take this attempt. `undefined`, the default: it takes it. */
-  readonly rejects?: (out: Outbound) => Exclude<Sent, { state: "sent" }> | undefined;
+  readonly rejects?: (out: Outbound) => Exclude<SendOutcome, { state: "sent" }> | undefined;
 }
 
 /** A gateway in this process, on a real database, and a messenger that is nothing but memory. */
@@ -69,7 +69,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     run: (receiver, signal) =>
       new Promise((resolve) => {
         signal.addEventListener("abort", () => resolve());
-        receiver.connected();
+        receiver.markConnected();
         up.resolve(receiver);
       }),
     async send(out) {
@@ -88,7 +88,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     privacy: {},
     access: { everywhere: { allowAll: true }, platforms: {} },
     busy: "interrupt",
-    mostWaiting: 100,
+    maxPending: 100,
     turnMinutes: 10,
     streaming: false,
     personalities: {},
@@ -101,7 +101,7 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
   const errors: [string, LogFields][] = [];
   const over = new AbortController();
   const gateway = await startGateway({
-    ...(options.equipment !== undefined && { equipment: options.equipment }),
+    ...(options.equipment !== undefined && { toolHost: options.equipment }),
     store,
     runner: localRunner(),
     clock,
@@ -144,8 +144,8 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     receiver,
     async pass(ms) {
       clock.pass(ms);
-      receiver.connected();
-      const isHeld = async (): Promise<boolean> => (await store.leases({ now: clock.now() })).length > 0;
+      receiver.markConnected();
+      const isHeld = async (): Promise<boolean> => (await store.listLeases({ now: clock.now() })).length > 0;
       while (!(await isHeld())) await new Promise(setImmediate);
     },
     chat(source) {
@@ -161,18 +161,19 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
           return found.length >= count ? found : undefined;
         });
       return {
-        say: (words) => receiver.message({ ...next(), message: { role: "user", parts: [text(words)] } }),
+        say: (words) =>
+          receiver.receiveMessage({ ...next(), message: { role: "user", parts: [textPart(words)] } }),
         show(given, words) {
           const bytes = new TextEncoder().encode(given);
           const blob = createHash("sha256").update(bytes).digest("hex");
           const image: Part = { type: "image", blob, mimeType: "image/png", size: bytes.byteLength };
-          const parts = words === undefined ? [image] : [text(words), image];
+          const parts = words === undefined ? [image] : [textPart(words), image];
           const message = { role: "user", parts } as const;
-          return receiver.message({ ...next(), message, blobs: [{ hash: blob, bytes }] });
+          return receiver.receiveMessage({ ...next(), message, blobs: [{ hash: blob, bytes }] });
         },
-        press: (line) => receiver.pressed({ ...next(), line }),
+        press: (line) => receiver.receivePress({ ...next(), line }),
         sent: sentHere,
-        texts: async (count) => (await sentHere(count)).map(textOf),
+        texts: async (count) => (await sentHere(count)).map(getText),
       };
     },
   };

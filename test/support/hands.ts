@@ -1,12 +1,12 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { textOf } from "../../src/core/message.ts";
+import { getText } from "../../src/core/message.ts";
 import { OWNER } from "../../src/core/owner.ts";
 import { localSource } from "../../src/core/source.ts";
 import type { Tool } from "../../src/ports/tool.ts";
 import type { Processes } from "../../src/processes/processes.ts";
-import type { Hands } from "../../src/tools/hands.ts";
+import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { temporaryFolder } from "./folder.ts";
 import type { Home } from "./test-home.ts";
 
@@ -18,7 +18,7 @@ const noProcesses = new Proxy({} as Processes, {
 });
 
 /** Hands of the owner of this home in a terminal, unless said otherwise. */
-export function handsIn(home: Home, more: Partial<Hands> = {}): Hands {
+export function handsIn(home: Home, more: Partial<ToolContext> = {}): ToolContext {
   return {
     store: home.store,
     clock: home.clock,
@@ -31,8 +31,8 @@ export function handsIn(home: Home, more: Partial<Hands> = {}): Hands {
     owner: OWNER,
     profile: "main",
     cwd: "/nowhere",
-    folders: [],
-    forbidden: [],
+    allowedFolders: [],
+    deniedFolders: [],
     environment: {},
     secrets: [],
     timeoutMs: 1000,
@@ -64,5 +64,5 @@ export async function called(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Called> {
   const { parts, failed } = await tool.run(given, { id: "call", signal });
-  return { text: textOf({ parts }), failed: failed === true };
+  return { text: getText({ parts }), failed: failed === true };
 }

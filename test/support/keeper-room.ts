@@ -3,12 +3,19 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { launchKeeper } from "../../src/apps/launch-keeper.ts";
 import { type Process, processIdFrom } from "../../src/core/process.ts";
-import { NO_RESET, routingOf, type Source, type Store, sqliteStore, systemClock } from "../../src/index.ts";
-import { type ConnectOptions, connectProcesses } from "../../src/processes/client.ts";
-import type { Processes, StartProcess } from "../../src/processes/processes.ts";
-import { socketPath } from "../../src/processes/socket-path.ts";
-import { everyProcStat } from "../../src/system/proc-stat.ts";
-import { bornOf, isAlive } from "../../src/system/process-identity.ts";
+import {
+  buildRouting,
+  NO_RESET,
+  type Source,
+  type Store,
+  sqliteStore,
+  systemClock,
+} from "../../src/index.ts";
+import { type ConnectProcessesOptions, connectProcesses } from "../../src/processes/client.ts";
+import type { Processes, StartProcessInput } from "../../src/processes/processes.ts";
+import { resolveSocketPath } from "../../src/processes/socket-path.ts";
+import { listProcStats } from "../../src/system/proc-stat.ts";
+import { isAlive, readStartTime } from "../../src/system/process-identity.ts";
 import { temporaryFolder } from "./folder.ts";
 
 const SOURCE: Source = { platform: "local", chatType: "dm", chatId: "cli" };
@@ -20,15 +27,15 @@ export interface KeeperRoom {
   readonly socket: string;
   readonly processes: Processes;
   /** What is given besides the command is for this one process. */
-  input(command: string, more?: Partial<StartProcess>): StartProcess;
-  start(command: string, more?: Partial<StartProcess>): Promise<Process>;
+  input(command: string, more?: Partial<StartProcessInput>): StartProcessInput;
+  start(command: string, more?: Partial<StartProcessInput>): Promise<Process>;
   row(id: string): Promise<Process>;
   /** Resolves with the row as soon as it is so. */
   until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process>;
   ended(id: string): Promise<Process>;
   printed(id: string): Promise<string>;
   /** Another way to the same keeper. */
-  client(options?: Partial<ConnectOptions>): Processes;
+  client(options?: Partial<ConnectProcessesOptions>): Processes;
   keeperPid(): Promise<number | undefined>;
   /** Ends it without a word, and returns when it is gone. */
   killKeeper(): Promise<void>;
@@ -52,13 +59,13 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
     scope: {},
     clock: systemClock,
   };
-  const { session, conversation } = await store.open(routingOf(SOURCE, settings));
-  const socket = socketPath(home.folder);
+  const { session, conversation } = await store.open(buildRouting(SOURCE, settings));
+  const socket = resolveSocketPath(home.folder);
   const clients: Processes[] = [];
   const pids = new Set<number>();
   const keepers = new Set<number>();
 
-  function client(options: Partial<ConnectOptions> = {}): Processes {
+  function client(options: Partial<ConnectProcessesOptions> = {}): Processes {
     const made = connectProcesses({
       store,
       clock: systemClock,
@@ -71,7 +78,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   }
 
   async function keeperPid(): Promise<number | undefined> {
-    const held = await store.leases({ now: Date.now() });
+    const held = await store.listLeases({ now: Date.now() });
     const pid = held.find(({ name }) => name === "keeper")?.runner.pid;
     if (pid !== undefined && pid !== process.pid) keepers.add(pid);
     return pid;
@@ -80,20 +87,20 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   async function killKeeper(): Promise<void> {
     const pid = await keeperPid();
     if (pid === undefined || pid === process.pid) return;
-    const born = bornOf(pid) ?? "";
+    const born = readStartTime(pid) ?? "";
     process.kill(pid, "SIGKILL");
-    while (isAlive({ pid, born })) await pause();
+    while (isAlive({ pid, startTime: born })) await pause();
   }
 
   async function row(id: string): Promise<Process> {
-    const found = await store.process({ asker: { everyone: true }, id });
+    const found = await store.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw new Error(`there is no process ${id}`);
     if (found.status.state === "running") pids.add(found.status.pid);
     return found;
   }
 
   async function printed(id: string): Promise<string> {
-    return (await store.processOutput({ asker: { everyone: true }, id }))?.text ?? "";
+    return (await store.readProcessOutput({ asker: { everyone: true }, id }))?.text ?? "";
   }
 
   async function until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process> {
@@ -110,7 +117,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   }
 
   const processes = client();
-  function input(command: string, more: Partial<StartProcess> = {}): StartProcess {
+  function input(command: string, more: Partial<StartProcessInput> = {}): StartProcessInput {
     return {
       id: processIdFrom(systemClock.random(6)),
       command,
@@ -131,9 +138,9 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
     await Promise.all(clients.map((one) => one.close()));
     await killKeeper();
     for (const pid of keepers) if (pid > 1) kill(pid);
-    const open = await store.processes({ asker: { everyone: true }, foreground: true, limit: 200 });
+    const open = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 200 });
     for (const { status } of open) if (status.state === "running") pids.add(status.pid);
-    for (const { pid, group, session: of } of everyProcStat())
+    for (const { pid, group, session: of } of listProcStats())
       if (pid > 1 && (pids.has(group) || pids.has(of))) kill(pid);
     await store.close();
     folder.remove();

@@ -1,23 +1,23 @@
 import { onTestFinished } from "vitest";
-import type { Place, Reply } from "../../src/commands/command.ts";
+import type { ChatCommandContext, CommandReply } from "../../src/commands/command.ts";
 import { runChatCommand } from "../../src/commands/table.ts";
-import type { Role } from "../../src/core/access.ts";
+import type { AccessRole } from "../../src/core/access.ts";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
-import { text } from "../../src/core/message.ts";
+import { textPart } from "../../src/core/message.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import type { Flow } from "../../src/gateway/flow.ts";
-import { messengerPlace } from "../../src/gateway/messenger-place.ts";
+import { buildMessengerCommandContext } from "../../src/gateway/messenger-command-context.ts";
 import {
   type Accepted,
+  buildRouting,
   DEFAULT_RESET_POLICY,
   localRunner,
   OWNER,
-  routingOf,
   type Session,
   type Source,
 } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import { answering } from "../../src/turns/answering.ts";
+import { activeTurns } from "../../src/turns/active-turns.ts";
 import type { Home } from "./test-home.ts";
 
 export const telegram: Source = {
@@ -30,7 +30,7 @@ export const telegram: Source = {
 
 export interface RoomOptions {
   readonly source?: Source;
-  readonly role?: Role;
+  readonly role?: AccessRole;
   readonly settings?: Partial<GatewaySettings>;
 }
 
@@ -39,13 +39,13 @@ type Taken = Extract<Accepted, { readonly session: Session }>;
 /** A chat of a messenger, without the messenger: what is said there is answered, and commands are done. */
 export interface MessengerRoom {
   /** Another chat of the same gateway. */
-  at(source: Source, role?: Role): Promise<MessengerRoom>;
+  at(source: Source, role?: AccessRole): Promise<MessengerRoom>;
   /** Made anew for every line, as the gateway does. */
-  place(): Promise<Place>;
+  place(): Promise<ChatCommandContext>;
   say(words: string): Promise<Taken>;
   /** Says it, and waits for the end of its turn. */
   ask(words: string): Promise<Taken>;
-  command(line: string): Promise<Reply>;
+  command(line: string): Promise<CommandReply>;
   tell(line: string): Promise<string>;
 }
 
@@ -65,7 +65,7 @@ export async function messengerRoom(
     privacy: { redactPii: false },
     access: { everywhere: {}, platforms: {} },
     busy: "interrupt",
-    mostWaiting: 20,
+    maxPending: 20,
     turnMinutes: 10,
     streaming: false,
     personalities: {},
@@ -75,14 +75,14 @@ export async function messengerRoom(
     ...options.settings,
   };
   const nothing = (): void => {};
-  const turns = answering({
+  const turns = activeTurns({
     store,
     clock,
     agent: () => agent,
-    by: () => ({ runner, take: "one" }),
-    takesNext: true,
+    nextClaim: () => ({ runner, take: "one" }),
+    claimsNext: true,
     isOwn: () => true,
-    heard: nothing,
+    onEvent: nothing,
   });
   onTestFinished(() => turns.close());
   const flow: Flow = {
@@ -96,18 +96,19 @@ export async function messengerRoom(
     signal: turns.closing,
     settings: () => settings,
     agent: () => agent,
-    connected: () => undefined,
+    getConnection: () => undefined,
     platforms: [],
   };
   return roomAt(flow, source, role);
 }
 
-async function roomAt(flow: Flow, source: Source, role: Role): Promise<MessengerRoom> {
+async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<MessengerRoom> {
   const { store, clock, runner, turns } = flow;
-  if (role === "owner") await store.link({ account: accountOf(source), person: OWNER, now: clock.now() });
+  if (role === "owner")
+    await store.linkAccount({ account: accountOf(source), person: OWNER, now: clock.now() });
   let said = 0;
-  const place = (): Promise<Place> => messengerPlace(flow, source, role);
-  const command = async (line: string): Promise<Reply> => {
+  const place = (): Promise<ChatCommandContext> => buildMessengerCommandContext(flow, source, role);
+  const command = async (line: string): Promise<CommandReply> => {
     const [, name = "", args = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
     return runChatCommand(await place(), name, args);
   };
@@ -115,11 +116,11 @@ async function roomAt(flow: Flow, source: Source, role: Role): Promise<Messenger
     said += 1;
     const messageId = `${source.chatId}-${source.userId}-${said}`;
     const accepted = await store.accept({
-      ...routingOf(source, { ...flow.settings(), clock }),
+      ...buildRouting(source, { ...flow.settings(), clock }),
       messageId,
       message: {
         role: "user",
-        parts: [text(words)],
+        parts: [textPart(words)],
         origin: { platform: source.platform, platformMessageId: messageId },
       },
       claim: { runner, take: "one" },
@@ -148,7 +149,7 @@ async function roomAt(flow: Flow, source: Source, role: Role): Promise<Messenger
 
 async function alive({ store, clock }: Home) {
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   return runner;
 }
 

@@ -1,7 +1,7 @@
-import { memoryOwnerOf } from "../../src/core/memory.ts";
-import { type Asker, chatOf } from "../../src/core/owner.ts";
+import { getMemoryOwner } from "../../src/core/memory.ts";
+import { type Asker, getChatAudience } from "../../src/core/owner.ts";
 import type { Source } from "../../src/core/source.ts";
-import type { Hands } from "../../src/tools/hands.ts";
+import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { handsIn } from "./hands.ts";
 import type { Home } from "./test-home.ts";
 
@@ -11,18 +11,18 @@ export interface SpokenIn {
   readonly conversation: number;
   readonly session: string;
   readonly asker: Asker;
-  readonly hands: Hands;
+  readonly hands: ToolContext;
   say(words: string): Promise<void>;
 }
 
 /** Somebody comes to a chat; whose the session is, the store says. */
-export async function comeTo(home: Home, source: Source, more: Partial<Hands> = {}): Promise<SpokenIn> {
+export async function comeTo(home: Home, source: Source, more: Partial<ToolContext> = {}): Promise<SpokenIn> {
   const { conversation, session } = await home.sessions.open(source);
-  const known = await home.store.account({
+  const known = await home.store.getAccount({
     platform: source.platform,
     ...(source.userId !== undefined && { userId: source.userId }),
   });
-  const chat = chatOf(source);
+  const chat = getChatAudience(source);
   const asker: Asker = { person: known?.person ?? "nobody", ...(chat !== undefined && { chat }) };
   const hands = handsIn(home, {
     session: session.id,
@@ -30,7 +30,7 @@ export async function comeTo(home: Home, source: Source, more: Partial<Hands> = 
     target: source,
     asker,
     role: "member",
-    owner: memoryOwnerOf(session),
+    owner: getMemoryOwner(session),
     ...more,
   });
   return {

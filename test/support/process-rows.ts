@@ -1,5 +1,5 @@
 import type { Exit, NewProcess, Process } from "../../src/core/process.ts";
-import { localRunner, type Source, type Store, unrefused } from "../../src/index.ts";
+import { localRunner, type Source, type Store, throwIfRefused } from "../../src/index.ts";
 
 export interface RowWanted extends Partial<NewProcess> {
   readonly id: string;
@@ -19,7 +19,7 @@ const NOBODYS_PID = 2 ** 30;
 export async function processRow(store: Store, wanted: RowWanted): Promise<Process> {
   const { session, now, printed = "", exit, target, ...given } = wanted;
   const runner = localRunner();
-  await store.beat({ runner, now });
+  await store.recordHeartbeat({ runner, now });
   const process: NewProcess = {
     command: "sleep 1000",
     cwd: "/tmp",
@@ -29,12 +29,20 @@ export async function processRow(store: Store, wanted: RowWanted): Promise<Proce
     ...given,
   };
   const chat: Source = { platform: "local", chatType: "dm", chatId: "cli" };
-  unrefused(
-    await store.beginProcess({ process, session, conversation: 1, target: target ?? chat, most: 64, now }),
+  throwIfRefused(
+    await store.beginProcess({
+      process,
+      session,
+      conversation: 1,
+      target: target ?? chat,
+      maxRunning: 64,
+      now,
+    }),
   );
   const { id, pty } = process;
-  const runs = { id, keeper: runner.id, pid: NOBODYS_PID, born: "never", pty, now };
-  const running = unrefused(await store.processRuns(runs));
-  if (printed !== "") unrefused(await store.keepOutput({ id, keeper: runner.id, from: 0, text: printed }));
-  return exit === undefined ? running : unrefused(await store.endProcess({ id, exit, now }));
+  const runs = { id, keeper: runner.id, pid: NOBODYS_PID, startTime: "never", pty, now };
+  const running = throwIfRefused(await store.markProcessRunning(runs));
+  if (printed !== "")
+    throwIfRefused(await store.appendProcessOutput({ id, keeper: runner.id, from: 0, text: printed }));
+  return exit === undefined ? running : throwIfRefused(await store.endProcess({ id, exit, now }));
 }

@@ -1,7 +1,7 @@
 import type { Opened } from "../../src/core/conversation.ts";
 import { type Exit, type Process, processIdFrom, type Watch } from "../../src/core/process.ts";
-import { unrefused } from "../../src/core/refusal.ts";
-import { DEFAULT_RESET, localRunner, routingOf, type Source } from "../../src/index.ts";
+import { throwIfRefused } from "../../src/core/refusal.ts";
+import { buildRouting, DEFAULT_RESET, localRunner, type Source } from "../../src/index.ts";
 import type { Home } from "./test-home.ts";
 
 /** A program that runs for a session, as rows: what a keeper would have written of it. */
@@ -25,11 +25,11 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
   const { store, clock } = home;
   const { command = "npm test", background = true, ...watch } = options;
   const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
-  const opened = await store.open(routingOf(source, settings));
+  const opened = await store.open(buildRouting(source, settings));
   const id = processIdFrom(clock.random(6));
   const keeper = localRunner();
-  await store.beat({ runner: keeper, now: clock.now() });
-  unrefused(
+  await store.recordHeartbeat({ runner: keeper, now: clock.now() });
+  throwIfRefused(
     await store.beginProcess({
       process: {
         id,
@@ -42,14 +42,14 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
       session: opened.session.id,
       conversation: opened.conversation.number,
       target: source,
-      most: 64,
+      maxRunning: 64,
       now: clock.now(),
     }),
   );
-  const runs = { id, keeper: keeper.id, pid: 7, born: "7", pty: false, now: clock.now() };
-  unrefused(await store.processRuns(runs));
+  const runs = { id, keeper: keeper.id, pid: 7, startTime: "7", pty: false, now: clock.now() };
+  throwIfRefused(await store.markProcessRunning(runs));
   const now = async (): Promise<Process> => {
-    const found = await store.process({ asker: { everyone: true }, id });
+    const found = await store.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw new Error("the process is gone");
     return found;
   };
@@ -59,10 +59,10 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
     now,
     async print(text, ...matched) {
       const { total: from } = await now();
-      unrefused(await store.keepOutput({ id, keeper: keeper.id, from, text, matched }));
+      throwIfRefused(await store.appendProcessOutput({ id, keeper: keeper.id, from, text, matched }));
     },
     async end(exit = { code: 0 }) {
-      unrefused(await store.endProcess({ id, exit, now: clock.now() }));
+      throwIfRefused(await store.endProcess({ id, exit, now: clock.now() }));
     },
   };
 }

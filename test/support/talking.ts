@@ -1,19 +1,24 @@
 import { onTestFinished } from "vitest";
-import type { Place, Reply } from "../../src/commands/command.ts";
+import type { ChatCommandContext, CommandReply } from "../../src/commands/command.ts";
 import { runChatCommand } from "../../src/commands/table.ts";
 import {
   DEFAULT_RESET_POLICY,
+  getText,
   localRunner,
   localSource,
   OWNER,
   type ResetPolicy,
   type Runner,
   type Source,
-  textOf,
 } from "../../src/index.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
-import { routingOf } from "../../src/sessions/routing.ts";
-import { openTalk, type Talk, type TalkEvent, type TalkOptions } from "../../src/turns/talk.ts";
+import { buildRouting } from "../../src/sessions/routing.ts";
+import {
+  type AgentChat,
+  type AgentChatOptions,
+  openAgentChat,
+  type TalkEvent,
+} from "../../src/turns/agent-chat.ts";
 import { look } from "./database.ts";
 import type { Home } from "./test-home.ts";
 
@@ -89,45 +94,45 @@ export interface TalkingOptions {
   readonly policy?: ResetPolicy;
   readonly zone?: string;
   readonly takesNext?: boolean;
-  readonly personalities?: Place["personalities"];
-  readonly around?: TalkOptions["around"];
+  readonly personalities?: ChatCommandContext["personalities"];
+  readonly around?: AgentChatOptions["around"];
 }
 
 /** Somebody who talks in a home, and everything that was heard there. */
 export interface Talking {
-  readonly talk: Talk;
-  readonly place: Place;
+  readonly talk: AgentChat;
+  readonly place: ChatCommandContext;
   readonly runner: string;
   readonly events: TalkEvent[];
   /** Says it and waits for the answer. */
   ask(text: string): Promise<string | undefined>;
   /** Gives a command, as it is typed. */
-  command(line: string): Promise<Reply>;
+  command(line: string): Promise<CommandReply>;
 }
 
 export async function talkIn(home: Home, agent: Agent, options: TalkingOptions = {}): Promise<Talking> {
   const { source = localSource(), policy = DEFAULT_RESET_POLICY, zone = "UTC" } = options;
   const { store, clock, sessions } = home;
   const runner = localRunner();
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   const events: TalkEvent[] = [];
   const reset = { default: policy, byType: {}, byPlatform: {} };
-  const talk = openTalk({
+  const talk = openAgentChat({
     store,
     agent: () => agent,
     runner: runner.id,
     clock,
     source,
-    routing: () => routingOf(source, { zone, profile: "main", reset, scope: {}, clock }),
-    takes: (options.takesNext ?? true) ? "all" : "one",
-    heard: (event) => events.push(event),
+    routing: () => buildRouting(source, { zone, profile: "main", reset, scope: {}, clock }),
+    claims: (options.takesNext ?? true) ? "all" : "one",
+    onEvent: (event) => events.push(event),
     ...(options.around !== undefined && { around: options.around }),
   });
   onTestFinished(() => talk.close());
-  const place: Place = {
+  const place: ChatCommandContext = {
     sessions,
     store,
-    talk,
+    chat: talk,
     who: me,
     role: "owner",
     source,
@@ -145,12 +150,12 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
     runner: runner.id,
     events,
     async ask(text) {
-      const answer = await (await talk.say(text)).answer;
-      return answer && textOf(answer);
+      const answer = await (await talk.submit(text)).answer;
+      return answer && getText(answer);
     },
     async command(line) {
       const [, name = "", args = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
-      await ((await talk.look()) ?? talk.open());
+      await ((await talk.findCurrent()) ?? talk.open());
       return runChatCommand(place, name, args);
     },
   };

@@ -8,19 +8,19 @@ import type { Clock } from "../../src/ports/clock.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { Store } from "../../src/ports/store.ts";
 import type { Tool } from "../../src/ports/tool.ts";
-import { childEnvironment } from "../../src/processes/child-environment.ts";
+import { buildChildEnvironment } from "../../src/processes/child-environment.ts";
 import { connectProcesses } from "../../src/processes/client.ts";
 import { runKeeper } from "../../src/processes/keeper.ts";
 import { localBackend } from "../../src/processes/local-backend.ts";
 import type { Processes } from "../../src/processes/processes.ts";
-import { socketPath } from "../../src/processes/socket-path.ts";
+import { resolveSocketPath } from "../../src/processes/socket-path.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";
 import { sqliteStore } from "../../src/stores/sqlite/store.ts";
 import { localRunner } from "../../src/system/local-runner.ts";
-import { bornOf, isAlive as isThere } from "../../src/system/process-identity.ts";
+import { isAlive as isThere, readStartTime } from "../../src/system/process-identity.ts";
 import { systemClock } from "../../src/system/system-clock.ts";
-import type { Hands } from "../../src/tools/hands.ts";
-import { printedBy } from "../../src/tools/output.ts";
+import { readReadableOutput } from "../../src/tools/readable-output.ts";
+import type { ToolContext } from "../../src/tools/tool-context.ts";
 import { temporaryFolder } from "./folder.ts";
 
 /** A home with a real keeper of processes, in which tools are called as an agent calls them. */
@@ -29,11 +29,11 @@ export interface ToolRoom {
   readonly processes: Processes;
   readonly clock: Clock;
   /** Of a conversation of its own, in a folder of its own; of the home's owner, or of this account in a messenger. */
-  hands(more?: Partial<Hands>, account?: string): Promise<Hands>;
+  hands(more?: Partial<ToolContext>, account?: string): Promise<ToolContext>;
   call(tool: Tool, given: unknown, signal?: AbortSignal): Promise<Called>;
   json(called: Called): Readonly<Record<string, unknown>>;
   /** What the pattern's group holds, as soon as a process of these hands has printed it. */
-  printed(hands: Hands, pattern: RegExp): Promise<string>;
+  printed(hands: ToolContext, pattern: RegExp): Promise<string>;
   /** Kills the keeper without a word; only where it is a program of its own. */
   killKeeper(): Promise<void>;
   /** The same, and the files of the processes are gone as well. */
@@ -57,7 +57,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
   const clock = systemClock;
   const store = await sqliteStore({ file, mode: "in-process" });
   const sessions = createSessions({ store, clock });
-  const socket = socketPath(folder.path);
+  const socket = resolveSocketPath(folder.path);
   const keeper = apart ? keeperApart(folder.path) : await keeperHere(file, socket);
   const processes = connectProcesses({ store, clock, socket, launch: keeper.launch });
   let conversations = 0;
@@ -84,9 +84,9 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
         owner: session.owner,
         profile: "main",
         cwd,
-        folders: [cwd],
-        forbidden: [],
-        environment: childEnvironment(process.env),
+        allowedFolders: [cwd],
+        deniedFolders: [],
+        environment: buildChildEnvironment(process.env),
         secrets: [],
         timeoutMs: 30_000,
         watchMode: "all",
@@ -102,8 +102,8 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
       const { promise: changed, resolve } = Promise.withResolvers<string>();
       const look = async (): Promise<void> => {
         const { asker, conversation } = hands;
-        for (const { id } of await store.processes({ asker, conversation, foreground: true })) {
-          const found = pattern.exec((await printedBy(hands, id)).text)?.[1];
+        for (const { id } of await store.listProcesses({ asker, conversation, foreground: true })) {
+          const found = pattern.exec((await readReadableOutput(hands, id)).text)?.[1];
           if (found !== undefined) resolve(found);
         }
       };
@@ -119,7 +119,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
     },
     async close() {
       // A keeper ends only what it knows of; one that was killed has left something to the next.
-      const left = await store.processes({ asker: { everyone: true }, foreground: true });
+      const left = await store.listProcesses({ asker: { everyone: true }, foreground: true });
       await Promise.all(left.map(({ id }) => processes.kill(id)));
       await keeper.end("SIGTERM");
       await processes.close();
@@ -170,6 +170,6 @@ function keeperApart(home: string): Keeper {
 
 /** Whether it runs. One that nobody has asked yet how it ended does not. */
 export function isAlive(pid: number): boolean {
-  const born = bornOf(pid);
-  return born !== undefined && isThere({ pid, born });
+  const born = readStartTime(pid);
+  return born !== undefined && isThere({ pid, startTime: born });
 }

@@ -4,15 +4,15 @@ import { platformTraits } from "../../src/core/platforms.ts";
 import type { Runner } from "../../src/core/runner.ts";
 import { DEFAULT_TOOLS } from "../../src/core/tool-settings.ts";
 import { outbox } from "../../src/gateway/deliver.ts";
-import type { Connected, Flow } from "../../src/gateway/flow.ts";
-import { messengerTurn } from "../../src/gateway/messenger-turn.ts";
+import type { Flow, PlatformConnection } from "../../src/gateway/flow.ts";
+import { buildMessengerTurnHooks } from "../../src/gateway/messenger-turn.ts";
 import { recover } from "../../src/gateway/recover.ts";
 import { type ProcessWatch, watchProcesses } from "../../src/gateway/watch-processes.ts";
-import { DEFAULT_RESET, localRunner, type Source, textOf } from "../../src/index.ts";
+import { DEFAULT_RESET, getText, localRunner, type Source } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import type { Outbound, Platform, Sent } from "../../src/ports/platform.ts";
+import type { Outbound, Platform, SendOutcome } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
-import { answering } from "../../src/turns/answering.ts";
+import { activeTurns } from "../../src/turns/active-turns.ts";
 import { listeners } from "./listeners.ts";
 import type { Home } from "./test-home.ts";
 
@@ -29,14 +29,14 @@ export interface Messenger {
   readonly platform: Platform;
   readonly shown: readonly Shown[];
   /** What the next edits come to, instead of being done. */
-  answer(...next: readonly (Sent | { readonly state: "gone" })[]): void;
+  answer(...next: readonly (SendOutcome | { readonly state: "gone" })[]): void;
   /** How each message stands, once there are as many. */
   texts(count: number): Promise<readonly string[]>;
 }
 
 export function messenger({ edits = true }: { readonly edits?: boolean } = {}): Messenger {
   const shown: Shown[] = [];
-  const planned: (Sent | { readonly state: "gone" })[] = [];
+  const planned: (SendOutcome | { readonly state: "gone" })[] = [];
   const changes = listeners();
   const platform: Platform = {
     name: "telegram",
@@ -44,7 +44,7 @@ export function messenger({ edits = true }: { readonly edits?: boolean } = {}): 
     traits: platformTraits("telegram"),
     run: () => new Promise(() => {}),
     async send({ target, parts, quiet = false }) {
-      shown.push({ target, quiet, words: [textOf({ parts })] });
+      shown.push({ target, quiet, words: [getText({ parts })] });
       changes.tell();
       return { state: "sent", messageId: String(shown.length - 1) };
     },
@@ -52,7 +52,7 @@ export function messenger({ edits = true }: { readonly edits?: boolean } = {}): 
       async edit({ parts }: Outbound, messageId: string) {
         const outcome = planned.shift();
         if (outcome !== undefined) return outcome;
-        shown[Number(messageId)]?.words.push(textOf({ parts }));
+        shown[Number(messageId)]?.words.push(getText({ parts }));
         return { state: "sent", messageId } as const;
       },
     }),
@@ -89,11 +89,11 @@ export async function watcher(
   { store = home.store, runner = localRunner(), ...options }: WatcherOptions = {},
 ): Promise<Watcher> {
   const { clock, sessions } = home;
-  await store.beat({ runner, now: clock.now() });
+  await store.recordHeartbeat({ runner, now: clock.now() });
   const nothing = (): void => {};
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-  const out = outbox({ store, platform, runner: runner.id, clock, log, mayStart: () => true });
-  const connected: Connected = { platform, outbox: out };
+  const out = outbox({ store, platform, runner: runner.id, clock, log, canSend: () => true });
+  const connected: PlatformConnection = { platform, outbox: out };
   const settings: GatewaySettings = {
     zone: "UTC",
     profile: "main",
@@ -102,7 +102,7 @@ export async function watcher(
     privacy: {},
     access: { everywhere: { allowAll: true }, platforms: {} },
     busy: "interrupt",
-    mostWaiting: 100,
+    maxPending: 100,
     turnMinutes: 10,
     streaming: false,
     personalities: {},
@@ -111,15 +111,15 @@ export async function watcher(
     homes: [],
     ...options.settings,
   };
-  const turns = answering({
+  const turns = activeTurns({
     store,
     clock,
     agent: () => agent,
-    by: () => ({ runner: runner.id, take: "one" }),
-    around: (turn) => messengerTurn(flow, turn),
-    takesNext: true,
+    nextClaim: () => ({ runner: runner.id, take: "one" }),
+    around: (turn) => buildMessengerTurnHooks(flow, turn),
+    claimsNext: true,
     isOwn: () => false,
-    heard: nothing,
+    onEvent: nothing,
   });
   const flow: Flow = {
     store,
@@ -132,7 +132,7 @@ export async function watcher(
     signal: turns.closing,
     settings: () => settings,
     agent: () => agent,
-    connected: (name) => (name === platform.name ? connected : undefined),
+    getConnection: (name) => (name === platform.name ? connected : undefined),
     platforms: [platform.name],
   };
   const watch = watchProcesses(flow);
@@ -142,16 +142,16 @@ export async function watcher(
     await out.close();
   });
   const isSent = async (): Promise<void> => {
-    const targets = (await store.processes({ asker: { everyone: true }, endedSince: 0 })).map(
+    const targets = (await store.listProcesses({ asker: { everyone: true }, endedSince: 0 })).map(
       ({ target }) => target,
     );
-    while (!targets.every((target) => out.isFree(target))) await new Promise(setImmediate);
+    while (!targets.every((target) => out.isIdle(target))) await new Promise(setImmediate);
   };
   return {
     flow,
     watch,
     async look() {
-      await watch.look();
+      await watch.poll();
       await isSent();
     },
     async recover() {

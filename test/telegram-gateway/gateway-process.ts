@@ -45,7 +45,7 @@ export async function runTelegramGateway(options: TelegramChildOptions): Promise
     privacy: {},
     access: { everywhere: { allowAll: true }, platforms: {} },
     busy: "queue",
-    mostWaiting: 1000,
+    maxPending: 1000,
     turnMinutes: 5,
     streaming: true,
     personalities: {},

@@ -1,4 +1,4 @@
-import { textOf } from "../../src/core/message.ts";
+import { getText } from "../../src/core/message.ts";
 import { providerHistory } from "../../src/core/projection.ts";
 import { type Ask, sentIn } from "./asks.ts";
 import type { Evidence } from "./evidence.ts";
@@ -68,7 +68,7 @@ function checkCrossed(name: string, { people, witnessed }: Evidence, findings: F
     ["the chat", sentIn(witnessed, `dm-${name}`).map(({ text }) => text)],
     [
       "the session",
-      (own?.history ?? []).map((one) => `${textOf(one)} ${JSON.stringify(one.toolCalls ?? [])}`),
+      (own?.history ?? []).map((one) => `${getText(one)} ${JSON.stringify(one.toolCalls ?? [])}`),
     ],
     ["the memory", own?.memory ?? []],
     ["the ledger", own?.ledger ?? []],

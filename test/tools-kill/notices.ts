@@ -1,5 +1,5 @@
 import type { Process } from "../../src/core/process.ts";
-import { inCode } from "../../src/core/process-news.ts";
+import { formatCommand } from "../../src/core/process-report.ts";
 import type { Ask } from "./asks.ts";
 import type { CommandStep, Errand } from "./errands.ts";
 import type { Belongings, Evidence } from "./evidence.ts";
@@ -25,7 +25,7 @@ export function checkNotices(
       .flatMap(({ steps }) => steps.filter((step): step is CommandStep => step.kind === "command"));
     const said = [...notice.text.matchAll(BECAME)];
     for (const [, command, code, , , running] of said) {
-      const step = commands.find((one) => inCode(one.command) === `\`${command}\``);
+      const step = commands.find((one) => formatCommand(one.command) === `\`${command}\``);
       if (step === undefined) findings.broken.push(`${name}: told of ${command}, which is not its own`);
       else if (code !== undefined) {
         if (Number(code) !== step.exit)
@@ -37,7 +37,7 @@ export function checkNotices(
     }
     const begun = processes.filter(({ begunAt }) => begunAt >= at && begunAt <= notice.at);
     for (const { command, id } of begun)
-      if (!said.some(([, told]) => `\`${told}\`` === inCode(command)))
+      if (!said.some(([, told]) => `\`${told}\`` === formatCommand(command)))
         findings.lost.push(`${name}: its person was not told what became of ${id}, ${command}`);
   }
 }
@@ -49,7 +49,9 @@ export function neverBegun(asks: readonly Ask[], processes: readonly Process[]):
     const said = [...notice.text.matchAll(BECAME)].filter(([, , , , , , never]) => never !== undefined);
     return processes.filter(
       ({ command, begunAt }) =>
-        begunAt >= at && begunAt <= notice.at && said.some(([, told]) => `\`${told}\`` === inCode(command)),
+        begunAt >= at &&
+        begunAt <= notice.at &&
+        said.some(([, told]) => `\`${told}\`` === formatCommand(command)),
     );
   });
   return new Set(found.map(({ id }) => id));

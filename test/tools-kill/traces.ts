@@ -1,4 +1,4 @@
-import { type Message, type ToolCall, textOf } from "../../src/core/message.ts";
+import { getText, type Message, type ToolCall } from "../../src/core/message.ts";
 import { NO_RESULT } from "../../src/core/projection.ts";
 import type { Ask } from "./asks.ts";
 import type { CommandStep, Errand, Step } from "./errands.ts";
@@ -112,7 +112,7 @@ function resultsIn(history: readonly Message[]): Result[] {
   return history.flatMap(({ toolCalls = [], at }) =>
     toolCalls.flatMap((call) => {
       const result = results.get(call.id);
-      if (result === undefined || textOf(result) === NO_RESULT) return [];
+      if (result === undefined || getText(result) === NO_RESULT) return [];
       const isFailed = result.finishReason === "error";
       return [{ call, from: at, to: result.at, isFailed, isGood: !isFailed }];
     }),

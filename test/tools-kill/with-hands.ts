@@ -1,4 +1,4 @@
-import { type Part, textOf } from "../../src/core/message.ts";
+import { getText, type Part } from "../../src/core/message.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Tool } from "../../src/ports/tool.ts";
 import { say } from "../support/child.ts";
@@ -41,5 +41,5 @@ function withLatest(tool: Tool, latest: { id: string }): Tool {
 }
 
 function startedIn(parts: readonly Part[]): string | undefined {
-  return /"session_id": ?"(proc_[0-9a-f]{12})"/.exec(textOf({ parts }))?.[1];
+  return /"session_id": ?"(proc_[0-9a-f]{12})"/.exec(getText({ parts }))?.[1];
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { callTool } from "../../src/agents/call-tool.ts";
-import { type Message, textOf } from "../../src/core/message.ts";
+import { getText, type Message } from "../../src/core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../src/ports/agent.ts";
 import type { Random } from "../support/random.ts";
 import { isShared, marksIn, mayKnow, nameOf, type Origin, type Witness } from "./witness.ts";
@@ -37,11 +37,11 @@ export function errandAgent(options: ErrandOptions): Agent {
   const { witness } = options;
   return {
     name: "errands",
-    titles: true,
+    canTitle: true,
     async *run(turn, signal) {
-      const { history, prompt = "", changing = "", note = "", tools = [] } = turn;
-      const said = textOf(history.at(-1) ?? { parts: [] });
-      const everything = [...history.map(read), prompt, changing, note].join("\n");
+      const { history, prompt = "", volatilePrompt = "", note = "", tools = [] } = turn;
+      const said = getText(history.at(-1) ?? { parts: [] });
+      const everything = [...history.map(read), prompt, volatilePrompt, note].join("\n");
       const isAsked = !/^(?:Write a title|The conversation above is about|\[The background process)/.test(
         said,
       );
@@ -68,7 +68,7 @@ export function errandAgent(options: ErrandOptions): Agent {
         const output = yield* callTool(wanted, tools, signal);
         if (options.around() !== before)
           witness.blame(`${name} of ${mark} has changed the process it runs in`);
-        const words = textOf(output ?? { parts: [] });
+        const words = getText(output ?? { parts: [] });
         witness.tell({ mark, what: name, words });
         for (const one of marksIn(words)) seen.add(one);
         return words;
@@ -201,12 +201,12 @@ async function* flush(
     text: `said ${marksIn(history.map(read).join("\n")).slice(0, 5).join(" ")}`,
   };
   const output = yield* callTool({ id: `${mark}-flush`, name: "memory", arguments: given }, tools, signal);
-  witness.tell({ mark, what: "the flush", words: textOf(output ?? { parts: [] }) });
+  witness.tell({ mark, what: "the flush", words: getText(output ?? { parts: [] }) });
 }
 
 /** As a model reads it. */
 function read(message: Message): string {
-  return [textOf(message), ...(message.toolCalls ?? []).map((call) => JSON.stringify(call))].join(" ");
+  return [getText(message), ...(message.toolCalls ?? []).map((call) => JSON.stringify(call))].join(" ");
 }
 
 export function shuffled<One>(list: readonly One[], random: Random): readonly One[] {

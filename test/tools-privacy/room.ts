@@ -1,14 +1,15 @@
 import { mkdirSync } from "node:fs";
 import { onTestFinished } from "vitest";
-import { equipmentOf } from "../../src/apps/equipment.ts";
-import { homeOf } from "../../src/apps/home.ts";
-import { processesOf } from "../../src/apps/processes-of-home.ts";
+import { buildToolHost } from "../../src/apps/build-tool-host.ts";
+import { connectHomeProcesses } from "../../src/apps/connect-home-processes.ts";
+import { resolveHome } from "../../src/apps/home.ts";
 import type { GatewaySettings } from "../../src/core/gateway-settings.ts";
-import { text } from "../../src/core/message.ts";
+import { textPart } from "../../src/core/message.ts";
 import { platformTraits } from "../../src/core/platforms.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES, type ToolSettings } from "../../src/core/tool-settings.ts";
 import { startGateway } from "../../src/gateway/gateway.ts";
 import {
+  getText,
   localRunner,
   NO_RESET,
   OWNER,
@@ -16,7 +17,6 @@ import {
   type Store,
   sqliteStore,
   systemClock,
-  textOf,
 } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Platform, Receiver } from "../../src/ports/platform.ts";
@@ -66,11 +66,11 @@ const ANN = "ann";
 export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions): Promise<Room> {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
-  const home = homeOf({ POSTRIDER_HOME: folder.path });
+  const home = resolveHome({ POSTRIDER_HOME: folder.path });
   const store = await sqliteStore({ file: home.database, mode: "workers" });
   onTestFinished(() => store.close());
   onTestFinished(() => endKeeper(home.folder));
-  await store.link({ account: { platform: "telegram", userId: ANN }, person: OWNER, now: Date.now() });
+  await store.linkAccount({ account: { platform: "telegram", userId: ANN }, person: OWNER, now: Date.now() });
   const seen = witness();
   const random = seeded(seed);
   const workspace = home.workspaces;
@@ -79,10 +79,10 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
   const log = (fields: object, words: string): void =>
     void lines.push(`${words} ${JSON.stringify(fields, readable)}`);
   const up = Promise.withResolvers<Receiver>();
-  const equipment = equipmentOf({
+  const equipment = buildToolHost({
     home,
     environment: process.env,
-    processes: processesOf(home, store, systemClock),
+    processes: connectHomeProcesses(home, store, systemClock),
     config: () => undefined,
   });
   onTestFinished(() => equipment.processes.close());
@@ -95,7 +95,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
     privacy: {},
     access: { everywhere: { allowAll: true }, platforms: {} },
     busy,
-    mostWaiting: 100,
+    maxPending: 100,
     turnMinutes: 5,
     streaming: false,
     personalities: {},
@@ -114,7 +114,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
     settings: () => settings,
     agent: () => agent,
     log: { debug: log, info: log, warn: log, error: log },
-    equipment,
+    toolHost: equipment,
   });
   onTestFinished(() => {
     over.abort();
@@ -138,7 +138,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
     };
     async function say(words: string): Promise<string> {
       const inbound = next();
-      await receiver.message({ ...inbound, message: { role: "user", parts: [text(words)] } });
+      await receiver.receiveMessage({ ...inbound, message: { role: "user", parts: [textPart(words)] } });
       return inbound.messageId;
     }
     const isHere = (one: Shown): boolean =>
@@ -156,7 +156,7 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
       person,
       spot,
       say,
-      press: (line) => receiver.pressed({ ...next(), line }),
+      press: (line) => receiver.receivePress({ ...next(), line }),
       async errand(verb) {
         const mark = seen.mark({ person, spot, background: verb.startsWith("/") });
         await say(`${verb} ${mark} holiday`);
@@ -197,7 +197,7 @@ function messenger(seen: Witness, up: PromiseWithResolvers<Receiver>): Platform 
     run: (receiver, signal) =>
       new Promise((resolve) => {
         signal.addEventListener("abort", () => resolve());
-        receiver.connected();
+        receiver.markConnected();
         up.resolve(receiver);
       }),
     async send({ target, parts, buttons = [], replyTo }) {
@@ -211,7 +211,7 @@ function messenger(seen: Witness, up: PromiseWithResolvers<Receiver>): Platform 
           type: chatId.startsWith("dm-") ? "dm" : "group",
           ...(threadId !== undefined && { thread: threadId }),
         },
-        words: [textOf({ parts }), ...pressed.flatMap(({ label, line }) => [label, line])].join("\n"),
+        words: [getText({ parts }), ...pressed.flatMap(({ label, line }) => [label, line])].join("\n"),
         ...(approve !== undefined && { approve: Number(approve) }),
         ...(replyTo !== undefined && { replyTo }),
       });

@@ -1,11 +1,11 @@
 import type { AssistantContent } from "ai";
 import type { ToolCall } from "../../core/message.ts";
+import { formatCallRecord } from "./format-call-record.ts";
 import type { HistoryResponse } from "./history-responses.ts";
 import type { ProviderName } from "./provider.ts";
 import type { ProviderData, ResponsePart } from "./response-parts.ts";
-import { tellCallInWords } from "./told-calls.ts";
 
-type AssistantPiece = Extract<
+type AssistantPart = Extract<
   Exclude<AssistantContent, string>[number],
   { type: "text" | "reasoning" | "tool-call" }
 >;
@@ -15,41 +15,47 @@ export interface ResponseForm {
   /** Whether this call goes in the provider's own form. */
   isNative(call: ToolCall): boolean;
   /** The id of a native call in this request. */
-  idOf(call: ToolCall): string;
+  getRequestId(call: ToolCall): string;
   /** Whether the provider gets back the reasoning that it sent with the response. */
   readonly returnsReasoning: boolean;
 }
 
 /** A response as an assistant message of the request: its parts in their order, and in words what is not native. */
-export function assistantContent(response: HistoryResponse, form: ResponseForm): AssistantPiece[] {
+export function buildAssistantContent(response: HistoryResponse, form: ResponseForm): AssistantPart[] {
   const { calls, results, cut } = response;
   const told = calls.filter((call) => !form.isNative(call));
   // A provider may refuse reasoning whose call does not follow it.
-  const pieces = piecesOf(response, {
+  const pieces = buildParts(response, {
     ...form,
     returnsReasoning: form.returnsReasoning && told.length === 0,
   });
-  const words = told.map((call) => tellCallInWords(call, results.get(call.id)));
-  return addWords(pieces, [...words, ...(cut === undefined ? [] : [cut])].join("\n"));
+  const words = told.map((call) => formatCallRecord(call, results.get(call.id)));
+  return appendText(pieces, [...words, ...(cut === undefined ? [] : [cut])].join("\n"));
 }
 
-function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece[] {
+function buildParts(response: HistoryResponse, form: ResponseForm): AssistantPart[] {
   const { text, reasoning, stored } = response;
   const calls = new Map(response.calls.filter((call) => form.isNative(call)).map((call) => [call.id, call]));
   const hasCalls = calls.size > 0;
-  const pieces: AssistantPiece[] = [];
+  const pieces: AssistantPart[] = [];
   const addText = (part: string, data?: ProviderData): void => {
     // A provider may refuse a text of spaces only, though its own model wrote it.
-    if (part.trim() !== "") pieces.push({ type: "text", text: part, ...optionsFor(form.provider, data) });
+    if (part.trim() !== "")
+      pieces.push({ type: "text", text: part, ...buildProviderOptions(form.provider, data) });
   };
   const addCall = (call: ToolCall, data?: ProviderData): void => {
     calls.delete(call.id);
-    const input = objectOf(call.arguments);
-    const base = { type: "tool-call" as const, toolCallId: form.idOf(call), toolName: call.name, input };
-    pieces.push({ ...base, ...optionsFor(form.provider, data) });
+    const input = toObject(call.arguments);
+    const base = {
+      type: "tool-call" as const,
+      toolCallId: form.getRequestId(call),
+      toolName: call.name,
+      input,
+    };
+    pieces.push({ ...base, ...buildProviderOptions(form.provider, data) });
   };
   let [textAt, reasoningAt] = [0, 0];
-  for (const part of form.returnsReasoning && fits(response) ? (stored?.parts ?? []) : []) {
+  for (const part of form.returnsReasoning && hasMatchingParts(response) ? (stored?.parts ?? []) : []) {
     if (part.type === "call") {
       const call = calls.get(part.id);
       if (call !== undefined) addCall(call, part.data);
@@ -60,7 +66,7 @@ function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece
       const words = reasoning.slice(reasoningAt, reasoningAt + part.length);
       reasoningAt += part.length;
       if (isReturned(part, words, form.provider, hasCalls))
-        pieces.push({ type: "reasoning", text: words, ...optionsFor(form.provider, part.data) });
+        pieces.push({ type: "reasoning", text: words, ...buildProviderOptions(form.provider, part.data) });
     }
   }
   const rest = text.slice(textAt);
@@ -73,7 +79,7 @@ function piecesOf(response: HistoryResponse, form: ResponseForm): AssistantPiece
 }
 
 /** Whether the message still holds the words that the parts speak of: a signed thought must go back whole. */
-function fits({ text, reasoning, stored }: HistoryResponse): boolean {
+function hasMatchingParts({ text, reasoning, stored }: HistoryResponse): boolean {
   const total = (type: "text" | "reasoning"): number =>
     (stored?.parts ?? []).reduce((sum, part) => sum + (part.type === type ? part.length : 0), 0);
   return total("text") <= text.length && total("reasoning") === reasoning.length;
@@ -96,7 +102,7 @@ function isReturned(
   return hasCalls && words !== "";
 }
 
-function optionsFor(provider: ProviderName, data: ProviderData | undefined) {
+function buildProviderOptions(provider: ProviderName, data: ProviderData | undefined) {
   if (data === undefined) return {};
   // The client of compatible servers reads a thought signature under this name, whatever the server is called.
   const name = provider === "anthropic" || provider === "openai" ? provider : "google";
@@ -104,14 +110,14 @@ function optionsFor(provider: ProviderName, data: ProviderData | undefined) {
 }
 
 /** Providers want an object, also of a call whose arguments were not valid JSON. */
-function objectOf(given: unknown): unknown {
+function toObject(given: unknown): unknown {
   if (given === undefined) return {};
   const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
   return isObject ? given : { invalid_arguments: given };
 }
 
 /** Before the calls, which must stand last. */
-function addWords(pieces: AssistantPiece[], words: string): AssistantPiece[] {
+function appendText(pieces: AssistantPart[], words: string): AssistantPart[] {
   if (words === "") return pieces;
   const firstCall = pieces.findIndex(({ type }) => type === "tool-call");
   const end = firstCall === -1 ? pieces.length : firstCall;

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { chatEnd, chatText, eventText } from "../../../test/support/stream-frames.ts";
-import { text } from "../../core/message.ts";
+import { textPart } from "../../core/message.ts";
 import type { AgentEvent } from "../../ports/agent.ts";
 import { model } from "./model.ts";
 
@@ -29,7 +29,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 async function ask(host: string): Promise<AgentEvent[]> {
   const agent = model({ provider: "compatible", model: "tiny", baseUrl: `http://${host}/v1` });
-  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [text("hello")] }];
+  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [textPart("hello")] }];
   const found: AgentEvent[] = [];
   const turn = { session: "s", history, blob: async () => undefined };
   for await (const event of agent.run(turn, new AbortController().signal)) found.push(event);

@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 10_000;
 type Model = Exclude<LanguageModel, string>;
 
 /** The same model, whose errors allow a retry only if it can help and the wait is short. */
-export async function withBoundedRetries(model: Model): Promise<Model> {
+export async function boundRetries(model: Model): Promise<Model> {
   const ai = await import("ai");
   return ai.wrapLanguageModel({
     model,
@@ -25,14 +25,14 @@ export async function withBoundedRetries(model: Model): Promise<Model> {
           throw new ai.APICallError(page);
         } catch (error) {
           if (!ai.APICallError.isInstance(error) || !error.isRetryable) throw error;
-          throw new ai.APICallError(boundedFields(error));
+          throw new ai.APICallError(boundErrorFields(error));
         }
       },
     },
   });
 }
 
-function boundedFields(error: APICallError): ConstructorParameters<typeof APICallError>[0] {
+function boundErrorFields(error: APICallError): ConstructorParameters<typeof APICallError>[0] {
   const { message, url, requestBodyValues, statusCode, responseBody, cause, data } = error;
   const read = readProviderError(error);
   const { waitMs, code } = read;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modelServer } from "../../../test/support/model-server.ts";
 import { anthropicAnswer, providerServer, textBlock } from "../../../test/support/provider-server.ts";
-import { type Message, text } from "../../core/message.ts";
+import { type Message, textPart } from "../../core/message.ts";
 import type { AgentTurn } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
 import { model } from "./model.ts";
@@ -14,7 +14,7 @@ const tool = (name: string): Tool => ({
   description: `Does ${name}.`,
   input: { type: "object", properties: { b: { type: "string" }, a: { type: "string" } } },
   effect: "none",
-  run: async () => ({ parts: [text("done")] }),
+  run: async () => ({ parts: [textPart("done")] }),
 });
 
 const history = ["one", "two", "three", "four", "five"].map(
@@ -23,7 +23,7 @@ const history = ["one", "two", "three", "four", "five"].map(
     seq: at + 1,
     at: 0,
     role: at % 2 === 0 ? "user" : "assistant",
-    parts: [text(words)],
+    parts: [textPart(words)],
   }),
 );
 
@@ -31,7 +31,7 @@ const turn = (more: Partial<AgentTurn> = {}): AgentTurn => ({
   session: "s",
   history,
   prompt: "You are here.",
-  changing: "It is Monday.",
+  volatilePrompt: "It is Monday.",
   tools: [tool("write"), tool("read")],
   blob: async () => undefined,
   ...more,
@@ -82,7 +82,7 @@ describe("a request to Anthropic", () => {
     const first = await beginning(turn());
     const other = turn({
       tools: [tool("read"), tool("write")],
-      changing: "It is Tuesday.",
+      volatilePrompt: "It is Tuesday.",
       note: "[Note: x]",
     });
     expect(await beginning(other)).toBe(first);

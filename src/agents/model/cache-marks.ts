@@ -9,12 +9,12 @@ const MARKED_TURNS = 2;
 type Marked = { readonly providerOptions?: typeof MARK };
 
 /** The mark of the last tool, after which the provider caches all of them. */
-export function toolMark(provider: ProviderName): Marked {
+export function buildToolMark(provider: ProviderName): Marked {
   return provider === "anthropic" ? { providerOptions: MARK } : {};
 }
 
 /** The system text: first what stays, then what changes between turns. */
-export function systemText(
+export function buildSystemText(
   stable: string,
   changing: string | undefined,
   provider: ProviderName,
@@ -35,13 +35,13 @@ export function markMessages(messages: readonly ModelMessage[], provider: Provid
   if (provider !== "anthropic") return [...messages];
   const ends = messages.flatMap(({ role }, at) => {
     const next = messages[at + 1]?.role;
-    return isAsking(role) && (next === undefined || !isAsking(next)) ? [at] : [];
+    return isPromptRole(role) && (next === undefined || !isPromptRole(next)) ? [at] : [];
   });
   const marked = new Set(ends.slice(-MARKED_TURNS));
   return messages.map((message, at) => (marked.has(at) ? { ...message, providerOptions: MARK } : message));
 }
 
-function isAsking(role: ModelMessage["role"]): boolean {
+function isPromptRole(role: ModelMessage["role"]): boolean {
   return role === "user" || role === "tool";
 }
 
@@ -50,7 +50,7 @@ interface OpenAIOptions {
 }
 
 /** Options of a whole request: OpenAI stores nothing, and routes the requests of one session to the same cache. */
-export function requestOptions(provider: ProviderName, session: string): OpenAIOptions {
+export function buildRequestOptions(provider: ProviderName, session: string): OpenAIOptions {
   if (provider !== "openai") return {};
   const promptCacheKey = createHash("sha256").update(`postrider ${session}`).digest("hex").slice(0, 32);
   return { providerOptions: { openai: { store: false, promptCacheKey } } };

@@ -3,9 +3,9 @@ import type { Message } from "../../core/message.ts";
 import type { ProviderName } from "./provider.ts";
 
 /** Gives each call a name that no other in the session has: some providers count from the beginning in each answer. */
-export function callIds(history: readonly Message[]): (given: string) => string {
+export function createCallIds(history: readonly Message[]): (given: string) => string {
   const taken = new Set(history.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
-  return (given) => uniqueIn(taken, given || "call");
+  return (given) => makeUnique(taken, given || "call");
 }
 
 /** The providers that refuse a request whose call ids have other characters or are longer. */
@@ -16,18 +16,18 @@ const ACCEPTED = /^[A-Za-z0-9_-]{1,60}$/;
  * Maps stored call ids to ids that the provider accepts: another provider may have given them, and an imported session may
  * hold one twice. The same history always gives the same ids, so that prefixes of requests stay equal.
  */
-export function requestIds(provider: ProviderName): (stored: string) => string {
+export function createRequestIds(provider: ProviderName): (stored: string) => string {
   const taken = new Set<string>();
-  return (stored) => uniqueIn(taken, STRICT.has(provider) ? acceptedId(stored) : stored);
+  return (stored) => makeUnique(taken, STRICT.has(provider) ? toAcceptedId(stored) : stored);
 }
 
-function acceptedId(stored: string): string {
+function toAcceptedId(stored: string): string {
   if (ACCEPTED.test(stored)) return stored;
   const hash = createHash("sha256").update(stored).digest("hex").slice(0, 12);
   return `${stored.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 40)}_${hash}`;
 }
 
-function uniqueIn(taken: Set<string>, name: string): string {
+function makeUnique(taken: Set<string>, name: string): string {
   let id = name;
   for (let number = 2; taken.has(id); number += 1) id = `${name}-${number}`;
   taken.add(id);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modelServer } from "../../../test/support/model-server.ts";
-import { type Message, text } from "../../core/message.ts";
+import { type Message, textPart } from "../../core/message.ts";
 import type { AgentEvent } from "../../ports/agent.ts";
 import { model } from "./model.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
@@ -18,7 +18,7 @@ async function said(
   choice: ModelChoice,
   other?: (provider: ProviderName) => ModelChoice | undefined,
 ): Promise<AgentEvent[]> {
-  const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [text("go")] }];
+  const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [textPart("go")] }];
   const agent = model(choice, { retries: 0, ...(other !== undefined && { other }) });
   const found: AgentEvent[] = [];
   for await (const event of agent.run(
@@ -81,11 +81,11 @@ describe("a model that a chat chooses", () => {
 
   it("reads as much as that one does", () => {
     const other = (provider: ProviderName): ModelChoice => ({ provider, model: "big", window: 7777 });
-    const { windowOf, window } = model(own, { other });
-    expect(window).toBe(9000);
+    const { getContextWindow, contextWindow } = model(own, { other });
+    expect(contextWindow).toBe(9000);
     const names = ["claude-x", "anthropic:claude-x", "anthropic:claude-y", "openai:gpt-4", "compatible:big"];
-    expect(names.map((name) => windowOf?.(name))).toEqual([9000, 9000, 200_000, 8192, 7777]);
-    expect(model(own).windowOf?.("openai:gpt-4")).toBe(8192);
+    expect(names.map((name) => getContextWindow?.(name))).toEqual([9000, 9000, 200_000, 8192, 7777]);
+    expect(model(own).getContextWindow?.("openai:gpt-4")).toBe(8192);
   });
 });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PROVIDER_FAILURES } from "../../../test/support/provider-failures.ts";
 import { UNTRUSTED_CERTIFICATE, UNTRUSTED_KEY } from "../../../test/support/untrusted-certificate.ts";
-import { text } from "../../core/message.ts";
+import { textPart } from "../../core/message.ts";
 import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import { model } from "./model.ts";
 import type { ModelChoice } from "./provider.ts";
@@ -13,7 +13,7 @@ import type { ModelChoice } from "./provider.ts";
 const SECRET = "sk-very-secret-key";
 const hello: AgentTurn = {
   session: "s",
-  history: [{ session: "s", seq: 1, at: 0, role: "user", parts: [text("hello")] }],
+  history: [{ session: "s", seq: 1, at: 0, role: "user", parts: [textPart("hello")] }],
   blob: async () => undefined,
 };
 
@@ -61,7 +61,7 @@ describe("a provider that cannot answer", () => {
   );
 
   it("is named without a host where nobody has set its address", async () => {
-    const { failureWords } = await import("./failure.ts");
+    const { formatModelFailure: failureWords } = await import("./failure.ts");
     const own = { provider: "openai", model: "m", apiKey: SECRET } as const;
     const words = [{ statusCode: 529 }, { statusCode: 404 }, { statusCode: 402 }].map((e) =>
       failureWords(e, own),

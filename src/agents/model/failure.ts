@@ -1,9 +1,9 @@
 import { PostriderError } from "../../core/errors.ts";
-import { onOneLine } from "../../core/printable.ts";
-import { maskedBy } from "../../processes/masking.ts";
-import { noKeyWords } from "./choice.ts";
-import { networkWords } from "./network-failure.ts";
-import { KEYS, type ModelChoice, nameOf } from "./provider.ts";
+import { toOneLine } from "../../core/printable.ts";
+import { createSecretMask } from "../../processes/masking.ts";
+import { formatMissingKey } from "./choice.ts";
+import { formatNetworkFailure } from "./network-failure.ts";
+import { formatProviderName, type ModelChoice, PROVIDER_KEY_VARIABLES } from "./provider.ts";
 import { type ProviderError, readProviderError } from "./provider-error.ts";
 import { formatWait } from "./retry-wait.ts";
 
@@ -23,124 +23,127 @@ const WRONG_REGION =
 const OVERLOADED = /overloaded|over capacity|at capacity/;
 
 /** Why a request failed and what to do, for the person who waits. Holds no key and no page, and is never long. */
-export function failureWords(error: unknown, choice: ModelChoice): string {
+export function formatModelFailure(error: unknown, choice: ModelChoice): string {
   if (error instanceof PostriderError) return error.message;
   const read = readProviderError(error);
   const { status, name } = read;
-  if (isTooLongRead(read))
+  if (isTooLongError(read))
     return `The conversation is too long for ${choice.model}. /compress shortens it, /new starts a new one.`;
-  if (name === "AI_LoadAPIKeyError") return noKeyWords(choice.provider);
+  if (name === "AI_LoadAPIKeyError") return formatMissingKey(choice.provider);
   if (status === undefined && read.isReported)
-    return `${nameOf(choice)} stopped the answer with an error${quote(read, choice)}. /retry asks again.`;
-  if (status !== undefined) return statusWords(read, status, choice);
+    return `${formatProviderName(choice)} stopped the answer with an error${quoteMessage(read, choice)}. /retry asks again.`;
+  if (status !== undefined) return formatStatus(read, status, choice);
   return read.isPage
-    ? wrongAddress(choice, "200, a web page")
-    : networkWords(read, choice, quote(read, choice));
+    ? formatWrongAddress(choice, "200, a web page")
+    : formatNetworkFailure(read, choice, quoteMessage(read, choice));
 }
 
 /** Whether the model cannot read the whole conversation: then a summary helps. */
 export function isTooLong(error: unknown): boolean {
-  return isTooLongRead(readProviderError(error));
+  return isTooLongError(readProviderError(error));
 }
 
-function isTooLongRead({ status, said, isReported }: ProviderError): boolean {
+function isTooLongError({ status, searchText, isReported }: ProviderError): boolean {
   if (status === 413) return true;
   const isRejected = status === undefined ? isReported : status === 400 || status === 422 || status === 500;
-  return isRejected && TOO_LONG.test(said);
+  return isRejected && TOO_LONG.test(searchText);
 }
 
 /** Whether the account cannot pay: waiting does not help. */
-export function hasNoCredit({ status, said, waitMs }: ProviderError): boolean {
-  if (status === 402 || NO_CREDIT.test(said)) return true;
-  return status === 429 && waitMs === undefined && said.includes("billing");
+export function hasNoCredit({ status, searchText, waitMs }: ProviderError): boolean {
+  if (status === 402 || NO_CREDIT.test(searchText)) return true;
+  return status === 429 && waitMs === undefined && searchText.includes("billing");
 }
 
 const NO_TOOLS =
   /(not|n't|cannot) (\w+ ){0,2}(support|use|call)\w* (\w+ ){0,3}(tool|function)|(tool|function)s?( \w+){0,4} (is|are)? ?(not supported|unsupported)|no endpoints found that support tool/;
 
 /** Whether the model would have answered if it had been offered no tools. */
-export function refusesTools(error: unknown): boolean {
-  const { status, said } = readProviderError(error);
-  return (status === 400 || status === 404 || status === 422) && NO_TOOLS.test(said.replace(/[`'"\\]/g, ""));
+export function isToolRefusal(error: unknown): boolean {
+  const { status, searchText } = readProviderError(error);
+  return (
+    (status === 400 || status === 404 || status === 422) && NO_TOOLS.test(searchText.replace(/[`'"\\]/g, ""))
+  );
 }
 
-function statusWords(read: ProviderError, status: number, choice: ModelChoice): string {
-  const { said, isPage } = read;
-  const who = nameOf(choice);
+function formatStatus(read: ProviderError, status: number, choice: ModelChoice): string {
+  const { searchText, isPage } = read;
+  const who = formatProviderName(choice);
   const { model } = choice;
   if (
     status === 401 ||
-    ((status === 403 || said.includes("api_key_invalid")) && !isPage && WRONG_KEY.test(said))
+    ((status === 403 || searchText.includes("api_key_invalid")) && !isPage && WRONG_KEY.test(searchText))
   )
-    return wrongKey(status, choice);
-  if ((status === 400 || status === 403) && !isPage && WRONG_REGION.test(said))
+    return formatWrongKey(status, choice);
+  if ((status === 400 || status === 403) && !isPage && WRONG_REGION.test(searchText))
     return `${who} does not serve this country or region (${status}). Choose another model with /model.`;
   if (hasNoCredit(read))
     return `${who} reports that the account has no credit left (${status}). Add credit there, or choose another model with /model.`;
-  if ((status === 400 || status === 403) && FILTERED.test(said)) return filteredWords(choice);
+  if ((status === 400 || status === 403) && FILTERED.test(searchText)) return formatFiltered(choice);
   if ((status === 400 || status === 404 || status === 422) && !isPage) {
-    if (said.includes("no endpoints found"))
+    if (searchText.includes("no endpoints found"))
       return `${who} finds no provider for the model ${model} (${status}). Choose another with /model, or check the privacy settings there.`;
-    if (said.includes("try pulling it"))
+    if (searchText.includes("try pulling it"))
       return `${who} does not have the model ${model} (${status}). Pull it there, or choose another with /model.`;
-    if (NO_MODEL.test(said) || (status === 404 && said.includes("model")))
+    if (NO_MODEL.test(searchText) || (status === 404 && searchText.includes("model")))
       return `${who} does not know the model ${model} (${status}). /model chooses another.`;
   }
-  if (status === 403) return deniedWords(read, choice);
+  if (status === 403) return formatDenied(read, choice);
   if (status === 404 || status === 405 || (status < 500 && isPage))
-    return wrongAddress(choice, String(status));
+    return formatWrongAddress(choice, String(status));
   if (status === 408) return `${who} waited too long for the request (408). Try again.`;
-  if (status === 429) return limitWords(read, choice);
-  if (status === 529 || OVERLOADED.test(said))
-    return `${who} is overloaded (${status}). ${tryAgain(read, "a few minutes")}`;
-  if (status === 503 && said.includes("loading model"))
-    return `${who} is still loading the model ${model} (503). ${tryAgain(read, "a minute")}`;
+  if (status === 429) return formatRateLimit(read, choice);
+  if (status === 529 || OVERLOADED.test(searchText))
+    return `${who} is overloaded (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+  if (status === 503 && searchText.includes("loading model"))
+    return `${who} is still loading the model ${model} (503). ${formatRetryAdvice(read, "a minute")}`;
   if (status === 502 || status === 503 || status === 504)
-    return `${who} is not available at the moment (${status}). ${tryAgain(read, "a few minutes")}`;
-  if (status >= 500) return `${who} has an internal error (${status}). ${tryAgain(read, "a few minutes")}`;
-  return `${who} rejected the request (${status})${quote(read, choice)}.`;
+    return `${who} is not available at the moment (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+  if (status >= 500)
+    return `${who} has an internal error (${status}). ${formatRetryAdvice(read, "a few minutes")}`;
+  return `${who} rejected the request (${status})${quoteMessage(read, choice)}.`;
 }
 
 /** The provider withheld the answer, or the model refused to give one. */
-export function filteredWords(choice: ModelChoice): string {
-  return `The content filter of ${inside(nameOf(choice))} blocked this. Change the request, or choose another model with /model.`;
+export function formatFiltered(choice: ModelChoice): string {
+  return `The content filter of ${lowerArticle(formatProviderName(choice))} blocked this. Change the request, or choose another model with /model.`;
 }
 
-function wrongKey(status: number, choice: ModelChoice): string {
+function formatWrongKey(status: number, choice: ModelChoice): string {
   const { provider, apiKey } = choice;
-  const variable = provider === "compatible" ? "POSTRIDER_API_KEY" : KEYS[provider];
+  const variable = provider === "compatible" ? "POSTRIDER_API_KEY" : PROVIDER_KEY_VARIABLES[provider];
   return apiKey === undefined
-    ? `${nameOf(choice)} asks for an API key (${status}). Set ${variable} or model.api_key and start Postrider again.`
-    : `${nameOf(choice)} did not accept the API key (${status}). Check ${variable} or model.api_key and start Postrider again.`;
+    ? `${formatProviderName(choice)} asks for an API key (${status}). Set ${variable} or model.api_key and start Postrider again.`
+    : `${formatProviderName(choice)} did not accept the API key (${status}). Check ${variable} or model.api_key and start Postrider again.`;
 }
 
-function deniedWords({ said, isPage }: ProviderError, choice: ModelChoice): string {
-  const who = nameOf(choice);
-  if (!isPage && MODEL_DENIED.test(said))
+function formatDenied({ searchText, isPage }: ProviderError, choice: ModelChoice): string {
+  const who = formatProviderName(choice);
+  if (!isPage && MODEL_DENIED.test(searchText))
     return `${who} does not allow this key to use the model ${choice.model} (403). Choose another with /model, or change the permissions of the key.`;
   return `${who} denied access (403). Check the permissions of the key, and whether a proxy or firewall blocks the request.`;
 }
 
-function limitWords(read: ProviderError, choice: ModelChoice): string {
-  const who = inside(nameOf(choice));
-  if (/request too large/.test(read.said))
+function formatRateLimit(read: ProviderError, choice: ModelChoice): string {
+  const who = lowerArticle(formatProviderName(choice));
+  if (/request too large/.test(read.searchText))
     return `This conversation is larger than the rate limit of ${who} allows in a minute (429). /compress shortens it, /model chooses another model.`;
-  return `The rate limit of ${who} is reached (429). ${tryAgain(read, "a minute")}`;
+  return `The rate limit of ${who} is reached (429). ${formatRetryAdvice(read, "a minute")}`;
 }
 
-function wrongAddress(choice: ModelChoice, status: string): string {
-  const what = `${nameOf(choice)} has no model API at this address (${status}).`;
+function formatWrongAddress(choice: ModelChoice, status: string): string {
+  const what = `${formatProviderName(choice)} has no model API at this address (${status}).`;
   return choice.baseUrl === undefined
     ? `${what} Check whether a proxy answers in its place.`
     : `${what} Check POSTRIDER_BASE_URL or model.base_url: the address usually ends in /v1.`;
 }
 
-function tryAgain({ waitMs }: ProviderError, otherwise: string): string {
+function formatRetryAdvice({ waitMs }: ProviderError, otherwise: string): string {
   return `Try again in ${waitMs === undefined ? otherwise : formatWait(waitMs)}.`;
 }
 
 /** A name in the middle of a sentence. */
-function inside(who: string): string {
+function lowerArticle(who: string): string {
   return who.replace(/^The /, "the ");
 }
 
@@ -149,9 +152,12 @@ const LONGEST_QUOTE = 200;
 const KEY_LIKE = /\b(?:sk|pk|key|gsk|xai|AIza)[-_]?[\w*.-]{8,}|\bBearer\s+\S+/gi;
 
 /** The provider's own message, for errors that have no sentence of their own. */
-function quote({ message, isPage }: ProviderError, { apiKey = "", baseUrl = "" }: ModelChoice): string {
+function quoteMessage(
+  { message, isPage }: ProviderError,
+  { apiKey = "", baseUrl = "" }: ModelChoice,
+): string {
   const secrets = [apiKey, URL.parse(baseUrl)?.password ?? ""];
-  const line = onOneLine(maskedBy(secrets)(message).replaceAll(KEY_LIKE, "[secret]"));
+  const line = toOneLine(createSecretMask(secrets)(message).replaceAll(KEY_LIKE, "[secret]"));
   if (line === "" || isPage) return "";
   const short = line.length > LONGEST_QUOTE ? `${line.slice(0, LONGEST_QUOTE).toWellFormed()}…` : line;
   return `: "${short.replaceAll('"', "'")}"`;

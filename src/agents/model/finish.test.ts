@@ -13,7 +13,7 @@ import {
   openaiEnd,
   openaiText,
 } from "../../../test/support/stream-frames.ts";
-import { text } from "../../core/message.ts";
+import { textPart } from "../../core/message.ts";
 import type { AgentEvent } from "../../ports/agent.ts";
 import { model } from "./model.ts";
 import type { ProviderName } from "./provider.ts";
@@ -51,7 +51,7 @@ async function answerOf(
     { retries: 0 },
   );
   const found: AgentEvent[] = [];
-  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [text("hello")] }];
+  const history = [{ session: "s", seq: 1, at: 0, role: "user" as const, parts: [textPart("hello")] }];
   const turn = { session: "s", history, blob: async () => undefined };
   for await (const event of agent.run(turn, new AbortController().signal)) found.push(event);
   const failures = found.filter((event) => event.type === "failed");

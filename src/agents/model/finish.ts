@@ -1,9 +1,9 @@
-import { filteredWords } from "./failure.ts";
-import { cutWords } from "./network-failure.ts";
-import { type ModelChoice, nameOf } from "./provider.ts";
+import { formatFiltered } from "./failure.ts";
+import { formatCutConnection } from "./network-failure.ts";
+import { formatProviderName, type ModelChoice } from "./provider.ts";
 
 /** How one answer of a model ended. */
-export interface Finish {
+export interface ModelFinish {
   readonly finishReason: string;
   /** As the provider named it. */
   readonly rawFinishReason?: string | undefined;
@@ -11,8 +11,8 @@ export interface Finish {
 }
 
 /** Why an answer that ended without an error is incomplete, and what to do; nothing if it is complete. */
-export function incompleteWords(
-  { finishReason, rawFinishReason: raw, providerMetadata }: Finish,
+export function formatIncomplete(
+  { finishReason, rawFinishReason: raw, providerMetadata }: ModelFinish,
   { hasText, hasCalls }: { readonly hasText: boolean; readonly hasCalls: boolean },
   choice: ModelChoice,
 ): string | undefined {
@@ -26,22 +26,22 @@ export function incompleteWords(
       ? `The answer is incomplete: ${model} reached its output limit. Ask it to go on to get the rest.`
       : `${model} reached its output limit before it answered. Ask for less at once, or choose another model with /model.`;
   }
-  if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return filteredWords(choice);
+  if (finishReason === "content-filter" || isBlockedPrompt(providerMetadata)) return formatFiltered(choice);
   if (finishReason === "error" || raw === "error")
-    return `${nameOf(choice)} stopped the answer with an error. /retry asks again.`;
+    return `${formatProviderName(choice)} stopped the answer with an error. /retry asks again.`;
   // The stream ended, but nobody said that the answer did.
   if (finishReason === "interrupted" || (finishReason === "other" && raw === undefined))
-    return cutWords(choice);
+    return formatCutConnection(choice);
   return undefined;
 }
 
 /** The model ended its answer and has neither said nor called anything. */
-export function emptyWords({ model }: ModelChoice): string {
+export function formatEmptyAnswer({ model }: ModelChoice): string {
   return `${model} gave an empty answer. /retry asks again.`;
 }
 
 /** Google blocks a prompt without a reason to finish. */
-function isBlockedPrompt(metadata: Finish["providerMetadata"]): boolean {
+function isBlockedPrompt(metadata: ModelFinish["providerMetadata"]): boolean {
   const feedback = metadata?.google?.promptFeedback as { readonly blockReason?: unknown } | null | undefined;
   return typeof feedback?.blockReason === "string";
 }

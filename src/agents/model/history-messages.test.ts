@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Message, type NewMessage, type ToolCall, text } from "../../core/message.ts";
+import { type Message, type NewMessage, type ToolCall, textPart } from "../../core/message.ts";
 import { providerHistory } from "../../core/projection.ts";
-import { messagesFor, type RequestForm } from "./history-messages.ts";
+import { buildRequestMessages, type RequestForm } from "./history-messages.ts";
 import type { ProviderName } from "./provider.ts";
 
 const bytes = new Uint8Array([1, 2, 3]);
@@ -19,15 +19,19 @@ function request(
 ) {
   const form: RequestForm = {
     choice: { provider, model: "m" },
-    offered: new Set(offered),
+    offeredTools: new Set(offered),
     returnsReasoning: true,
     blob: async (hash) => (hash === "h" ? bytes : undefined),
   };
   const messages = history.map((message, at): Message => ({ session: "s", seq: at + 1, at: 0, ...message }));
-  return messagesFor({ history: providerHistory(messages), ...(note !== undefined && { note }) }, [], form);
+  return buildRequestMessages(
+    { history: providerHistory(messages), ...(note !== undefined && { note }) },
+    [],
+    form,
+  );
 }
 
-const said = (words: string): NewMessage => ({ role: "user", parts: [text(words)] });
+const said = (words: string): NewMessage => ({ role: "user", parts: [textPart(words)] });
 const call = (id: string, name = "look", given: unknown = { at: id }): ToolCall => ({
   id,
   name,
@@ -35,12 +39,12 @@ const call = (id: string, name = "look", given: unknown = { at: id }): ToolCall 
 });
 const calling = (words: string, ...toolCalls: readonly ToolCall[]): NewMessage => ({
   role: "assistant",
-  parts: words === "" ? [] : [text(words)],
+  parts: words === "" ? [] : [textPart(words)],
   toolCalls,
 });
 const result = (id: string, words: string, more: Partial<NewMessage> = {}): NewMessage => ({
   role: "tool",
-  parts: [text(words)],
+  parts: [textPart(words)],
   toolCallId: id,
   toolName: "look",
   ...more,
@@ -66,7 +70,7 @@ describe("calls of earlier turns", () => {
         calling("I look.", call("c1"), call("c2")),
         result("c1", "seen"),
         result("c2", "It broke.", { finishReason: "error" }),
-        { role: "assistant", parts: [text("Here.")] },
+        { role: "assistant", parts: [textPart("Here.")] },
         said("more"),
       ]),
     ).toEqual([
@@ -155,10 +159,10 @@ describe("calls of earlier turns", () => {
       said("go"),
       { ...calling("I look.", call("c1")), extra: extra("c1") },
       result("c1", "one"),
-      { role: "note", parts: [text("a process ended")] },
+      { role: "note", parts: [textPart("a process ended")] },
       { ...calling("", call("c2")), extra: extra("c2") },
       result("c2", "two"),
-      { role: "assistant", parts: [text("Here.")] },
+      { role: "assistant", parts: [textPart("Here.")] },
       said("more"),
     ]);
     expect(messages.slice(1, 4)).toEqual([
@@ -244,7 +248,7 @@ describe("a request", () => {
       said("go"),
       calling("I look.", call("c1", "gone")),
       result("c1", "seen"),
-      { role: "assistant", parts: [text("Then")], origin: { interrupted: true } } as const,
+      { role: "assistant", parts: [textPart("Then")], origin: { interrupted: true } } as const,
     ];
     const messages = await request(history);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
@@ -256,7 +260,7 @@ describe("a request", () => {
       said("go"),
       calling("\n\n", call("c1")),
       result("c1", "seen"),
-      { role: "assistant", parts: [text(" ")] },
+      { role: "assistant", parts: [textPart(" ")] },
       said("more"),
     ]);
     expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
@@ -306,10 +310,13 @@ describe("whatever a session holds", () => {
     parts: fc.array(part, { maxLength: 4 }),
   });
   const message: fc.Arbitrary<NewMessage> = fc.oneof(
-    fc.record({ role: fc.constantFrom("user" as const, "note" as const), parts: fc.tuple(words.map(text)) }),
+    fc.record({
+      role: fc.constantFrom("user" as const, "note" as const),
+      parts: fc.tuple(words.map(textPart)),
+    }),
     fc.record({
       role: fc.constant("assistant" as const),
-      parts: fc.tuple(words.map(text)),
+      parts: fc.tuple(words.map(textPart)),
       reasoning: words,
       toolCalls: fc.array(
         fc.record({ id, name: fc.constantFrom("look", "gone"), arguments: fc.jsonValue() }),
@@ -320,7 +327,7 @@ describe("whatever a session holds", () => {
         kept.map((model) => ({ model })),
       ),
     }),
-    fc.record({ role: fc.constant("tool" as const), parts: fc.tuple(words.map(text)), toolCallId: id }),
+    fc.record({ role: fc.constant("tool" as const), parts: fc.tuple(words.map(textPart)), toolCallId: id }),
   );
 
   it("makes a request in which each call has one id and its result directly behind it", async () => {

@@ -1,6 +1,6 @@
 import type { Message, ToolCall } from "../../core/message.ts";
-import { messageWords } from "./part-words.ts";
-import { type StoredResponse, storedResponse } from "./response-parts.ts";
+import { formatMessageText } from "./part-text.ts";
+import { readStoredResponse, type StoredResponse } from "./response-parts.ts";
 
 /** One response of a model, from all the messages in which it is stored, with the results of its calls. */
 export interface HistoryResponse {
@@ -21,12 +21,12 @@ export type HistoryItem = HistoryResponse | { readonly type: "message"; readonly
  * Puts each response together again. A response with several calls is stored as several messages, each call directly before
  * its result, because a call is stored before it acts; the provider gave one message with all calls, and wants it back.
  */
-export function historyItems(history: readonly Message[]): HistoryItem[] {
+export function buildHistoryItems(history: readonly Message[]): HistoryItem[] {
   const items: HistoryItem[] = [];
   let open: HistoryResponse | undefined;
   for (const message of history) {
     if (message.role === "assistant") {
-      const next = responseOf(message);
+      const next = toHistoryResponse(message);
       if (open !== undefined && isSameResponse(open, next)) extend(open, next);
       else {
         open = next;
@@ -42,16 +42,16 @@ export function historyItems(history: readonly Message[]): HistoryItem[] {
   return items;
 }
 
-function responseOf(message: Message): HistoryResponse {
+function toHistoryResponse(message: Message): HistoryResponse {
   const { reasoning = "", toolCalls = [], origin, extra } = message;
   const why = extra?.error === undefined ? "" : `: ${extra.error}`;
   return {
     type: "response",
-    text: messageWords(message),
+    text: formatMessageText(message),
     reasoning,
     calls: [...toolCalls],
     results: new Map(),
-    stored: storedResponse(message),
+    stored: readStoredResponse(message),
     cut: origin?.interrupted === true ? `[interrupted${why}]` : undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { modelNames } from "./model-names.ts";
+import { fetchModelNames } from "./model-names.ts";
 
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -25,8 +25,8 @@ it("asks the configured address for its models, and gives the key to no address 
   });
   const never = new AbortController().signal;
   const choice = { provider: "anthropic", model: "rider-1", apiKey: "sk-own" } as const;
-  expect(await modelNames({ ...choice, baseUrl: redirecting }, never)).toEqual([]);
+  expect(await fetchModelNames({ ...choice, baseUrl: redirecting }, never)).toEqual([]);
   expect(asked).toEqual([]);
-  expect(await modelNames({ ...choice, baseUrl: other }, never)).toEqual(["rider-1"]);
+  expect(await fetchModelNames({ ...choice, baseUrl: other }, never)).toEqual(["rider-1"]);
   expect(asked).toMatchObject([{ "x-api-key": "sk-own" }]);
 });

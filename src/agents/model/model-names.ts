@@ -1,4 +1,4 @@
-import { untilAborted } from "../until-aborted.ts";
+import { awaitUnlessAborted } from "../await-unless-aborted.ts";
 import { type ModelChoice, OPENROUTER_URL, type ProviderName } from "./provider.ts";
 
 const FRESH_MS = 10 * 60_000;
@@ -16,59 +16,59 @@ const LIMITS: Readonly<Partial<Record<ProviderName, string>>> = {
   google: "?pageSize=200",
 };
 
-interface Asked {
+interface CachedNames {
   readonly names: Promise<readonly string[]>;
   until: number;
 }
 
-const asked = new Map<string, Asked>();
+const cachedNames = new Map<string, CachedNames>();
 
 /** The names of a provider's models, as it lists them itself. None if it does not say, or not soon. */
-export async function modelNames(choice: ModelChoice, signal: AbortSignal): Promise<readonly string[]> {
+export async function fetchModelNames(choice: ModelChoice, signal: AbortSignal): Promise<readonly string[]> {
   const key = JSON.stringify([choice.provider, choice.baseUrl, choice.apiKey]);
   const now = performance.now();
-  let known = asked.get(key);
+  let known = cachedNames.get(key);
   if (known === undefined || known.until <= now) {
-    const made: Asked = { names: ask(choice), until: now + FRESH_MS };
+    const made: CachedNames = { names: requestModelNames(choice), until: now + FRESH_MS };
     void made.names.then((names) => {
       if (names.length === 0) made.until = performance.now() + FAILED_MS;
     });
-    asked.set(key, made);
+    cachedNames.set(key, made);
     known = made;
   }
-  return (await untilAborted(known.names, signal)) ?? [];
+  return (await awaitUnlessAborted(known.names, signal)) ?? [];
 }
 
 /** Never fails, and says nothing of why: the address may hold a password, and a list is not worth an error. */
-async function ask(choice: ModelChoice): Promise<readonly string[]> {
+async function requestModelNames(choice: ModelChoice): Promise<readonly string[]> {
   try {
-    const response = await fetch(`${addressOf(choice)}/models${LIMITS[choice.provider] ?? ""}`, {
-      headers: headersFor(choice),
+    const response = await fetch(`${getApiAddress(choice)}/models${LIMITS[choice.provider] ?? ""}`, {
+      headers: buildHeaders(choice),
       redirect: "error", // the key is for this address
       signal: AbortSignal.timeout(LONGEST_MS),
     });
-    return response.ok ? namesIn(await response.json(), choice) : [];
+    return response.ok ? parseNames(await response.json(), choice) : [];
   } catch {
     return [];
   }
 }
 
-function addressOf({ provider, baseUrl }: ModelChoice): string {
+function getApiAddress({ provider, baseUrl }: ModelChoice): string {
   if (baseUrl !== undefined) return baseUrl.replace(/\/+$/, "");
   if (provider === "anthropic") return "https://api.anthropic.com/v1";
   if (provider === "google") return "https://generativelanguage.googleapis.com/v1beta";
   return provider === "openrouter" ? OPENROUTER_URL : "https://api.openai.com/v1";
 }
 
-function headersFor({ provider, apiKey }: ModelChoice): Record<string, string> {
+function buildHeaders({ provider, apiKey }: ModelChoice): Record<string, string> {
   if (apiKey === undefined) return {};
   if (provider === "anthropic") return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
   if (provider === "google") return { "x-goog-api-key": apiKey };
   return { authorization: `Bearer ${apiKey}` };
 }
 
-function namesIn(json: unknown, { provider }: ModelChoice): readonly string[] {
-  if (provider === "google") return googleNames(json);
+function parseNames(json: unknown, { provider }: ModelChoice): readonly string[] {
+  if (provider === "google") return parseGoogleNames(json);
   const { data } = json as { readonly data?: unknown };
   if (!Array.isArray(data)) return [];
   const names = data.flatMap((entry: { readonly id?: unknown } | null) =>
@@ -79,7 +79,7 @@ function namesIn(json: unknown, { provider }: ModelChoice): readonly string[] {
 }
 
 /** Google lists all its models; those that answer in a chat say so. */
-function googleNames(json: unknown): readonly string[] {
+function parseGoogleNames(json: unknown): readonly string[] {
   const { models } = json as { readonly models?: unknown };
   if (!Array.isArray(models)) return [];
   return models

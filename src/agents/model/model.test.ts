@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modelServer } from "../../../test/support/model-server.ts";
-import { type Message, text } from "../../core/message.ts";
+import { type Message, textPart } from "../../core/message.ts";
 import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import { model } from "./model.ts";
 
@@ -20,7 +20,7 @@ function turn(...history: readonly Partial<Message>[]): AgentTurn {
   return { session: "s", history: messages, blob: async () => new Uint8Array([1, 2, 3]) };
 }
 
-const hello = turn({ parts: [text("hello")] });
+const hello = turn({ parts: [textPart("hello")] });
 
 async function events(
   url: string,
@@ -84,21 +84,21 @@ describe("an answer of a model", () => {
   it("is asked for with everything that was said, in words that every provider takes", async () => {
     const { url, requests } = await modelServer({ say: ["ok"] });
     const asked = turn(
-      { parts: [text("look"), { type: "image", blob: "ab", mimeType: "image/png", size: 3 }] },
+      { parts: [textPart("look"), { type: "image", blob: "ab", mimeType: "image/png", size: 3 }] },
       {
         role: "assistant",
-        parts: [text("I see")],
+        parts: [textPart("I see")],
         toolCalls: [{ id: "1", name: "zoom", arguments: { by: 2 } }],
       },
-      { role: "tool", parts: [text("zoomed")], toolCallId: "1", toolName: "zoom" },
-      { role: "assistant", parts: [text("Now it")], origin: { interrupted: true } },
-      { role: "note", parts: [text("a summary")] },
-      { parts: [text("go on")] },
+      { role: "tool", parts: [textPart("zoomed")], toolCallId: "1", toolName: "zoom" },
+      { role: "assistant", parts: [textPart("Now it")], origin: { interrupted: true } },
+      { role: "note", parts: [textPart("a summary")] },
+      { parts: [textPart("go on")] },
     );
     await events(url, {
       ...asked,
       prompt: "You are on Telegram.",
-      changing: "It is Monday.",
+      volatilePrompt: "It is Monday.",
       note: "[Note: it starts afresh.]",
     });
     const [system, ...rest] = requests[0]?.body.messages ?? [];

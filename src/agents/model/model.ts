@@ -1,14 +1,14 @@
-import { type Message, type NewMessage, text } from "../../core/message.ts";
+import { type Message, type NewMessage, textPart } from "../../core/message.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
-import { carryOut, tellCall } from "../call-tool.ts";
-import { callIds } from "./call-ids.ts";
-import { choiceFor, noKeyWords, windowFor } from "./choice.ts";
-import { emptyWords } from "./finish.ts";
-import { messagesFor } from "./history-messages.ts";
-import { modelNames } from "./model-names.ts";
+import { announceCall, executeCall } from "../call-tool.ts";
+import { askModel, type RoundResult, toFailedEvent } from "./ask-model.ts";
+import { createCallIds } from "./call-ids.ts";
+import { formatMissingKey, resolveModelChoice, resolveModelWindow } from "./choice.ts";
+import { formatEmptyAnswer } from "./finish.ts";
+import { buildRequestMessages } from "./history-messages.ts";
+import { fetchModelNames } from "./model-names.ts";
 import type { ModelChoice, ProviderName } from "./provider.ts";
-import { askOnce, failed, type Round } from "./round.ts";
 
 /** How often a request is made again that the provider could not take (429, 5xx) or that did not get through. */
 const RETRIES = 2;
@@ -30,34 +30,34 @@ export function model(own: ModelChoice, options: ModelOptions = {}): Agent {
   const toolless = new Set<string>();
   return {
     name: own.model,
-    titles: true,
-    window: windowFor(own.model, own, other),
-    windowOf: (name) => windowFor(name, own, other),
-    models: (signal) => modelNames(own, signal),
+    canTitle: true,
+    contextWindow: resolveModelWindow(own.model, own, other),
+    getContextWindow: (name) => resolveModelWindow(name, own, other),
+    models: (signal) => fetchModelNames(own, signal),
     async *run(turn, signal) {
-      const choice = choiceFor(turn.model, own, other);
-      if (typeof choice === "string") yield { type: "failed", reason: noKeyWords(choice) };
-      else yield* answer(turn, { choice, retries, toolless }, signal);
+      const choice = resolveModelChoice(turn.model, own, other);
+      if (typeof choice === "string") yield { type: "failed", reason: formatMissingKey(choice) };
+      else yield* answerWithModel(turn, { choice, retries, toolless }, signal);
     },
   };
 }
 
-interface Answering {
+interface AnswerOptions {
   readonly choice: ModelChoice;
   readonly retries: number;
   readonly toolless: Set<string>;
 }
 
 /** Asks, does what the model calls for, and asks again with what came of it, until it calls for nothing more. */
-async function* answer(
+async function* answerWithModel(
   turn: AgentTurn,
-  { choice, retries, toolless }: Answering,
+  { choice, retries, toolless }: AnswerOptions,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, void> {
   const name = `${choice.provider}:${choice.model}`;
   try {
-    const unique = callIds(turn.history);
-    const blobs = turnBlobs(turn);
+    const unique = createCallIds(turn.history);
+    const blobs = cacheTurnBlobs(turn);
     /** What this turn has said and done so far, as it is stored. */
     const own: Message[] = [];
     let returnsReasoning = true;
@@ -68,14 +68,17 @@ async function* answer(
       const { tools = [] } = turn;
       const offersTools = tools.length > 0 && !toolless.has(name);
       const offered = new Set(offersTools ? tools.map((tool) => tool.name) : []);
-      const messages = await messagesFor(turn, own, {
+      const messages = await buildRequestMessages(turn, own, {
         choice,
-        offered,
+        offeredTools: offered,
         returnsReasoning,
         blob: blobs.read,
       });
       const response = `${turn.history.at(-1)?.seq ?? 0}.${round}`;
-      const came = yield* askOnce({ choice, turn, messages, retries, offersTools, response, unique }, signal);
+      const came = yield* askModel(
+        { choice, turn, messages, retries, offersTools, response, toUniqueId: unique },
+        signal,
+      );
       if (came === "no_tools") {
         toolless.add(name);
         continue;
@@ -86,25 +89,25 @@ async function* answer(
       }
       if (came === undefined) return;
       if (came.calls.length === 0) {
-        if (came.said.trim() === "" && !hasActed)
-          yield { type: "failed", reason: emptyWords(choice), empty: true };
+        if (came.text.trim() === "" && !hasActed)
+          yield { type: "failed", reason: formatEmptyAnswer(choice), empty: true };
         return;
       }
       hasActed = true;
       let isWrong = true;
-      own.push(asStored(turn, responseMessage(came)));
+      own.push(toStoredMessage(turn, toResponseMessage(came)));
       for (const [at, call] of came.calls.entries()) {
-        const { id, name, given, wrong } = call;
+        const { id, name, args, wrong } = call;
         // Each call is stored with its result before the next; this says that they are of one response.
         if (at > 0 && !signal.aborted)
           yield { type: "model_part", from: came.from, part: { type: "call", id } };
-        const wanted = { id, name, arguments: given, ...(wrong !== undefined && { wrong }) };
-        const told = yield* tellCall(wanted, tools, signal);
-        const output = told === undefined ? undefined : yield* carryOut(told, signal);
+        const wanted = { id, name, arguments: args, ...(wrong !== undefined && { wrong }) };
+        const told = yield* announceCall(wanted, tools, signal);
+        const output = told === undefined ? undefined : yield* executeCall(told, signal);
         if (told === undefined || output === undefined) return;
-        isWrong &&= told.isWrong;
+        isWrong &&= told.isInvalid;
         blobs.add(output);
-        own.push(asStored(turn, resultMessage(id, name, output)));
+        own.push(toStoredMessage(turn, toResultMessage(id, name, output)));
       }
       wrongRounds = isWrong ? wrongRounds + 1 : 0;
       if (wrongRounds === MOST_WRONG_ROUNDS) {
@@ -116,21 +119,21 @@ async function* answer(
     const reason = `${choice.model} called tools ${MOST_ROUNDS} times in a row without an answer, so it was stopped. Ask it to go on, or ask for less at once.`;
     yield { type: "failed", reason };
   } catch (error) {
-    if (!signal.aborted) yield failed(error, choice);
+    if (!signal.aborted) yield toFailedEvent(error, choice);
   }
 }
 
-function responseMessage({ said, thought, calls, from, parts }: Round): NewMessage {
+function toResponseMessage({ text, reasoning, calls, from, parts }: RoundResult): NewMessage {
   return {
     role: "assistant",
-    parts: said === "" ? [] : [text(said)],
-    reasoning: thought,
-    toolCalls: calls.map(({ id, name, given }) => ({ id, name, arguments: given })),
+    parts: text === "" ? [] : [textPart(text)],
+    reasoning,
+    toolCalls: calls.map(({ id, name, args }) => ({ id, name, arguments: args })),
     extra: { model: { ...from, parts } },
   };
 }
 
-function resultMessage(id: string, name: string, { parts, failed: hasFailed }: ToolOutput): NewMessage {
+function toResultMessage(id: string, name: string, { parts, failed: hasFailed }: ToolOutput): NewMessage {
   return {
     role: "tool",
     parts,
@@ -140,12 +143,12 @@ function resultMessage(id: string, name: string, { parts, failed: hasFailed }: T
   };
 }
 
-function asStored({ session, history }: AgentTurn, message: NewMessage): Message {
+function toStoredMessage({ session, history }: AgentTurn, message: NewMessage): Message {
   return { session, seq: history.at(-1)?.seq ?? 0, at: 0, ...message };
 }
 
 /** The bytes that messages of the turn name: each is read once, and those of its own tools may not be stored yet. */
-function turnBlobs(turn: AgentTurn) {
+function cacheTurnBlobs(turn: AgentTurn) {
   const known = new Map<string, Promise<Uint8Array | undefined>>();
   return {
     add({ blobs = [] }: ToolOutput): void {

@@ -1,4 +1,4 @@
-import { type ModelChoice, nameOf } from "./provider.ts";
+import { formatProviderName, type ModelChoice } from "./provider.ts";
 import type { ProviderError } from "./provider-error.ts";
 
 const TIMED_OUT: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
@@ -15,9 +15,9 @@ const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 const CERTIFICATE = /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** Why the request did not reach the provider, or its answer did not reach us. */
-export function networkWords(read: ProviderError, choice: ModelChoice, quoted: string): string {
+export function formatNetworkFailure(read: ProviderError, choice: ModelChoice, quoted: string): string {
   const { code, name } = read;
-  const who = nameOf(choice);
+  const who = formatProviderName(choice);
   const inside = who.replace(/^The /, "the ");
   const hasAddress = choice.baseUrl !== undefined;
   const check = hasAddress
@@ -43,7 +43,7 @@ export function networkWords(read: ProviderError, choice: ModelChoice, quoted: s
     name === "AI_EmptyResponseBodyError" ||
     name === "AI_InvalidResponseDataError"
   )
-    return cutWords(choice);
+    return formatCutConnection(choice);
   if (code === undefined && name !== "AI_APICallError") return `The request to ${inside} failed${quoted}.`;
   return `The connection to ${inside} broke before the answer was complete${code === undefined ? "" : ` (${code})`}. /retry asks again.`;
 }
@@ -55,6 +55,6 @@ export function isLastingNetworkFailure(code: string | undefined): boolean {
 }
 
 /** The stream ended in good order, but not the answer. */
-export function cutWords(choice: ModelChoice): string {
-  return `${nameOf(choice)} ended the connection before the answer was complete. /retry asks again.`;
+export function formatCutConnection(choice: ModelChoice): string {
+  return `${formatProviderName(choice)} ended the connection before the answer was complete. /retry asks again.`;
 }

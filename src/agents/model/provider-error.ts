@@ -1,11 +1,11 @@
-import { retryWaitMs } from "./retry-wait.ts";
+import { parseRetryWait } from "./retry-wait.ts";
 
 /** A failed model request, reduced to the facts that decide what the person is told. */
 export interface ProviderError {
   /** HTTP status, or the status that the provider names inside a stream. */
   readonly status?: number;
   /** Body, message and codes in lower case, cut to `MOST_READ` characters each: for pattern matching only. */
-  readonly said: string;
+  readonly searchText: string;
   /** The provider's own message; empty when it gave none. */
   readonly message: string;
   /** True when the provider reported the error; false for network and client errors. */
@@ -37,24 +37,24 @@ interface RawError {
 
 export function readProviderError(error: unknown): ProviderError {
   if (typeof error === "string")
-    return { ...NOTHING, said: lower(error), message: cut(error), isReported: true };
+    return { ...NOTHING, searchText: lower(error), message: truncate(error), isReported: true };
   if (typeof error !== "object" || error === null) return NOTHING;
   const raw = error as RawError;
   if (raw.lastError !== undefined) return readProviderError(raw.lastError);
-  const body = cut(raw.responseBody);
-  const status = statusIn(raw.statusCode) ?? statusIn(raw.code);
+  const body = truncate(raw.responseBody);
+  const status = parseStatus(raw.statusCode) ?? parseStatus(raw.code);
   const headers = (raw.responseHeaders ?? {}) as Readonly<Record<string, string>>;
-  const waitMs = retryWaitMs(headers, body === "" ? cut(raw.message) : body);
-  const code = systemCode(error);
+  const waitMs = parseRetryWait(headers, body === "" ? truncate(raw.message) : body);
+  const code = findSystemCode(error);
   return {
     ...(status !== undefined && { status }),
-    said: [body, cut(raw.message), cut(raw.type), cut(raw.code)].map(lower).join(" "),
-    message: messageIn(body) ?? (isPageText(body) ? "" : cut(raw.message)),
+    searchText: [body, truncate(raw.message), truncate(raw.type), truncate(raw.code)].map(lower).join(" "),
+    message: parseMessage(body) ?? (isPageText(body) ? "" : truncate(raw.message)),
     isReported: status !== undefined || !(error instanceof Error) || raw.name === "AI_StreamProviderError",
     isPage: isPageText(body) || isPageType(headers),
     ...(waitMs !== undefined && { waitMs }),
     ...(code !== undefined && { code }),
-    name: cut(raw.name),
+    name: truncate(raw.name),
   };
 }
 
@@ -63,16 +63,16 @@ export function isPageType(headers: Readonly<Record<string, string>> = {}): bool
   return headers["content-type"]?.toLowerCase().startsWith("text/html") ?? false;
 }
 
-const NOTHING: ProviderError = { said: "", message: "", isReported: false, isPage: false, name: "" };
+const NOTHING: ProviderError = { searchText: "", message: "", isReported: false, isPage: false, name: "" };
 
 /** A stream that breaks was answered with 200 before: only statuses of errors count. */
-function statusIn(value: unknown): number | undefined {
+function parseStatus(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && number >= 400 && number < 600 ? number : undefined;
 }
 
 /** The message in a JSON body. Providers put it at `error.message`, `error`, `message` or `detail`. */
-function messageIn(body: string): string | undefined {
+function parseMessage(body: string): string | undefined {
   try {
     const json = JSON.parse(body) as Readonly<Record<string, unknown>>;
     const { error = json } = json;
@@ -89,13 +89,13 @@ function isPageText(body: string): boolean {
 }
 
 /** The innermost cause names what the system reported. */
-function systemCode(error: unknown, depth = 0): string | undefined {
+function findSystemCode(error: unknown, depth = 0): string | undefined {
   if (typeof error !== "object" || error === null || depth > 5) return undefined;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
-  return systemCode(cause, depth + 1) ?? (typeof code === "string" ? code : undefined);
+  return findSystemCode(cause, depth + 1) ?? (typeof code === "string" ? code : undefined);
 }
 
-function cut(value: unknown): string {
+function truncate(value: unknown): string {
   return typeof value === "string" ? value.slice(0, MOST_READ) : "";
 }
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { text } from "../../core/message.ts";
+import { textPart } from "../../core/message.ts";
 import { model } from "./model.ts";
 import type { ProviderName } from "./provider.ts";
 
@@ -23,7 +23,7 @@ it.each<[ProviderName, string]>([
   });
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   const agent = model({ provider, model: "rider-1", apiKey: "sk-own", baseUrl }, { retries: 0 });
-  const said = { session: "s", seq: 1, at: 0, role: "user", parts: [text("hello")] } as const;
+  const said = { session: "s", seq: 1, at: 0, role: "user", parts: [textPart("hello")] } as const;
   const turn = { session: "s", history: [said], blob: async () => undefined };
   for await (const _ of agent.run(turn, new AbortController().signal)) {
     // Only where it asks counts here.

@@ -13,7 +13,7 @@ export const PROVIDERS: readonly ProviderName[] = [
 ];
 
 /** The variable in which each provider's key is given. */
-export const KEYS: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
+export const PROVIDER_KEY_VARIABLES: Readonly<Record<Exclude<ProviderName, "compatible">, string>> = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
   google: "GEMINI_API_KEY",
@@ -31,7 +31,7 @@ export interface ModelChoice {
   readonly window?: number;
 }
 
-const NAMES: Readonly<Record<ProviderName, string>> = {
+const PROVIDER_NAMES: Readonly<Record<ProviderName, string>> = {
   anthropic: "Anthropic",
   openai: "OpenAI",
   google: "Google",
@@ -40,15 +40,15 @@ const NAMES: Readonly<Record<ProviderName, string>> = {
 };
 
 /** How sentences for people name the provider: with its host where somebody has set the address. */
-export function nameOf({ provider, baseUrl }: ModelChoice): string {
+export function formatProviderName({ provider, baseUrl }: ModelChoice): string {
   const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.host; // never the user or the path: they may hold a key
-  return host ? `${NAMES[provider]} at ${host}` : NAMES[provider];
+  return host ? `${PROVIDER_NAMES[provider]} at ${host}` : PROVIDER_NAMES[provider];
 }
 
 export const OPENROUTER_URL = "https://openrouter.ai/api/v1";
 
 /** The provider's client, loaded when it is first needed. */
-export async function languageModel({
+export async function loadLanguageModel({
   provider,
   model,
   apiKey,

@@ -10,10 +10,10 @@ const REFUSED =
   /signature|encrypted[_ ]content|redacted_thinking|thinking.{0,20}block|reasoning[_ ](item|content|input)|type .{0,3}reasoning/;
 
 /** Whether the provider may accept the request without the reasoning of earlier responses. */
-export function refusesReasoning(error: unknown): boolean {
+export function isReasoningRefusal(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { statusCode, responseBody = "", message = "", lastError } = error as RefusedCall;
-  if (lastError !== undefined) return refusesReasoning(lastError);
+  if (lastError !== undefined) return isReasoningRefusal(lastError);
   if (statusCode !== 400 && statusCode !== 404 && statusCode !== 422) return false;
   return REFUSED.test(`${responseBody} ${message}`.slice(0, 10_000).toLowerCase());
 }

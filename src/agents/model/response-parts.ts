@@ -27,9 +27,9 @@ const FIELDS: Readonly<Record<ResponsePart["type"], readonly string[]>> = {
 /** Picks the fields that the provider wants back from the client's metadata, which has them under the provider's name. */
 export function pickProviderData(type: ResponsePart["type"], metadata: unknown): ProviderData | undefined {
   const found: Record<string, string> = {};
-  for (const fields of Object.values(recordOf(metadata) ?? {})) {
+  for (const fields of Object.values(toRecord(metadata) ?? {})) {
     for (const name of FIELDS[type]) {
-      const value = recordOf(fields)?.[name];
+      const value = toRecord(fields)?.[name];
       if (typeof value === "string") found[name] = value;
     }
   }
@@ -37,8 +37,8 @@ export function pickProviderData(type: ResponsePart["type"], metadata: unknown):
 }
 
 /** Reads what a message keeps of its response. Nothing if there is none, or it is not in the form that we write. */
-export function storedResponse({ extra }: Pick<Message, "extra">): StoredResponse | undefined {
-  const kept = recordOf(extra?.model);
+export function readStoredResponse({ extra }: Pick<Message, "extra">): StoredResponse | undefined {
+  const kept = toRecord(extra?.model);
   const { provider, model, response, parts } = kept ?? {};
   if (typeof provider !== "string" || typeof model !== "string" || typeof response !== "string")
     return undefined;
@@ -47,7 +47,7 @@ export function storedResponse({ extra }: Pick<Message, "extra">): StoredRespons
 }
 
 function parsePart(value: unknown): ResponsePart[] {
-  const { type, length, id, data } = recordOf(value) ?? {};
+  const { type, length, id, data } = toRecord(value) ?? {};
   if (type === "call") return typeof id === "string" ? [{ type, id, ...parseData(type, data) }] : [];
   if (type !== "reasoning" && type !== "text") return [];
   if (typeof length !== "number" || !Number.isSafeInteger(length) || length < 0) return [];
@@ -60,7 +60,7 @@ function parseData(type: ResponsePart["type"], data: unknown): { readonly data?:
   return known === undefined ? {} : { data: known };
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+function toRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : undefined;

@@ -11,11 +11,11 @@ interface StreamPart {
 /** Writes down the order of a response's parts while it streams. */
 export interface ResponseRecorder {
   /** Returns the parts that have to be stored now, with the message that holds their words. */
-  take(part: StreamPart): readonly ResponsePart[];
+  record(part: StreamPart): readonly ResponsePart[];
   /** Notes a call under the id by which it is stored. */
-  takeCall(id: string, metadata: unknown): readonly ResponsePart[];
+  recordCall(id: string, metadata: unknown): readonly ResponsePart[];
   /** Returns the parts that were not worth storing until the response turned out to have several calls. */
-  rest(): readonly ResponsePart[];
+  flush(): readonly ResponsePart[];
   /** Every part so far, stored or not. */
   readonly parts: readonly ResponsePart[];
 }
@@ -34,7 +34,7 @@ const STEPS = new Map(
  * A plain response, which is a text and then a call, can be rebuilt from its message and needs no parts. So texts and calls
  * wait until a part follows that must be stored: reasoning, or one with data of the provider.
  */
-export function recordResponse(): ResponseRecorder {
+export function createResponseRecorder(): ResponseRecorder {
   const parts: ResponsePart[] = [];
   const open = new Map<string, { length: number; metadata: unknown }>();
   let waiting: ResponsePart[] = [];
@@ -54,7 +54,7 @@ export function recordResponse(): ResponseRecorder {
 
   return {
     parts,
-    take({ type, id = "", text = "", providerMetadata }) {
+    record({ type, id = "", text = "", providerMetadata }) {
       const step = STEPS.get(type);
       if (step === undefined) return NOTHING;
       const { kind, isStart, isEnd } = step;
@@ -73,10 +73,10 @@ export function recordResponse(): ResponseRecorder {
       if (kind === "text" && current.length === 0 && data === undefined) return NOTHING;
       return add({ type: kind, length: current.length, ...(data !== undefined && { data }) });
     },
-    takeCall(id, metadata) {
+    recordCall(id, metadata) {
       const data = pickProviderData("call", metadata);
       return add({ type: "call", id, ...(data !== undefined && { data }) });
     },
-    rest: () => flush(),
+    flush: () => flush(),
   };
 }

@@ -1,17 +1,24 @@
-type Headers = Readonly<Record<string, string>>;
+type HeaderFields = Readonly<Record<string, string>>;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A provider that names a longer time than this counts in another unit than we think. */
 const LONGEST_MS = 31 * 86_400_000;
 
 /** How long the provider asks to wait before the next request, from its headers or its message. */
-export function retryWaitMs(headers: Headers, body: string, now: number = Date.now()): number | undefined {
+export function parseRetryWait(
+  headers: HeaderFields,
+  body: string,
+  now: number = Date.now(),
+): number | undefined {
   const found =
-    numberIn(headers["retry-after-ms"], 1) ??
-    numberIn(headers["retry-after"], 1000) ??
-    dateIn(headers["retry-after"], now) ??
-    durationIn(body) ??
-    resetIn(headers["x-ratelimit-reset"] ?? /"x-ratelimit-reset":\s{0,9}"?(\d{9,13})/i.exec(body)?.[1], now);
+    parseNumber(headers["retry-after-ms"], 1) ??
+    parseNumber(headers["retry-after"], 1000) ??
+    parseDate(headers["retry-after"], now) ??
+    parseDuration(body) ??
+    parseReset(
+      headers["x-ratelimit-reset"] ?? /"x-ratelimit-reset":\s{0,9}"?(\d{9,13})/i.exec(body)?.[1],
+      now,
+    );
   return found === undefined || !(found >= 0) || found > LONGEST_MS ? undefined : found;
 }
 
@@ -23,17 +30,17 @@ export function formatWait(ms: number): string {
   return `${Math.ceil(ms / 86_400_000)} days`;
 }
 
-function numberIn(text: string | undefined, unitMs: number): number | undefined {
+function parseNumber(text: string | undefined, unitMs: number): number | undefined {
   return text !== undefined && /^\s?\d{1,12}(\.\d{1,9})?\s?$/.test(text) ? Number(text) * unitMs : undefined;
 }
 
-function dateIn(text: string | undefined, now: number): number | undefined {
+function parseDate(text: string | undefined, now: number): number | undefined {
   const at = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
 /** OpenRouter names the instant of the reset, in milliseconds; others in seconds. */
-function resetIn(text: string | undefined, now: number): number | undefined {
+function parseReset(text: string | undefined, now: number): number | undefined {
   if (text === undefined || !/^\d{9,13}$/.test(text)) return undefined;
   const at = Number(text) * (text.length > 11 ? 1 : 1000);
   return at > now ? at - now : undefined;
@@ -45,9 +52,9 @@ const DURATION =
 const FIELD = /"retry_?(?:delay|after)(?:_seconds)?":\s{0,9}"?(\d{1,9}(?:\.\d{1,9})?)s?"?/i;
 
 /** "Please try again in 1m30.5s", or a field such as `"retryDelay": "23s"`. */
-function durationIn(body: string): number | undefined {
+function parseDuration(body: string): number | undefined {
   const written = DURATION.exec(body)?.[1];
-  if (written === undefined) return numberIn(FIELD.exec(body)?.[1], 1000);
+  if (written === undefined) return parseNumber(FIELD.exec(body)?.[1], 1000);
   let sum = 0;
   for (const [, amount = "0", unit = "s"] of written.matchAll(AMOUNT)) {
     const known = unit.toLowerCase() === "milli" ? "ms" : unit.toLowerCase();

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { text } from "../../core/message.ts";
-import { resultMessages } from "./tool-result.ts";
+import { textPart } from "../../core/message.ts";
+import { buildResultMessages } from "./tool-result.ts";
 
 const bytes = new Uint8Array([1, 2, 3]);
 const picture = { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const;
 const pdf = { type: "file", blob: "p", mimeType: "application/pdf", size: 8, name: "plan.pdf" } as const;
 const document = new TextEncoder().encode("%PDF-1.7");
-const called = [{ id: "c1", name: "draw", result: { parts: [text("Here it is."), picture] } }];
+const called = [{ id: "c1", name: "draw", result: { parts: [textPart("Here it is."), picture] } }];
 const blob = async (hash: string) => ({ h: bytes, p: document, fake: bytes })[hash];
 
 describe("a picture in what a tool gives back", () => {
   it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
-    expect(await resultMessages(called, provider, blob)).toEqual([
+    expect(await buildResultMessages(called, provider, blob)).toEqual([
       {
         role: "tool",
         content: [
@@ -33,7 +33,7 @@ describe("a picture in what a tool gives back", () => {
   });
 
   it.each(["openrouter", "compatible"] as const)("follows the result for %s", async (provider) => {
-    expect(await resultMessages(called, provider, blob)).toMatchObject([
+    expect(await buildResultMessages(called, provider, blob)).toMatchObject([
       { role: "tool", content: [{ output: { type: "text", value: "Here it is.\n[image image/png]" } }] },
       {
         role: "user",
@@ -52,12 +52,12 @@ describe("a picture in what a tool gives back", () => {
     ];
     for (const result of results)
       for (const provider of ["anthropic", "compatible"] as const)
-        expect(await resultMessages([{ id: "c", name: "draw", result }], provider, blob)).toMatchObject([
+        expect(await buildResultMessages([{ id: "c", name: "draw", result }], provider, blob)).toMatchObject([
           { role: "tool", content: [{ output: { type: "text" } }] },
         ]);
     const failed = { parts: [picture], finishReason: "error" };
     expect(
-      await resultMessages([{ id: "c", name: "draw", result: failed }], "anthropic", blob),
+      await buildResultMessages([{ id: "c", name: "draw", result: failed }], "anthropic", blob),
     ).toMatchObject([
       { role: "tool", content: [{ output: { type: "error-text", value: "[image image/png]" } }] },
     ]);
@@ -68,7 +68,7 @@ describe("a document in what a tool gives back", () => {
   const result = { parts: [pdf] };
 
   it.each(["anthropic", "openai"] as const)("is part of the result for %s", async (provider) => {
-    const [message] = await resultMessages([{ id: "c", name: "draw", result }], provider, blob);
+    const [message] = await buildResultMessages([{ id: "c", name: "draw", result }], provider, blob);
     expect(message).toMatchObject({
       content: [
         {
@@ -85,16 +85,16 @@ describe("a document in what a tool gives back", () => {
 
   it("is only named for other providers, and where it is not what it says", async () => {
     const named = [{ role: "tool", content: [{ output: { type: "text", value: "[file plan.pdf]" } }] }];
-    expect(await resultMessages([{ id: "c", name: "draw", result }], "compatible", blob)).toMatchObject(
+    expect(await buildResultMessages([{ id: "c", name: "draw", result }], "compatible", blob)).toMatchObject(
       named,
     );
     const fake = { parts: [{ ...pdf, blob: "fake" }] };
-    expect(await resultMessages([{ id: "c", name: "draw", result: fake }], "anthropic", blob)).toMatchObject(
-      named,
-    );
+    expect(
+      await buildResultMessages([{ id: "c", name: "draw", result: fake }], "anthropic", blob),
+    ).toMatchObject(named);
     const words = { parts: [{ ...pdf, mimeType: "text/plain" }] };
-    expect(await resultMessages([{ id: "c", name: "draw", result: words }], "anthropic", blob)).toMatchObject(
-      named,
-    );
+    expect(
+      await buildResultMessages([{ id: "c", name: "draw", result: words }], "anthropic", blob),
+    ).toMatchObject(named);
   });
 });

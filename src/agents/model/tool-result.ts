@@ -1,6 +1,6 @@
 import type { ModelMessage, ToolResultPart } from "ai";
 import type { Message, Part } from "../../core/message.ts";
-import { messageWords } from "./part-words.ts";
+import { formatMessageText } from "./part-text.ts";
 import type { ProviderName } from "./provider.ts";
 
 /** A call under its id in the request, and the stored result. */
@@ -26,40 +26,40 @@ interface ResultFile {
 }
 
 /** The results of one response's calls, with the pictures in them, as the provider takes them. */
-export async function resultMessages(
+export async function buildResultMessages(
   called: readonly CalledTool[],
   provider: ProviderName,
   blob: ReadBlob,
 ): Promise<ModelMessage[]> {
   if (called.length === 0) return [];
   if (WITH_FILES.has(provider)) {
-    const content = await Promise.all(called.map((call) => withFiles(call, blob)));
+    const content = await Promise.all(called.map((call) => toFileResult(call, blob)));
     return [{ role: "tool", content }];
   }
-  const pictures = await Promise.all(called.map((call) => picturesAfter(call, blob)));
-  const results: ModelMessage = { role: "tool", content: called.map(inWords) };
+  const pictures = await Promise.all(called.map((call) => loadPictures(call, blob)));
+  const results: ModelMessage = { role: "tool", content: called.map(toTextResult) };
   const content = pictures.flat();
   return content.length === 0 ? [results] : [results, { role: "user", content }];
 }
 
-function inWords({ id, name, result }: CalledTool): ToolResultPart {
+function toTextResult({ id, name, result }: CalledTool): ToolResultPart {
   const type = isFailed(result) ? "error-text" : "text";
   return {
     type: "tool-result",
     toolCallId: id,
     toolName: name,
-    output: { type, value: messageWords(result) },
+    output: { type, value: formatMessageText(result) },
   };
 }
 
-async function withFiles(called: CalledTool, blob: ReadBlob): Promise<ToolResultPart> {
+async function toFileResult(called: CalledTool, blob: ReadBlob): Promise<ToolResultPart> {
   const { id, name, result } = called;
   // The form of a failure holds words only.
-  if (isFailed(result)) return inWords(called);
-  const files = await filesIn(result.parts, blob, [isPicture, isDocument]);
-  if (files.length === 0) return inWords(called);
+  if (isFailed(result)) return toTextResult(called);
+  const files = await loadFiles(result.parts, blob, [isPicture, isDocument]);
+  if (files.length === 0) return toTextResult(called);
   const value = [
-    { type: "text" as const, text: messageWords(result) },
+    { type: "text" as const, text: formatMessageText(result) },
     ...files.map(({ bytes, ...file }) => ({
       type: "file" as const,
       ...file,
@@ -69,8 +69,8 @@ async function withFiles(called: CalledTool, blob: ReadBlob): Promise<ToolResult
   return { type: "tool-result", toolCallId: id, toolName: name, output: { type: "content", value } };
 }
 
-async function picturesAfter({ name, result }: CalledTool, blob: ReadBlob) {
-  const files = await filesIn(result.parts, blob, [isPicture]);
+async function loadPictures({ name, result }: CalledTool, blob: ReadBlob) {
+  const files = await loadFiles(result.parts, blob, [isPicture]);
   if (files.length === 0) return [];
   const title = { type: "text" as const, text: `[Pictures that the tool ${name} returned:]` };
   return [title, ...files.map(({ bytes, mediaType }) => ({ type: "file" as const, data: bytes, mediaType }))];
@@ -78,7 +78,7 @@ async function picturesAfter({ name, result }: CalledTool, blob: ReadBlob) {
 
 type Kind = (part: Part, bytes: Uint8Array) => boolean;
 
-async function filesIn(
+async function loadFiles(
   parts: readonly Part[],
   blob: ReadBlob,
   kinds: readonly Kind[],

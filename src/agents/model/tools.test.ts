@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modelServer, type Reply } from "../../../test/support/model-server.ts";
 import type { ApprovalAnswer } from "../../core/approval.ts";
-import { type Message, text } from "../../core/message.ts";
+import { type Message, textPart } from "../../core/message.ts";
 import type { AgentEvent, AgentTurn } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
 import { model } from "./model.ts";
@@ -25,7 +25,7 @@ function adding(more: Partial<Tool> = {}): Tool & { readonly sums: number[] } {
     async run(given) {
       const { a, b } = given as { a: number; b: number };
       sums.push(a + b);
-      return { parts: [text(String(a + b))] };
+      return { parts: [textPart(String(a + b))] };
     },
     ...more,
   };
@@ -35,7 +35,7 @@ const asks = (): { readonly title: string; readonly pattern: string } => ({ titl
 const add = (id: string, given: string) => ({ id, name: "add", arguments: given });
 
 function turn(tools: readonly Tool[], more: Partial<AgentTurn> = {}): AgentTurn {
-  const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [text("go")] }];
+  const history: Message[] = [{ session: "s", seq: 1, at: 0, role: "user", parts: [textPart("go")] }];
   return { session: "s", history, tools, blob: async () => undefined, ...more };
 }
 
@@ -89,10 +89,10 @@ describe("a model that calls tools", () => {
       part({ type: "call", id: "c1" }),
       part({ type: "call", id: "c2" }),
       call("c1", 1, 2),
-      { type: "tool_result", id: "c1", name: "add", parts: [text("3")] },
+      { type: "tool_result", id: "c1", name: "add", parts: [textPart("3")] },
       part({ type: "call", id: "c2" }),
       call("c2", 3, 4),
-      { type: "tool_result", id: "c2", name: "add", parts: [text("7")] },
+      { type: "tool_result", id: "c2", name: "add", parts: [textPart("7")] },
       { type: "text", text: "3 and 7." },
       counted,
     ]);
@@ -124,7 +124,7 @@ describe("a model that calls tools", () => {
   it.each(["once", "session", "always"] as const)(
     "asks the person first, and acts when they say %s",
     async (answer) => {
-      const tool = adding({ asks });
+      const tool = adding({ buildApprovalRequest: asks });
       const { run } = await asked(turn([tool]), { calls: [add("c", '{"a":1,"b":2}')] }, { say: ["ok"] });
       const found = await rest(run(), answer);
       expect(found.map(({ type }) => type)).toEqual(["approval", "tool_call", "tool_result", "text"]);
@@ -136,7 +136,7 @@ describe("a model that calls tools", () => {
   it.each(["deny", "never"] as const)(
     "does not act when they say %s, and the model is told",
     async (answer) => {
-      const tool = adding({ asks, effect: "external" });
+      const tool = adding({ buildApprovalRequest: asks, effect: "external" });
       const { run, requests } = await asked(
         turn([tool]),
         { calls: [add("c", '{"a":1,"b":2}')] },
@@ -149,7 +149,7 @@ describe("a model that calls tools", () => {
           id: "c",
           name: "add",
           failed: true,
-          parts: [text("The person did not allow add.")],
+          parts: [textPart("The person did not allow add.")],
         },
         { type: "text", text: "Then not." },
       ]);
@@ -295,7 +295,7 @@ describe("a model that calls tools", () => {
 
   it("is told the head and the tail of a long output, and the whole is kept beside it", async () => {
     const long = `begin${"x".repeat(300_000)}end`;
-    const tool = adding({ run: async () => ({ parts: [text(long)] }) });
+    const tool = adding({ run: async () => ({ parts: [textPart(long)] }) });
     const { run, requests } = await asked(
       turn([tool]),
       { calls: [add("c", '{"a":1,"b":2}')] },
@@ -314,7 +314,7 @@ describe("a model that calls tools", () => {
   });
 
   it("is shown the pictures that a tool gives back", async () => {
-    const parts = [text("Here."), { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const];
+    const parts = [textPart("Here."), { type: "image", blob: "h", mimeType: "image/png", size: 3 } as const];
     const blobs = [{ hash: "h", bytes: new Uint8Array([1, 2, 3]) }];
     const tool = adding({ run: async () => ({ parts, blobs }) });
     const { run, requests } = await asked(
@@ -334,7 +334,7 @@ describe("a model that calls tools", () => {
   });
 
   it("is told of resources in words", async () => {
-    const parts = [{ type: "resource", uri: "file:///a", text: "in it" } as const, text("seen")];
+    const parts = [{ type: "resource", uri: "file:///a", text: "in it" } as const, textPart("seen")];
     const tool = adding({ run: async () => ({ parts }) });
     const { run, requests } = await asked(
       turn([tool]),
@@ -360,7 +360,7 @@ describe("a model that is stopped", () => {
   });
 
   it("while the person is asked: it waits no longer", async () => {
-    const tool = adding({ asks });
+    const tool = adding({ buildApprovalRequest: asks });
     const { run } = await asked(turn([tool]), { calls });
     const stop = new AbortController();
     const events = run(stop.signal);
@@ -440,16 +440,16 @@ describe("a model that cannot call tools", () => {
 
   it("is told in words what was called before, since it takes no calls in any other form", async () => {
     const before: readonly Message[] = [
-      { session: "s", seq: 1, at: 0, role: "user", parts: [text("before")] },
+      { session: "s", seq: 1, at: 0, role: "user", parts: [textPart("before")] },
       {
         session: "s",
         seq: 2,
         at: 0,
         role: "assistant",
-        parts: [text("I add.")],
+        parts: [textPart("I add.")],
         toolCalls: [{ id: "c", name: "add", arguments: { a: 1, b: 2 } }],
       },
-      { session: "s", seq: 3, at: 0, role: "tool", parts: [text("3")], toolCallId: "c", toolName: "add" },
+      { session: "s", seq: 3, at: 0, role: "tool", parts: [textPart("3")], toolCallId: "c", toolName: "add" },
     ];
     const asking = turn([adding()]);
     const refusal = { status: 400, body: { error: { message: "tiny does not support tools" } } };

@@ -4,7 +4,11 @@ import type { UsageDelta } from "../../core/usage.ts";
 import type { ModelChoice } from "./provider.ts";
 
 /** Tokens as our counters have them: what came from the cache is not input again. */
-export function usageOf(usage: LanguageModelUsage, choice: ModelChoice, at: number = Date.now()): UsageDelta {
+export function toUsageDelta(
+  usage: LanguageModelUsage,
+  choice: ModelChoice,
+  at: number = Date.now(),
+): UsageDelta {
   const { cacheReadTokens = 0, cacheWriteTokens = 0, noCacheTokens } = usage.inputTokenDetails;
   const { inputTokens = 0, outputTokens = 0 } = usage;
   const counts = {
@@ -20,12 +24,12 @@ export function usageOf(usage: LanguageModelUsage, choice: ModelChoice, at: numb
     model: choice.model,
     provider: choice.provider,
     ...(choice.baseUrl !== undefined && { baseUrl: choice.baseUrl }),
-    ...costOf(usage, choice, counts, at),
+    ...computeCost(usage, choice, counts, at),
   };
 }
 
 /** The provider's own number, else one from the price table; the only place where a cost is made. */
-function costOf(
+function computeCost(
   usage: LanguageModelUsage,
   { provider, model }: ModelChoice,
   counts: PricedTokens,

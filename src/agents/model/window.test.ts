@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { model } from "./model.ts";
-import { windowOf } from "./window.ts";
+import { findModelWindow } from "./window.ts";
 
 describe("how much a model reads", () => {
   it.each([
@@ -18,7 +18,7 @@ describe("how much a model reads", () => {
     ["something-new", 128_000],
     ["", 128_000],
   ])("%s: %i tokens", (name, window) => {
-    expect(windowOf(name)).toBe(window);
+    expect(findModelWindow(name)).toBe(window);
   });
 
   it("is what the configuration says of its own model, and of no other", () => {
@@ -28,8 +28,8 @@ describe("how much a model reads", () => {
       baseUrl: "http://localhost/v1",
       window: 4096,
     });
-    expect(agent.window).toBe(4096);
-    expect([agent.windowOf?.("mine"), agent.windowOf?.("claude-x")]).toEqual([4096, 200_000]);
-    expect(model({ provider: "anthropic", model: "claude-x" }).window).toBe(200_000);
+    expect(agent.contextWindow).toBe(4096);
+    expect([agent.getContextWindow?.("mine"), agent.getContextWindow?.("claude-x")]).toEqual([4096, 200_000]);
+    expect(model({ provider: "anthropic", model: "claude-x" }).contextWindow).toBe(200_000);
   });
 });

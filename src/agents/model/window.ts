@@ -21,7 +21,7 @@ const WINDOWS: readonly (readonly [RegExp, number])[] = [
 ];
 
 /** The tokens that a model reads at once, by its name as providers write it: `anthropic/claude-…` is a claude, too. */
-export function windowOf(model: string): number {
+export function findModelWindow(model: string): number {
   const name = model.toLowerCase().replace(/^.*\//, "");
   return WINDOWS.find(([family]) => family.test(name))?.[1] ?? DEFAULT_WINDOW;
 }

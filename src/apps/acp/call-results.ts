@@ -4,11 +4,11 @@ export interface CallResults {
   /** By the place of the message that calls: a result for each of its calls. */
   readonly resultsAt: ReadonlyMap<number, readonly (Message | undefined)[]>;
   /** The places of these results. */
-  readonly taken: ReadonlySet<number>;
+  readonly resultIndexes: ReadonlySet<number>;
 }
 
 /** A result belongs to the nearest call before it that has its id; where a message repeats an id, in order. */
-export function resultsIn(history: readonly Message[]): CallResults {
+export function pairCallResults(history: readonly Message[]): CallResults {
   const resultsAt = new Map<number, (Message | undefined)[]>();
   const taken = new Set<number>();
   const waiting = new Map<string, { readonly from: number; readonly places: number[] }>();
@@ -29,5 +29,5 @@ export function resultsIn(history: readonly Message[]): CallResults {
       taken.add(at);
     }
   }
-  return { resultsAt, taken };
+  return { resultsAt, resultIndexes: taken };
 }

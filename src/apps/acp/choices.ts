@@ -24,12 +24,12 @@ const MODES: Readonly<Record<ApprovalMode, { readonly name: string; readonly des
 /** Stands for what is configured, where nothing was chosen. */
 const DEFAULT = "default";
 
-export function modesOf({ approvals = "ask" }: ConversationSettings): SessionModeState {
+export function buildModes({ approvals = "ask" }: ConversationSettings): SessionModeState {
   return { currentModeId: approvals, availableModes: APPROVAL_MODES.map((id) => ({ id, ...MODES[id] })) };
 }
 
 /** Everything that can be chosen for a thread, and what is. */
-export function configOptions(
+export function buildConfigOptions(
   chosen: ConversationSettings,
   agent: { readonly name: string; readonly models: Iterable<string> },
 ): SessionConfigOption[] {
@@ -50,7 +50,7 @@ export function configOptions(
       category: "model",
       type: "select",
       currentValue: chosen.model ?? DEFAULT,
-      options: [{ value: DEFAULT, name: `${agent.name} (as configured)` }, ...named(models)],
+      options: [{ value: DEFAULT, name: `${agent.name} (as configured)` }, ...toSelectOptions(models)],
     },
     {
       id: "reasoning",
@@ -59,28 +59,28 @@ export function configOptions(
       category: "thought_level",
       type: "select",
       currentValue: chosen.reasoning ?? DEFAULT,
-      options: [{ value: DEFAULT, name: "As the model has it" }, ...named(REASONING)],
+      options: [{ value: DEFAULT, name: "As the model has it" }, ...toSelectOptions(REASONING)],
     },
   ];
 }
 
-function named(values: Iterable<string>): SessionConfigSelectOption[] {
+function toSelectOptions(values: Iterable<string>): SessionConfigSelectOption[] {
   return [...values].map((value) => ({ value, name: value }));
 }
 
 /** What choosing this value changes. */
-export function chosenBy(option: string, value: unknown): SettingsChange {
-  if (typeof value !== "string") throw wrong(option, "a text");
+export function parseChoice(option: string, value: unknown): SettingsChange {
+  if (typeof value !== "string") throw invalidChoice(option, "a text");
   const isCleared = value === DEFAULT;
   switch (option) {
     case "mode":
-      return { approvals: oneOf(APPROVAL_MODES, value, option) };
+      return { approvals: parseOneOf(APPROVAL_MODES, value, option) };
     case "model":
       if (!isCleared && !isModelName(value))
-        throw wrong(option, "a model as its provider calls it, in one word");
+        throw invalidChoice(option, "a model as its provider calls it, in one word");
       return { model: isCleared ? null : value };
     case "reasoning":
-      return { reasoning: isCleared ? null : oneOf<Reasoning>(REASONING, value, option) };
+      return { reasoning: isCleared ? null : parseOneOf<Reasoning>(REASONING, value, option) };
     default:
       throw new PostriderError(
         "invalid_input",
@@ -90,13 +90,13 @@ export function chosenBy(option: string, value: unknown): SettingsChange {
   }
 }
 
-function oneOf<Value extends string>(known: readonly Value[], value: string, option: string): Value {
+function parseOneOf<Value extends string>(known: readonly Value[], value: string, option: string): Value {
   const found = known.find((one) => one === value);
-  if (found === undefined) throw wrong(option, `one of ${known.join(", ")}`);
+  if (found === undefined) throw invalidChoice(option, `one of ${known.join(", ")}`);
   return found;
 }
 
-function wrong(option: string, expected: string): PostriderError {
+function invalidChoice(option: string, expected: string): PostriderError {
   return new PostriderError("invalid_input", `${option} must be ${expected}.`, {
     details: { field: option },
   });

@@ -1,11 +1,11 @@
 import type { AvailableCommand } from "@agentclientprotocol/sdk/unstable";
-import { commandsFor } from "../../commands/table.ts";
+import { listCommandsFor } from "../../commands/table.ts";
 
 /** The commands of the table that may be given in an editor, as its menu shows them. */
-export function availableCommands(): AvailableCommand[] {
-  return commandsFor({ role: "owner", kind: "editor" }).map(({ name, summary, takes }) => ({
+export function listEditorCommands(): AvailableCommand[] {
+  return listCommandsFor({ role: "owner", kind: "editor" }).map(({ name, summary, parameters }) => ({
     name,
     description: summary,
-    ...(takes !== undefined && { input: { hint: takes } }),
+    ...(parameters !== undefined && { input: { hint: parameters } }),
   }));
 }

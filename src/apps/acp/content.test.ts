@@ -2,14 +2,14 @@ import type { ContentBlock } from "@agentclientprotocol/sdk/unstable";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCommand } from "../../core/command-grammar.ts";
-import { MAX_PART_BYTES, type Part, textOf } from "../../core/message.ts";
-import { readyMessages } from "../../sessions/message-input.ts";
-import { blocksOf, saidIn, wordsOf } from "./content.ts";
+import { getText, MAX_PART_BYTES, type Part } from "../../core/message.ts";
+import { prepareMessages } from "../../sessions/message-input.ts";
+import { extractPromptText, loadContentBlocks, parsePrompt } from "./content.ts";
 
 const base64 = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64");
 const refusal = (...prompt: unknown[]): unknown => {
   try {
-    return saidIn(prompt as ContentBlock[]);
+    return parsePrompt(prompt as ContentBlock[]);
   } catch (error) {
     return error;
   }
@@ -17,16 +17,16 @@ const refusal = (...prompt: unknown[]): unknown => {
 
 /** What an editor gets back of what it sent, through what is stored. */
 async function sentAndShown(prompt: readonly ContentBlock[]): Promise<ContentBlock[]> {
-  const { messages, blobs } = readyMessages({ role: "user", parts: saidIn(prompt) });
+  const { messages, blobs } = prepareMessages({ role: "user", parts: parsePrompt(prompt) });
   const bytes = new Map(blobs.map((blob) => [blob.hash, blob.bytes]));
-  return blocksOf(messages[0]?.parts ?? [], async (hash) => bytes.get(hash));
+  return loadContentBlocks(messages[0]?.parts ?? [], async (hash) => bytes.get(hash));
 }
 
 const text = (said: string): ContentBlock => ({ type: "text", text: said });
 
 describe("a prompt", () => {
   it("is stored by its kinds: words, pictures, files, resources and links", () => {
-    const said = saidIn([
+    const said = parsePrompt([
       text("look"),
       { type: "image", data: base64("png"), mimeType: "image/png" },
       { type: "audio", data: base64("wav"), mimeType: "audio/wav" },
@@ -52,7 +52,7 @@ describe("a prompt", () => {
   it("keeps the address of bytes, so that an agent can go there", () => {
     const uri = "file:///home/a/my%20plan.png?x=1#top";
     const resource = { uri, mimeType: "image/png", blob: base64("png") };
-    expect(saidIn([{ type: "resource", resource }])).toMatchObject([
+    expect(parsePrompt([{ type: "resource", resource }])).toMatchObject([
       { type: "image", name: "my plan.png" },
       { type: "resource", uri, mimeType: "image/png" },
     ]);
@@ -60,18 +60,18 @@ describe("a prompt", () => {
 
   it("keeps what a link says besides its address, and does not repeat what the address says", () => {
     const link = { type: "resource_link", name: "My notes" } as const;
-    expect(saidIn([{ ...link, uri: "zed:///thread/7?name=My+notes", title: "My notes" }])).toEqual([
+    expect(parsePrompt([{ ...link, uri: "zed:///thread/7?name=My+notes", title: "My notes" }])).toEqual([
       { type: "resource", uri: "zed:///thread/7?name=My+notes" },
     ]);
-    expect(saidIn([{ ...link, uri: "db://7", description: "what was decided" }])).toEqual([
+    expect(parsePrompt([{ ...link, uri: "db://7", description: "what was decided" }])).toEqual([
       { type: "text", text: "My notes: what was decided" },
       { type: "resource", uri: "db://7" },
     ]);
   });
 
   it("reads as its words, one block under the other", () => {
-    const parts = saidIn([text("one"), text(""), text("two")]) as readonly Part[];
-    expect(textOf({ parts })).toBe("one\ntwo");
+    const parts = parsePrompt([text("one"), text(""), text("two")]) as readonly Part[];
+    expect(getText({ parts })).toBe("one\ntwo");
   });
 
   it.each([
@@ -105,7 +105,7 @@ describe("a prompt", () => {
   });
 
   it("takes base64 with line breaks and without padding", () => {
-    const [part] = saidIn([{ type: "image", mimeType: "image/png", data: "aGVs\r\nbG8" }]);
+    const [part] = parsePrompt([{ type: "image", mimeType: "image/png", data: "aGVs\r\nbG8" }]);
     expect(part).toMatchObject({ data: new Uint8Array(Buffer.from("hello")) });
   });
 
@@ -146,18 +146,21 @@ describe("the words of a prompt", () => {
   const link = { type: "resource_link", uri: "file:///a.md", name: "a.md" } as const;
 
   it("are a command where the prompt begins with one; what is attached is an argument", () => {
-    expect(parseCommand(wordsOf([text("/title Plans "), text("of May")]))).toEqual({
+    expect(parseCommand(extractPromptText([text("/title Plans "), text("of May")]))).toEqual({
       name: "title",
       args: "Plans \nof May",
     });
-    expect(parseCommand(wordsOf([text("/read "), link]))).toEqual({ name: "read", args: "file:///a.md" });
+    expect(parseCommand(extractPromptText([text("/read "), link]))).toEqual({
+      name: "read",
+      args: "file:///a.md",
+    });
   });
 
   it("are no command behind something else", () => {
     const image = { type: "image", data: "AAAA", mimeType: "image/png" } as const;
-    expect(parseCommand(wordsOf([image, text("/undo")]))).toBeUndefined();
-    expect(parseCommand(wordsOf([{ ...link, uri: "/undo" }]))).toBeUndefined();
-    expect(wordsOf([image, text("hello")]).trim()).toBe("hello");
+    expect(parseCommand(extractPromptText([image, text("/undo")]))).toBeUndefined();
+    expect(parseCommand(extractPromptText([{ ...link, uri: "/undo" }]))).toBeUndefined();
+    expect(extractPromptText([image, text("hello")]).trim()).toBe("hello");
   });
 });
 
@@ -166,8 +169,10 @@ describe("what is shown of parts", () => {
 
   it("says so where the bytes are gone or too many for one line", async () => {
     const image = { type: "image", blob: hash, mimeType: "image/png", size: 3, name: "a.png" } as const;
-    expect(await blocksOf([image], async () => undefined)).toEqual([text("[image a.png: no longer stored]")]);
-    const [block] = await blocksOf([image], async () => new Uint8Array(MAX_PART_BYTES));
+    expect(await loadContentBlocks([image], async () => undefined)).toEqual([
+      text("[image a.png: no longer stored]"),
+    ]);
+    const [block] = await loadContentBlocks([image], async () => new Uint8Array(MAX_PART_BYTES));
     expect(block).toMatchObject({ type: "text", text: expect.stringContaining("too many") });
   });
 
@@ -179,7 +184,7 @@ describe("what is shown of parts", () => {
       size: 1,
       name: "a/b c.pdf",
     } as const;
-    expect(await blocksOf([file], async () => new Uint8Array([1]))).toEqual([
+    expect(await loadContentBlocks([file], async () => new Uint8Array([1]))).toEqual([
       {
         type: "resource",
         resource: { uri: "attachment:///a%2Fb%20c.pdf", mimeType: "application/pdf", blob: "AQ==" },
@@ -189,7 +194,7 @@ describe("what is shown of parts", () => {
 
   it("is the bytes of a resource that names some", async () => {
     const resource = { type: "resource", uri: "db://7", blob: hash } as const;
-    expect(await blocksOf([resource], async () => new Uint8Array([1]))).toEqual([
+    expect(await loadContentBlocks([resource], async () => new Uint8Array([1]))).toEqual([
       { type: "resource", resource: { uri: "db://7", blob: "AQ==" } },
     ]);
   });

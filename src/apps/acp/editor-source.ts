@@ -1,22 +1,22 @@
 import type { Routing } from "../../core/conversation.ts";
 import { scopeFor } from "../../core/identity.ts";
-import { EDITOR } from "../../core/platforms.ts";
+import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
-import type { Editor } from "./editor.ts";
+import type { EditorContext } from "./editor-context.ts";
 
 /** Where an editor's session is talked in: a thread is one session. */
-export function editorSource(session: string): Source {
-  return { platform: EDITOR, chatId: session, chatType: "dm" };
+export function buildEditorSource(session: string): Source {
+  return { platform: EDITOR_PLATFORM, chatId: session, chatType: "dm" };
 }
 
 /** How what is said in a thread finds its session. It is made with its first use, and never starts afresh. */
-export function editorRouting(
-  { settings, clock }: Pick<Editor, "settings" | "clock">,
+export function buildEditorRouting(
+  { settings, clock }: Pick<EditorContext, "settings" | "clock">,
   session: string,
   cwd: string,
 ): Routing {
   const { profile, scope } = settings();
-  const source = editorSource(session);
+  const source = buildEditorSource(session);
   return {
     source,
     profile,

@@ -1,31 +1,31 @@
 import { RequestError } from "@agentclientprotocol/sdk/unstable";
-import type { Terminal, TerminalCommand, TerminalEnd } from "../../ports/terminal.ts";
-import type { Editor } from "./editor.ts";
+import type { Terminal, TerminalCommand, TerminalResult } from "../../ports/terminal.ts";
+import type { EditorContext } from "./editor-context.ts";
 
 /** As much of a command's output as the agent is given back. */
-const MOST_BYTES = 200_000;
+const MAX_OUTPUT_BYTES = 200_000;
 
 /** The cards of the calls that run in a terminal. */
 export interface TerminalCards {
-  opened(call: string, terminalId: string): void;
+  showTerminal(call: string, terminalId: string): void;
   /** The command has ended. The terminal is to be released after the card's last update: editors keep what it shows. */
-  ended(call: string, release: () => void): void;
+  scheduleRelease(call: string, release: () => void): void;
 }
 
 /** The editor's own terminal, where it has one: commands run before the eyes of whoever sits there. */
 export function editorTerminal(
-  editor: Editor,
+  editor: EditorContext,
   sessionId: string,
   cards: TerminalCards,
 ): Terminal | undefined {
-  if (editor.can().terminal !== true) return undefined;
+  if (editor.capabilities().terminal !== true) return undefined;
   return {
-    async run(command, signal): Promise<TerminalEnd> {
+    async run(command, signal): Promise<TerminalResult> {
       try {
-        return await runThere(editor, sessionId, command, signal, cards);
+        return await runInTerminal(editor, sessionId, command, signal, cards);
       } catch (error) {
         return {
-          text: `The editor's terminal could not run ${command.program}: ${whyNot(error)}`,
+          text: `The editor's terminal could not run ${command.executable}: ${describeError(error)}`,
           failed: true,
         };
       }
@@ -33,21 +33,21 @@ export function editorTerminal(
   };
 }
 
-async function runThere(
-  { client }: Editor,
+async function runInTerminal(
+  { client }: EditorContext,
   sessionId: string,
-  { call, program, args, cwd, timeoutMs }: TerminalCommand,
+  { call, executable, args, cwd, timeoutMs }: TerminalCommand,
   signal: AbortSignal,
   cards: TerminalCards,
-): Promise<TerminalEnd> {
+): Promise<TerminalResult> {
   const terminal = await client.createTerminal({
     sessionId,
-    command: program,
+    command: executable,
     args: [...args],
-    outputByteLimit: MOST_BYTES,
+    outputByteLimit: MAX_OUTPUT_BYTES,
     ...(cwd !== undefined && { cwd }),
   });
-  cards.opened(call, terminal.id);
+  cards.showTerminal(call, terminal.id);
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const stop = (): void => void terminal.kill().catch(() => {}); // gone already, then
   over.addEventListener("abort", stop, { once: true });
@@ -63,12 +63,12 @@ async function runThere(
     return { text: [output, ...notes].join("\n"), failed: exitCode !== 0 };
   } finally {
     over.removeEventListener("abort", stop);
-    cards.ended(call, () => void terminal.release().catch(() => {})); // the editor may be gone
+    cards.scheduleRelease(call, () => void terminal.release().catch(() => {})); // the editor may be gone
   }
 }
 
 /** What the editor says of it is more than that its request failed. */
-function whyNot(error: unknown): string {
+function describeError(error: unknown): string {
   const details =
     error instanceof RequestError ? (error.data as { details?: unknown } | undefined)?.details : undefined;
   if (typeof details === "string") return details;

@@ -1,16 +1,18 @@
 /** A request that took the place of a line which was too long to be read. */
-export const TOO_LONG = "_postrider/too_long";
+export const TOO_LONG_METHOD = "_postrider/too_long";
 /** One part of 25 MiB in base64, and the rest of its message. */
-export const LONGEST_LINE: number = 36 * 1024 * 1024;
+export const MAX_REQUEST_BYTES: number = 36 * 1024 * 1024;
 
 /** A request's id stands near its beginning, whoever writes it. */
-const HEAD = 4096;
+const HEAD_BYTES = 4096;
 
 /**
  * Lines as they come, but for those that are too long: the reader would end the connection at such a line, and with it
  * every thread. Instead its sender gets an error, and the rest goes on.
  */
-export function lineLimit(longest: number = LONGEST_LINE): TransformStream<Uint8Array, Uint8Array> {
+export function limitLineLength(
+  longest: number = MAX_REQUEST_BYTES,
+): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
   let held: Uint8Array[] = [];
   /** The beginning of a line that is too long; the rest of it is let go. */
@@ -24,11 +26,11 @@ export function lineLimit(longest: number = LONGEST_LINE): TransformStream<Uint8
         length += piece.byteLength;
         if (length <= longest) held.push(piece);
         else {
-          head ??= Buffer.concat([...held, piece]).toString("utf8", 0, HEAD);
+          head ??= Buffer.concat([...held, piece]).toString("utf8", 0, HEAD_BYTES);
           held = [];
         }
         if (end === -1) continue;
-        for (const part of head === undefined ? held : [substitute(head)]) controller.enqueue(part);
+        for (const part of head === undefined ? held : [buildTooLongRequest(head)]) controller.enqueue(part);
         [length, held, head] = [0, [], undefined];
       }
     },
@@ -38,8 +40,12 @@ export function lineLimit(longest: number = LONGEST_LINE): TransformStream<Uint8
   });
 }
 
-function substitute(head: string): Uint8Array {
+function buildTooLongRequest(head: string): Uint8Array {
   const [, id] = /"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")/.exec(head) ?? [];
-  const request = { jsonrpc: "2.0", ...(id !== undefined && { id: JSON.parse(id) }), method: TOO_LONG };
+  const request = {
+    jsonrpc: "2.0",
+    ...(id !== undefined && { id: JSON.parse(id) }),
+    method: TOO_LONG_METHOD,
+  };
   return Buffer.from(`${JSON.stringify(request)}\n`);
 }

@@ -9,16 +9,16 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { failedWith } from "../../agents/call-tool.ts";
+import { toFailedOutput } from "../../agents/call-tool.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
-import { version } from "../cli/version.ts";
-import { masking, secretsOf } from "../log/secrets.ts";
-import { outputOf } from "./mcp-output.ts";
-import { transportFor } from "./mcp-transport.ts";
+import { readVersion } from "../cli/version.ts";
+import { collectSecrets, createLogMask } from "../log/secrets.ts";
+import { toToolOutput } from "./mcp-output.ts";
+import { createMcpTransport } from "./mcp-transport.ts";
 
-export interface ConnectionOptions {
+export interface McpConnectionOptions {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
   /** How long a call may take. */
   readonly callMs: number;
   /** Its list of tools has changed. */
-  changed(): void;
+  onToolsChanged(): void;
 }
 
 /** One server of an editor. */
@@ -42,86 +42,90 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-interface Link {
+interface OpenConnection {
   readonly client: Client;
   isBroken: boolean;
   /** Resolves when nothing of it is left. Never fails. */
   end(): Promise<void>;
 }
 
-const LONGEST_COMPLAINT = 2000;
+const MAX_STDERR_LENGTH = 2000;
 /** Servers that change several tools tell of each: they are asked once. */
-const LIST_AGAIN_MS = 50;
+const RELIST_DEBOUNCE_MS = 50;
 /** So long a server is given to hear that a session with it is over. */
-const GOODBYE_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 /**
  * Connects at once. A server that ends by itself costs the call that meets it, because what it knew is gone with it, and
  * is connected again for the call after that.
  */
-export function mcpConnection(server: McpServer, options: ConnectionOptions): McpConnection {
+export function mcpConnection(server: McpServer, options: McpConnectionOptions): McpConnection {
   const { name } = server;
   const { log, callMs } = options;
   const closing = new AbortController();
   const ends = new Set<() => Promise<void>>();
-  const { masked } = maskingOf(server);
+  const { mask } = buildServerMasking(server);
   let offered: readonly McpTool[] = [];
   let link = connect();
   const ready = link.then((made) => (typeof made === "string" ? made : offered));
 
   function offer(tools: readonly McpTool[]): void {
     offered = tools;
-    if (!closing.signal.aborted) options.changed();
+    if (!closing.signal.aborted) options.onToolsChanged();
   }
 
-  async function connect(): Promise<Link | string> {
+  async function connect(): Promise<OpenConnection | string> {
     const onChanged = (error: Error | null, tools: McpTool[] | null): void => {
       if (tools !== null) offer(tools);
       else if (!closing.signal.aborted)
         log.warn({ server: name, error }, "its tools could not be listed again");
     };
     const client = new Client(
-      { name: "postrider", version: version() },
-      { listChanged: { tools: { onChanged, debounceMs: LIST_AGAIN_MS } } },
+      { name: "postrider", version: readVersion() },
+      { listChanged: { tools: { onChanged, debounceMs: RELIST_DEBOUNCE_MS } } },
     );
     let transport: Transport | undefined;
-    const made: Link = { client, isBroken: false, end: once(() => goodbye(client, transport)) };
+    const made: OpenConnection = {
+      client,
+      isBroken: false,
+      end: runOnce(() => disconnect(client, transport)),
+    };
     ends.add(made.end);
     const late = AbortSignal.timeout(options.connectMs);
     const signal = AbortSignal.any([closing.signal, late]);
     const request = { signal, timeout: options.connectMs };
     try {
       const complains = (line: string): void =>
-        log.info({ server: name }, masked(line.slice(0, LONGEST_COMPLAINT)));
-      transport = await transportFor(server, { ...options, complains });
+        log.info({ server: name }, mask(line.slice(0, MAX_STDERR_LENGTH)));
+      transport = await createMcpTransport(server, { ...options, onStderrLine: complains });
       client.onclose = () => {
         made.isBroken = true;
       };
-      await unlessAborted(client.connect(transport, request), signal);
-      const { tools } = await unlessAborted(client.listTools(undefined, request), signal);
+      await raceAbort(client.connect(transport, request), signal);
+      const { tools } = await raceAbort(client.listTools(undefined, request), signal);
       offer(tools);
       return made;
     } catch (error) {
       void made.end(); // whoever waits for tools does not wait for that, too
-      return `${name} ${whyNot(error, late.aborted, options.connectMs)}.`;
+      return `${name} ${describeConnectError(error, late.aborted, options.connectMs)}.`;
     }
   }
 
   /** Once for each that is lost, however many calls meet it. */
-  function again(lost: typeof link, former: Link | string): void {
+  function again(lost: typeof link, former: OpenConnection | string): void {
     if (closing.signal.aborted || link !== lost) return;
     if (typeof former !== "string") void former.end();
     link = connect();
   }
 
   async function call(tool: string, given: unknown, signal: AbortSignal): Promise<ToolOutput> {
-    if (closing.signal.aborted) return failedWith(`${name} is closed.`);
+    if (closing.signal.aborted) return toFailedOutput(`${name} is closed.`);
     const asked = link;
-    const current = await unlessAborted(asked, signal).catch(() => `${name} was not asked: stopped before.`);
-    if (signal.aborted) return failedWith(`${name} was not asked: stopped before.`);
+    const current = await raceAbort(asked, signal).catch(() => `${name} was not asked: stopped before.`);
+    if (signal.aborted) return toFailedOutput(`${name} was not asked: stopped before.`);
     if (typeof current === "string" || current.isBroken) {
       again(asked, current);
-      return failedWith(typeof current === "string" ? current : `${name} had ended. ${NEXT_TIME}`);
+      return toFailedOutput(typeof current === "string" ? current : `${name} had ended. ${RECONNECT_NOTICE}`);
     }
     try {
       const params = { name: tool, arguments: given as Record<string, unknown> };
@@ -129,16 +133,16 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
         { method: "tools/call", params },
         { signal: AbortSignal.any([signal, closing.signal]), timeout: callMs, maxTotalTimeout: callMs },
       );
-      return outputOf(result, masked);
+      return toToolOutput(result, mask);
     } catch (error) {
-      if (signal.aborted) return failedWith(`${name} was stopped.`);
-      if (closing.signal.aborted) return failedWith(`${name} is closed.`);
-      if (error instanceof ProtocolError) return failedWith(masked(error.message));
-      if (isTimeout(error)) return failedWith(`${name} did not answer within ${callMs / 1000} s.`);
+      if (signal.aborted) return toFailedOutput(`${name} was stopped.`);
+      if (closing.signal.aborted) return toFailedOutput(`${name} is closed.`);
+      if (error instanceof ProtocolError) return toFailedOutput(mask(error.message));
+      if (isTimeout(error)) return toFailedOutput(`${name} did not answer within ${callMs / 1000} s.`);
       if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-        return failedWith(`${name} gave an answer that cannot be understood.`);
+        return toFailedOutput(`${name} gave an answer that cannot be understood.`);
       again(asked, current);
-      return failedWith(`${name} ended before it had answered. ${NEXT_TIME}`);
+      return toFailedOutput(`${name} ended before it had answered. ${RECONNECT_NOTICE}`);
     }
   }
 
@@ -154,14 +158,14 @@ export function mcpConnection(server: McpServer, options: ConnectionOptions): Mc
   };
 }
 
-const NEXT_TIME = "It is connected again for the next call, and knows nothing of what was before.";
+const RECONNECT_NOTICE = "It is connected again for the next call, and knows nothing of what was before.";
 
 function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
 /** Of what went wrong only its kind is told: messages may hold the address, and servers repeat what they were sent. */
-function whyNot(error: unknown, isLate: boolean, ms: number): string {
+function describeConnectError(error: unknown, isLate: boolean, ms: number): string {
   if (error instanceof PostriderError) return error.message;
   if (isLate || isTimeout(error)) return `did not answer within ${ms / 1000} s`;
   const status = error instanceof SdkHttpError ? error.status : (error as { code?: unknown }).code;
@@ -169,21 +173,23 @@ function whyNot(error: unknown, isLate: boolean, ms: number): string {
     return `does not let us in (${status}): look at the headers it is given`;
   if (typeof status === "number" && status >= 300 && status < 600)
     return `cannot be used: it answers with ${status}`;
-  const code = codeIn(error);
+  const code = findErrorCode(error);
   if (code !== undefined && code !== "EPIPE") return `cannot be reached (${code})`;
   return "could not be connected: it ended, or does not speak this protocol";
 }
 
 /** Somewhere down the chain of causes the system says what it was. */
-function codeIn(error: unknown, depth = 0): string | undefined {
+function findErrorCode(error: unknown, depth = 0): string | undefined {
   if (typeof error !== "object" || error === null || depth > 5) return undefined;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
-  return codeIn(cause, depth + 1) ?? (typeof code === "string" && /^E[A-Z]+$/.test(code) ? code : undefined);
+  return (
+    findErrorCode(cause, depth + 1) ?? (typeof code === "string" && /^E[A-Z]+$/.test(code) ? code : undefined)
+  );
 }
 
 /** What the editor gave the server as a secret is not written anywhere. */
-function maskingOf(server: McpServer): ReturnType<typeof masking> {
-  const mask = masking();
+function buildServerMasking(server: McpServer): ReturnType<typeof createLogMask> {
+  const mask = createLogMask();
   const named = "env" in server ? server.env : "headers" in server ? server.headers : [];
   const values = Object.fromEntries(named.map(({ name, value }) => [name.replaceAll("-", "_"), value]));
   const query =
@@ -191,20 +197,20 @@ function maskingOf(server: McpServer): ReturnType<typeof masking> {
   const bearer = named.flatMap(({ name, value }) =>
     /^authorization$/i.test(name) ? [value.replace(/^\S+\s+/, "")] : [],
   );
-  mask.learn([...secretsOf(values), ...query, ...bearer]);
+  mask.addSecrets([...collectSecrets(values), ...query, ...bearer]);
   return mask;
 }
 
-async function goodbye(client: Client, transport: Transport | undefined): Promise<void> {
+async function disconnect(client: Client, transport: Transport | undefined): Promise<void> {
   if (transport instanceof StreamableHTTPClientTransport) {
     const told = transport.terminateSession().catch(() => {});
-    await unlessAborted(told, AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
+    await raceAbort(told, AbortSignal.timeout(CLOSE_TIMEOUT_MS)).catch(() => {});
   }
   await client.close().catch(() => {});
   await transport?.close().catch(() => {}); // one that the client had not taken over yet
 }
 
-function once(act: () => Promise<void>): () => Promise<void> {
+function runOnce(act: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
     done ??= act();
@@ -213,7 +219,7 @@ function once(act: () => Promise<void>): () => Promise<void> {
 }
 
 /** Rejects when the signal aborts: nobody waits for the other then, nor hears of its failure. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const stopped = Promise.withResolvers<never>();
   const abort = (): void => stopped.reject(signal.reason);
   if (signal.aborted) abort();

@@ -1,7 +1,7 @@
 import type { AnyMessage, McpServer } from "@agentclientprotocol/sdk/unstable";
 
 /** Under this name in `_meta`, a request tells which of its servers were left out, and why. */
-const LEFT_OUT = "postrider/mcp_servers_left_out";
+const LEFT_OUT_KEY = "postrider/mcp_servers_left_out";
 const METHODS: ReadonlySet<string> = new Set([
   "session/new",
   "session/load",
@@ -15,30 +15,30 @@ const METHODS: ReadonlySet<string> = new Set([
  */
 export function leaveOutMalformedServers(): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
-    transform: (message, controller) => controller.enqueue(checkedMessage(message)),
+    transform: (message, controller) => controller.enqueue(checkServerEntries(message)),
   });
 }
 
 /** The sentences about entries that were left out of a request. */
-export function serversLeftOut({ _meta }: { readonly _meta?: unknown }): readonly string[] {
-  const sentences = fieldsOf(_meta)?.[LEFT_OUT];
+export function readLeftOutServers({ _meta }: { readonly _meta?: unknown }): readonly string[] {
+  const sentences = toFields(_meta)?.[LEFT_OUT_KEY];
   return Array.isArray(sentences) ? sentences.filter((one) => typeof one === "string") : [];
 }
 
-function checkedMessage(message: AnyMessage): AnyMessage {
+function checkServerEntries(message: AnyMessage): AnyMessage {
   if (!("method" in message) || !METHODS.has(message.method)) return message;
-  const params = fieldsOf(message.params);
+  const params = toFields(message.params);
   if (params === undefined || !Array.isArray(params.mcpServers)) return message;
-  const entries = params.mcpServers.map(serverIn);
+  const entries = params.mcpServers.map(parseServer);
   const leftOut = entries.filter((entry) => typeof entry === "string");
   const mcpServers = entries.filter((entry) => typeof entry !== "string");
-  const meta = { ...fieldsOf(params._meta), [LEFT_OUT]: leftOut };
+  const meta = { ...toFields(params._meta), [LEFT_OUT_KEY]: leftOut };
   return { ...message, params: { ...params, mcpServers, _meta: meta } };
 }
 
 /** The entry, with empty lists where it has none; or a sentence why it cannot be used. */
-function serverIn(entry: unknown, index: number): McpServer | string {
-  const fields = fieldsOf(entry);
+function parseServer(entry: unknown, index: number): McpServer | string {
+  const fields = toFields(entry);
   const name = typeof fields?.name === "string" && fields.name !== "" ? fields.name : undefined;
   const called = name === undefined ? `number ${index + 1}` : name;
   const leftOut = (why: string): string => `The MCP server ${called} is left out: ${why}.`;
@@ -50,26 +50,26 @@ function serverIn(entry: unknown, index: number): McpServer | string {
     if (typeof command !== "string") return leftOut("its command is no text");
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === "string"))
       return leftOut("its args are no list of texts");
-    if (!isPairs(env)) return leftOut("its env is no list of objects with name and value");
+    if (!isNameValueList(env)) return leftOut("its env is no list of objects with name and value");
     return { ...more, name, command, args, env } as McpServer;
   }
   if (type === "http" || type === "sse") {
     const { url, headers = [], ...more } = fields;
     if (typeof url !== "string") return leftOut("its url is no text");
-    if (!isPairs(headers)) return leftOut("its headers are no list of objects with name and value");
+    if (!isNameValueList(headers)) return leftOut("its headers are no list of objects with name and value");
     return { ...more, name, url, headers } as McpServer;
   }
   return leftOut(`its type ${JSON.stringify(type)} is not one of stdio, http and sse`);
 }
 
-function isPairs(value: unknown): boolean {
+function isNameValueList(value: unknown): boolean {
   return (
     Array.isArray(value) &&
-    value.every((one) => typeof fieldsOf(one)?.name === "string" && typeof fieldsOf(one)?.value === "string")
+    value.every((one) => typeof toFields(one)?.name === "string" && typeof toFields(one)?.value === "string")
   );
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+function toFields(value: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   return value as Readonly<Record<string, unknown>>;
 }

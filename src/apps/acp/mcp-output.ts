@@ -1,17 +1,19 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import { MAX_PART_BYTES, type Part, text } from "../../core/message.ts";
+import { MAX_PART_BYTES, type Part, textPart } from "../../core/message.ts";
 import type { Blob } from "../../core/turn.ts";
 import type { ToolOutput } from "../../ports/tool.ts";
-import { blobOf } from "../../sessions/message-input.ts";
-import { nameIn } from "./attachment-name.ts";
+import { createBlob } from "../../sessions/message-input.ts";
+import { getAttachmentName } from "./attachment-name.ts";
 
 /** What a server answers to a call, as it is stored and told. Bytes become blobs, which the parts name. */
-export function outputOf(result: CallToolResult, masked: (text: string) => string): ToolOutput {
+export function toToolOutput(result: CallToolResult, masked: (text: string) => string): ToolOutput {
   const { content, structuredContent, isError } = result;
   const blobs = new Map<string, Blob>();
-  const parts = content.map((block) => partOf(block, masked, blobs));
+  const parts = content.map((block) => toPart(block, masked, blobs));
   if (parts.length === 0)
-    parts.push(text(structuredContent === undefined ? "done" : masked(JSON.stringify(structuredContent))));
+    parts.push(
+      textPart(structuredContent === undefined ? "done" : masked(JSON.stringify(structuredContent))),
+    );
   return {
     parts,
     ...(blobs.size > 0 && { blobs: [...blobs.values()] }),
@@ -19,51 +21,53 @@ export function outputOf(result: CallToolResult, masked: (text: string) => strin
   };
 }
 
-function partOf(
+function toPart(
   block: CallToolResult["content"][number],
   masked: (text: string) => string,
   blobs: Map<string, Blob>,
 ): Part {
   switch (block.type) {
     case "text":
-      return text(masked(block.text));
+      return textPart(masked(block.text));
     case "image":
-      return bytesPart({ type: "image", mimeType: block.mimeType }, block.data, blobs);
+      return toBinaryPart({ type: "image", mimeType: block.mimeType }, block.data, blobs);
     case "audio":
-      return bytesPart({ type: "file", mimeType: block.mimeType, name: "audio" }, block.data, blobs);
+      return toBinaryPart({ type: "file", mimeType: block.mimeType, name: "audio" }, block.data, blobs);
     case "resource_link":
-      return { type: "resource", uri: block.uri, ...mime(block) };
+      return { type: "resource", uri: block.uri, ...pickMimeType(block) };
     case "resource": {
       const { resource } = block;
       const { uri } = resource;
       if ("text" in resource)
-        return { type: "resource", uri, ...mime(resource), text: masked(resource.text) };
+        return { type: "resource", uri, ...pickMimeType(resource), text: masked(resource.text) };
       const { mimeType = "application/octet-stream" } = resource;
       const type = mimeType.startsWith("image/") ? "image" : "file";
-      return bytesPart({ type, mimeType, name: nameIn(uri) }, resource.blob, blobs);
+      return toBinaryPart({ type, mimeType, name: getAttachmentName(uri) }, resource.blob, blobs);
     }
   }
 }
 
-interface Named {
+interface BinaryPartFields {
   readonly type: "image" | "file";
   readonly mimeType: string;
   readonly name?: string;
 }
 
 /** What cannot be kept is told of in words. */
-function bytesPart(named: Named, base64: string, blobs: Map<string, Blob>): Part {
+function toBinaryPart(named: BinaryPartFields, base64: string, blobs: Map<string, Blob>): Part {
   const bytes = new Uint8Array(Buffer.from(base64, "base64"));
   const size = bytes.byteLength;
   if (size === 0 || size > MAX_PART_BYTES)
-    return text(
+    return textPart(
       `[${named.type} ${named.mimeType}, ${size.toLocaleString("en-US")} bytes, which is not shown]`,
     );
-  const blob = blobOf(bytes, "content");
+  const blob = createBlob(bytes, "content");
   blobs.set(blob.hash, blob);
   return { ...named, blob: blob.hash, size };
 }
 
-function mime({ mimeType }: { readonly mimeType?: string | undefined }): { readonly mimeType?: string } {
+function pickMimeType({ mimeType }: { readonly mimeType?: string | undefined }): {
+  readonly mimeType?: string;
+} {
   return mimeType === undefined ? {} : { mimeType };
 }

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../../test/support/folder.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tool, ToolOutput } from "../../ports/tool.ts";
 import { AGENT_MARK } from "../../processes/agent-mark.ts";
-import { agentEnvironment } from "../../processes/child-environment.ts";
+import { buildAgentEnvironment } from "../../processes/child-environment.ts";
 import { connectMcpServers, type McpServers, type McpServersOptions } from "./mcp-servers.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../../test/acp/mcp-server.ts", import.meta.url));
@@ -81,9 +81,9 @@ describe("the servers that an editor gives", () => {
       effect: "none",
       input: { type: "object", required: ["a", "b"] },
     });
-    expect(offered.test__add?.asks).toBeUndefined();
+    expect(offered.test__add?.buildApprovalRequest).toBeUndefined();
     expect(offered.test__note?.effect).toBe("external");
-    expect(offered.test__note?.asks?.({ file: "x" })).toEqual({
+    expect(offered.test__note?.buildApprovalRequest?.({ file: "x" })).toEqual({
       title: "use note of test",
       detail: '{\n  "file": "x"\n}',
       pattern: "mcp:test/note",
@@ -136,7 +136,7 @@ describe("the servers that an editor gives", () => {
     const { cwd: at, env: found } = JSON.parse(seen) as { cwd: string; env: Record<string, string> };
     expect(at).toBe(cwd);
     expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH, [AGENT_MARK]: "1" });
-    const known = [...Object.keys(agentEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
+    const known = [...Object.keys(buildAgentEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
     expect(Object.keys(found).filter((name) => !known.includes(name))).toEqual([]);
     // What it was given as a secret is written nowhere.
     expect(found.TEST_TOKEN).toBe("[secret]");
@@ -235,11 +235,11 @@ describe("the servers that an editor gives", () => {
     const ready = join(folder.path, "ready");
     const told: string[] = [];
     const joined = Promise.withResolvers<void>();
-    const { tools, current, problems } = connected(
+    const { tools, currentTools, problems } = connected(
       [program({ name: "slow" }, `--after=${ready}`), program()],
       {
         waitMs: 5000,
-        tell(sentence) {
+        notify(sentence) {
           told.push(sentence);
           if (sentence.includes("ready:")) joined.resolve();
         },
@@ -253,7 +253,7 @@ describe("the servers that an editor gives", () => {
     await joined.promise;
     expect(told.slice(1)).toEqual(["slow is ready: 10 tools."]);
     expect(names(await tools())).toEqual(new Set(["slow", "test"]));
-    expect(names(current())).toEqual(new Set(["slow", "test"]));
+    expect(names(currentTools())).toEqual(new Set(["slow", "test"]));
     expect(problems).toEqual([]);
   });
 
@@ -263,7 +263,7 @@ describe("the servers that an editor gives", () => {
     const { tools, problems } = connected([program({ name: "lost" }, "--mute")], {
       waitMs: 100,
       connectMs: 1500,
-      tell(sentence) {
+      notify(sentence) {
         told.push(sentence);
         if (told.length === 2) lost.resolve();
       },
@@ -279,8 +279,9 @@ describe("the servers that an editor gives", () => {
 
   it("are listed again when they tell that their tools have changed", async () => {
     const grown = Promise.withResolvers<void>();
-    const { use, current } = connected([program({}, "--growing")], {
-      changed: () => void (current().some(({ name }) => name === "test__grown_1") && grown.resolve()),
+    const { use, currentTools } = connected([program({}, "--growing")], {
+      onToolsChanged: () =>
+        void (currentTools().some(({ name }) => name === "test__grown_1") && grown.resolve()),
     });
     await use("test__grow");
     await grown.promise;

@@ -10,7 +10,7 @@ export interface McpServers {
   /** What they offer by now: once each has answered or failed, or `waitMs` after they were started. Never fails. */
   tools(): Promise<readonly Tool[]>;
   /** What they offer at this moment. */
-  current(): readonly Tool[];
+  currentTools(): readonly Tool[];
   /** A sentence for each server that cannot be used, once `tools` has resolved. */
   readonly problems: readonly string[];
   /** Resolves when none of their programs runs any more. */
@@ -25,9 +25,9 @@ export interface McpServersOptions {
   /** What is known already to be wrong with what the editor gave. */
   readonly leftOut?: readonly string[];
   /** Tells the person what becomes of a server that starts slowly. */
-  tell?(sentence: string): void;
+  notify?(sentence: string): void;
   /** `current` gives something else now. */
-  changed?(): void;
+  onToolsChanged?(): void;
   /** How long a turn waits for them. */
   readonly waitMs?: number;
   readonly connectMs?: number;
@@ -37,24 +37,24 @@ export interface McpServersOptions {
 const WAIT_MS = 10_000;
 const CONNECT_MS = 60_000;
 const CALL_MS = 5 * 60_000;
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
-interface Connected {
+interface ServerConnection {
   readonly server: McpServer;
-  readonly made: McpConnection;
+  readonly connection: McpConnection;
 }
 
 /** Connects in the background: whoever opened the session need not wait, only whoever needs the tools. */
 export function connectMcpServers(servers: readonly McpServer[], options: McpServersOptions): McpServers {
-  const { waitMs = WAIT_MS, connectMs = CONNECT_MS, callMs = CALL_MS, log, tell } = options;
+  const { waitMs = WAIT_MS, connectMs = CONNECT_MS, callMs = CALL_MS, log, notify } = options;
   const { leftOut = [] } = options;
   for (const sentence of leftOut) log.warn({}, sentence);
   const unusable = new Map<McpServer, string>();
   /** In the order of the servers. */
   const problems: string[] = [...leftOut];
-  const names = toolNames();
+  const names = buildToolNamer();
   const closing = new AbortController();
-  let connected: readonly Connected[] = [];
+  let connected: readonly ServerConnection[] = [];
   /** Those that have neither tools nor a problem yet. */
   const starting = new Set(servers);
   let isLate = false;
@@ -65,15 +65,18 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
   const settled = connections.then((all) => Promise.all(all.map(settle)));
   const waited = Promise.race([settled, pause(waitMs, closing.signal)]).then(tellLate);
 
-  async function connect(server: McpServer): Promise<Connected> {
+  async function connect(server: McpServer): Promise<ServerConnection> {
     // The client is loaded only for sessions that have servers.
     const { mcpConnection } = await import("./mcp-connection.ts");
-    const changed = (): void => options.changed?.();
-    return { server, made: mcpConnection(server, { ...options, connectMs, callMs, changed }) };
+    const changed = (): void => options.onToolsChanged?.();
+    return {
+      server,
+      connection: mcpConnection(server, { ...options, connectMs, callMs, onToolsChanged: changed }),
+    };
   }
 
-  async function settle({ server, made }: Connected): Promise<void> {
-    const ready = await made.ready;
+  async function settle({ server, connection }: ServerConnection): Promise<void> {
+    const ready = await connection.ready;
     starting.delete(server);
     if (typeof ready === "string") {
       unusable.set(server, ready);
@@ -81,21 +84,23 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
       log.warn({ server: server.name }, ready);
     }
     if (closing.signal.aborted) return;
-    options.changed?.();
+    options.onToolsChanged?.();
     if (!isLate) return;
-    tell?.(typeof ready === "string" ? ready : `${server.name} is ready: ${countOf(ready)}.`);
+    notify?.(typeof ready === "string" ? ready : `${server.name} is ready: ${formatToolCount(ready)}.`);
   }
 
   function tellLate(): void {
     isLate = true;
     if (closing.signal.aborted) return;
     for (const { name } of starting)
-      tell?.(`${name} is still starting; its tools join the thread when it is ready.`);
+      notify?.(`${name} is still starting; its tools join the thread when it is ready.`);
   }
 
   function current(): readonly Tool[] {
-    return connected.flatMap(({ server, made }, index) =>
-      made.tools().map((tool) => toolOf(tool, server.name, made, names(index, server.name, tool.name))),
+    return connected.flatMap(({ server, connection }, index) =>
+      connection
+        .tools()
+        .map((tool) => toTool(tool, server.name, connection, names(index, server.name, tool.name))),
     );
   }
 
@@ -104,21 +109,21 @@ export function connectMcpServers(servers: readonly McpServer[], options: McpSer
       await waited;
       return current();
     },
-    current,
+    currentTools: current,
     problems,
     async close() {
       closing.abort();
-      await Promise.all((await connections).map(({ made }) => made.close()));
+      await Promise.all((await connections).map(({ connection }) => connection.close()));
       await settled;
     },
   };
 }
 
-function countOf({ length }: readonly McpTool[]): string {
+function formatToolCount({ length }: readonly McpTool[]): string {
   return length === 1 ? "1 tool" : `${length} tools`;
 }
 
-function toolOf(tool: McpTool, server: string, connection: McpConnection, called: string): Tool {
+function toTool(tool: McpTool, server: string, connection: McpConnection, called: string): Tool {
   const { name, title, description, inputSchema, annotations } = tool;
   const isReading = annotations?.readOnlyHint === true;
   return {
@@ -127,7 +132,7 @@ function toolOf(tool: McpTool, server: string, connection: McpConnection, called
     input: inputSchema,
     effect: isReading ? "none" : "external",
     ...(!isReading && {
-      asks: (given) => ({
+      buildApprovalRequest: (given) => ({
         title: `use ${name} of ${server}`,
         detail: JSON.stringify(given, null, 2),
         pattern: `mcp:${server}/${name}`,
@@ -138,7 +143,7 @@ function toolOf(tool: McpTool, server: string, connection: McpConnection, called
 }
 
 /** Names as models may call tools, none of them twice; a tool keeps its name while others come and go. */
-function toolNames(): (index: number, server: string, tool: string) => string {
+function buildToolNamer(): (index: number, server: string, tool: string) => string {
   const taken = new Set<string>();
   const given = new Map<string, string>();
   return (index, server, tool) => {
@@ -146,10 +151,10 @@ function toolNames(): (index: number, server: string, tool: string) => string {
     const known = given.get(key);
     if (known !== undefined) return known;
     const clean = `${server}__${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-    let free = clean.slice(0, LONGEST_NAME);
+    let free = clean.slice(0, MAX_NAME_LENGTH);
     for (let number = 2; taken.has(free); number += 1) {
       const ending = `_${number}`;
-      free = clean.slice(0, LONGEST_NAME - ending.length) + ending;
+      free = clean.slice(0, MAX_NAME_LENGTH - ending.length) + ending;
     }
     taken.add(free);
     given.set(key, free);

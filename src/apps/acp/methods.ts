@@ -10,15 +10,15 @@ import {
 } from "@agentclientprotocol/sdk/unstable";
 import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
-import type { Asked } from "./asked.ts";
-import type { Editor } from "./editor.ts";
-import { LONGEST_LINE, TOO_LONG } from "./line-limit.ts";
-import { requestError } from "./request-error.ts";
+import type { EditorContext } from "./editor-context.ts";
+import { MAX_REQUEST_BYTES, TOO_LONG_METHOD } from "./line-limit.ts";
+import type { PendingPrompts } from "./pending-prompts.ts";
+import { toRequestError } from "./request-error.ts";
 
 /** Loaded after `initialize` is answered, for which an editor waits. */
-type Requests = typeof import("./requests.ts");
+type RequestHandlers = typeof import("./requests.ts");
 
-export interface Serving {
+export interface EditorAppOptions {
   readonly version: string;
   readonly log: Log;
   /** How the editor can get at a model, where there is none. */
@@ -26,10 +26,10 @@ export interface Serving {
   /** Looks again whether there is a model now. */
   authenticate(methodId: string): Promise<void>;
   /** The editor has said what it can: everything else begins. */
-  begin(can: ClientCapabilities): void;
-  readonly asked: Asked;
+  onInitialize(can: ClientCapabilities): void;
+  readonly pendingPrompts: PendingPrompts;
   /** The home, once it is open. */
-  editor(): Promise<Editor>;
+  editor(): Promise<EditorContext>;
 }
 
 /** Exactly what has a handler below. */
@@ -41,39 +41,44 @@ const CAPABILITIES: AgentCapabilities = {
 };
 
 /** Every method of the protocol that Postrider answers. */
-export function editorApp(serving: Serving): AgentApp {
+export function buildEditorApp(serving: EditorAppOptions): AgentApp {
   const { agent: a } = methods;
-  let loading: Promise<Requests> | undefined;
-  const requests = (): Promise<Requests> => {
+  let loading: Promise<RequestHandlers> | undefined;
+  const requests = (): Promise<RequestHandlers> => {
     loading ??= import("./requests.ts");
     return loading;
   };
 
   /** With the home open; and what goes wrong told in our words. */
   function served<Params, Result>(
-    work: (to: Requests, editor: Editor, params: Params, signal: AbortSignal) => Promise<Result>,
+    work: (
+      to: RequestHandlers,
+      editor: EditorContext,
+      params: Params,
+      signal: AbortSignal,
+    ) => Promise<Result>,
   ): (context: { readonly params: Params; readonly signal: AbortSignal }) => Promise<Result> {
     return async ({ params, signal }) => {
       try {
         const [to, editor] = await Promise.all([requests(), serving.editor()]);
         return await work(to, editor, params, signal);
       } catch (error) {
-        throw requestError(error, serving.log);
+        throw toRequestError(error, serving.log);
       }
     };
   }
 
   const answer = served(async (to, editor, params: PromptRequest, signal) => {
-    const thread = await to.threadOf(editor, params.sessionId);
+    const thread = await to.getThread(editor, params.sessionId);
     // Once more: it may not have known the session when it was first told.
-    if (!thread.isAsked && thread.isIntroduced) void to.showCommands(thread);
-    thread.isAsked = true;
-    return to.prompt(editor, thread, params.prompt, signal);
+    if (!thread.hasPrompts && thread.isIntroduced) void to.showCommands(thread);
+    thread.hasPrompts = true;
+    return to.handlePrompt(editor, thread, params.prompt, signal);
   });
 
   return agentApp({ name: "postrider" })
     .onRequest(a.initialize, ({ params }) => {
-      serving.begin(params.clientCapabilities ?? {});
+      serving.onInitialize(params.clientCapabilities ?? {});
       return {
         protocolVersion: PROTOCOL_VERSION,
         agentInfo: { name: "postrider", title: "Postrider", version: serving.version },
@@ -91,8 +96,8 @@ export function editorApp(serving: Serving): AgentApp {
     .onRequest(
       a.session.new,
       served(async (to, editor, params) => {
-        const thread = await to.newThread(editor, params);
-        return { sessionId: thread.id, ...(await to.opened(editor, thread)) };
+        const thread = await to.createThread(editor, params);
+        return { sessionId: thread.id, ...(await to.finishOpening(editor, thread)) };
       }),
     )
     .onRequest(
@@ -100,27 +105,27 @@ export function editorApp(serving: Serving): AgentApp {
       served(async (to, editor, params) => {
         const thread = await to.loadThread(editor, params);
         await thread.replay();
-        return to.opened(editor, thread);
+        return to.finishOpening(editor, thread);
       }),
     )
     .onRequest(
       a.session.resume,
       served(async (to, editor, params) => {
         const thread = await to.loadThread(editor, params);
-        await thread.goOn();
-        return to.opened(editor, thread);
+        await thread.follow();
+        return to.finishOpening(editor, thread);
       }),
     )
     .onRequest(
       a.session.fork,
       served(async (to, editor, params) => {
         const thread = await to.forkThread(editor, params);
-        return { sessionId: thread.id, ...(await to.opened(editor, thread)) };
+        return { sessionId: thread.id, ...(await to.finishOpening(editor, thread)) };
       }),
     )
     .onRequest(
       a.session.list,
-      served((to, editor, params) => to.listSessions(editor, params)),
+      served((to, editor, params) => to.listEditorSessions(editor, params)),
     )
     .onRequest(
       a.session.close,
@@ -139,36 +144,36 @@ export function editorApp(serving: Serving): AgentApp {
     .onRequest(
       a.session.setTitle,
       served(async (to, editor, { sessionId, title }) => {
-        const thread = await to.threadOf(editor, sessionId);
-        return { title: await thread.entitle(title) };
+        const thread = await to.getThread(editor, sessionId);
+        return { title: await thread.setTitle(title) };
       }),
     )
     .onRequest(
       a.session.setMode,
       served(async (to, editor, { sessionId, modeId }) => {
-        await to.choose(editor, sessionId, "mode", modeId);
+        await to.applyChoice(editor, sessionId, "mode", modeId);
         return {};
       }),
     )
     .onRequest(
       a.session.setConfigOption,
       served(async (to, editor, { sessionId, configId, value }) => {
-        const { configOptions } = await to.choose(editor, sessionId, configId, value);
+        const { configOptions } = await to.applyChoice(editor, sessionId, configId, value);
         return { configOptions };
       }),
     )
     .onRequest(a.session.prompt, ({ params, signal }) =>
       // Known from now on: a cancel that follows is meant for it.
-      serving.asked.answer(params.sessionId, signal, (until) => answer({ params, signal: until })),
+      serving.pendingPrompts.answer(params.sessionId, signal, (until) => answer({ params, signal: until })),
     )
-    .onNotification(a.session.cancel, ({ params }) => serving.asked.cancel(params.sessionId))
+    .onNotification(a.session.cancel, ({ params }) => serving.pendingPrompts.cancel(params.sessionId))
     .onRequest(
-      TOO_LONG,
+      TOO_LONG_METHOD,
       (params) => params,
       () => {
-        const megabytes = Math.floor(LONGEST_LINE / 1024 / 1024);
+        const megabytes = Math.floor(MAX_REQUEST_BYTES / 1024 / 1024);
         const sentence = `The message is longer than ${megabytes} MiB, so nothing of it was taken. Send a link or a smaller file.`;
-        throw requestError(new PostriderError("too_large", sentence), serving.log);
+        throw toRequestError(new PostriderError("too_large", sentence), serving.log);
       },
     );
 }

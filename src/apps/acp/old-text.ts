@@ -1,41 +1,41 @@
 import { readFileSync, statSync } from "node:fs";
-import { type Part, type ToolCall, textOf } from "../../core/message.ts";
-import { actionOf } from "./tool-action.ts";
-import { absolute, givenIn, pathIn, writtenIn } from "./tool-arguments.ts";
+import { getText, type Part, type ToolCall } from "../../core/message.ts";
+import { findCallPath, findCallWrites, parseCallArguments, resolveCallPath } from "./call-arguments.ts";
+import { classifyTool } from "./tool-action.ts";
 
-export const UNKNOWN: unique symbol = Symbol("unknown");
+export const UNKNOWN_TEXT: unique symbol = Symbol("unknown");
 
 /** What a file held before it is written: its text, or `null` where there is none. */
-export type OldText = string | null | typeof UNKNOWN;
+export type OldText = string | null | typeof UNKNOWN_TEXT;
 
 /** A longer one would not be shown. */
-const MOST_BYTES = 128 * 1024;
+const MAX_BYTES = 128 * 1024;
 
 /** Read before the call acts. A server's paths may be of its own world, so its files are not looked for here. */
-export function oldTextFor(call: ToolCall, cwd: string | undefined): OldText {
-  const given = givenIn(call.arguments);
-  const { act, server } = actionOf(call.name, given);
-  if (act !== "write" || server !== undefined) return null;
-  const path = pathIn(given);
-  const file = path === undefined ? undefined : absolute(path, cwd);
-  if (file === undefined) return UNKNOWN;
-  const text = textIn(file);
+export function readOldText(call: ToolCall, cwd: string | undefined): OldText {
+  const given = parseCallArguments(call.arguments);
+  const { operation, server } = classifyTool(call.name, given);
+  if (operation !== "write" || server !== undefined) return null;
+  const path = findCallPath(given);
+  const file = path === undefined ? undefined : resolveCallPath(path, cwd);
+  if (file === undefined) return UNKNOWN_TEXT;
+  const text = readTextFile(file);
   // Another process acts on what this one only shows: it may have written the file already.
-  return text === writtenIn(given)[0]?.newText ? UNKNOWN : text;
+  return text === findCallWrites(given)[0]?.newText ? UNKNOWN_TEXT : text;
 }
 
 /** The same for a call of which only the result is known. */
-export function oldTextAfter(parts: readonly Part[]): OldText {
-  return textOf({ parts }).startsWith("Overwrote ") ? UNKNOWN : null;
+export function inferOldText(parts: readonly Part[]): OldText {
+  return getText({ parts }).startsWith("Overwrote ") ? UNKNOWN_TEXT : null;
 }
 
-function textIn(file: string): OldText {
+function readTextFile(file: string): OldText {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     if (found === undefined) return null;
-    if (!found.isFile() || found.size > MOST_BYTES) return UNKNOWN;
+    if (!found.isFile() || found.size > MAX_BYTES) return UNKNOWN_TEXT;
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(file));
   } catch {
-    return UNKNOWN; // it may not be read, or is no text
+    return UNKNOWN_TEXT; // it may not be read, or is no text
   }
 }

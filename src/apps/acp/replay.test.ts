@@ -2,7 +2,14 @@ import { agent, client, ndJsonStream, type SessionUpdate } from "@agentclientpro
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, NewMessage, Part, ToolCall } from "../../core/message.ts";
-import { callUpdate, planUpdate, replay, replaying, resultUpdate, updatesOf } from "./replay.ts";
+import {
+  buildReplayContext,
+  closeCallUpdate,
+  openCallUpdate,
+  replayHistory,
+  toPlanUpdate,
+  toSessionUpdates,
+} from "./replay.ts";
 
 const cwd = "/project";
 const text = (said: string): Part => ({ type: "text", text: said });
@@ -27,9 +34,9 @@ const stored = (messages: readonly NewMessage[]): readonly Message[] =>
 
 async function shown(
   messages: readonly NewMessage[],
-  options: Partial<Parameters<typeof replay>[1]> = {},
+  options: Partial<Parameters<typeof replayHistory>[1]> = {},
 ): Promise<SessionUpdate[]> {
-  return all(replay(stored(messages), { cwd, blob: noBlob, ...options }));
+  return all(replayHistory(stored(messages), { cwd, blob: noBlob, ...options }));
 }
 
 async function all(updates: AsyncIterable<SessionUpdate>): Promise<SessionUpdate[]> {
@@ -238,9 +245,9 @@ describe("every session that is opened in an editor", () => {
   it("shows the same whether it is opened or was watched as it grew", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (messages) => {
-        const context = replaying({ cwd, blob: noBlob });
+        const context = buildReplayContext({ cwd, blob: noBlob });
         const watched: SessionUpdate[] = [];
-        for (const one of stored(messages)) watched.push(...(await updatesOf(one, context)));
+        for (const one of stored(messages)) watched.push(...(await toSessionUpdates(one, context)));
         const said = (updates: readonly SessionUpdate[]) =>
           updates.filter(({ sessionUpdate }) => sessionUpdate.endsWith("_chunk"));
         const opened = await shown(messages);
@@ -259,7 +266,7 @@ describe("every session that is opened in an editor", () => {
   });
 
   it("is understood by the protocol's own client, and nothing of it is dropped", async () => {
-    const plan = planUpdate([{ text: "a", state: "in_progress" }]);
+    const plan = toPlanUpdate([{ text: "a", state: "in_progress" }]);
     const samples = fc.sample(histories, { numRuns: 20, seed: 1 });
     const edits = calling({ id: "e", name: "edit", arguments: { path: "a", old: "x", new: "y", line: 3 } });
     const updates = [plan, ...(await shown([edits, ...samples.flat()]))];
@@ -269,37 +276,37 @@ describe("every session that is opened in an editor", () => {
 
 describe("a call that is done while somebody watches", () => {
   it("is shown as being done, then with its result, under one id", async () => {
-    const context = replaying({ cwd, blob: noBlob });
-    await all(replay(stored([user("a"), calling(call("1")), result("1", "x")]), context));
-    const begun = callUpdate(call("1"), 4, context);
+    const context = buildReplayContext({ cwd, blob: noBlob });
+    await all(replayHistory(stored([user("a"), calling(call("1")), result("1", "x")]), context));
+    const begun = openCallUpdate(call("1"), 4, context);
     expect(begun).toMatchObject({ sessionUpdate: "tool_call", toolCallId: "1#4", status: "in_progress" });
-    expect(context.calls.waiting("1")?.toolCallId).toBe("1#4");
-    const ended = resultUpdate({ id: "1", name: "get_weather", parts: [text("sunny")] }, context);
+    expect(context.calls.findOpen("1")?.toolCallId).toBe("1#4");
+    const ended = closeCallUpdate({ id: "1", name: "get_weather", parts: [text("sunny")] }, context);
     expect(ended).toMatchObject({
       sessionUpdate: "tool_call_update",
       toolCallId: "1#4",
       status: "completed",
       rawOutput: "sunny",
     });
-    expect(context.calls.waiting("1")).toBeUndefined();
+    expect(context.calls.findOpen("1")).toBeUndefined();
   });
 
   it("that was running when the session was opened gets its result afterwards", async () => {
-    const context = replaying({ cwd, blob: noBlob });
+    const context = buildReplayContext({ cwd, blob: noBlob });
     const [one, two, three] = stored([user("a"), calling(call("1")), result("1", "x")]);
-    const opened = one && two ? await all(replay([one, two], { ...context, isRunning: true })) : [];
+    const opened = one && two ? await all(replayHistory([one, two], { ...context, isRunning: true })) : [];
     expect(kinds(opened)).toEqual(["user_message_chunk", "tool_call"]);
-    const later = three === undefined ? [] : await updatesOf(three, context);
+    const later = three === undefined ? [] : await toSessionUpdates(three, context);
     expect(later).toMatchObject([
       { sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed" },
     ]);
   });
 
   it("has the same id when the session is opened again", async () => {
-    const context = replaying({ cwd, blob: noBlob });
+    const context = buildReplayContext({ cwd, blob: noBlob });
     const history = stored([calling(call("1")), result("1", "x"), calling(call("1"))]);
-    const first = await all(replay(history, context));
-    expect(await all(replay(history, context))).toEqual(first);
+    const first = await all(replayHistory(history, context));
+    expect(await all(replayHistory(history, context))).toEqual(first);
   });
 });
 

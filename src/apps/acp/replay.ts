@@ -1,66 +1,66 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
-import { type Message, type Part, type ToolCall, textOf } from "../../core/message.ts";
+import { getText, type Message, type Part, type ToolCall } from "../../core/message.ts";
 import type { PlanEntry } from "../../core/plan.ts";
-import { summaryText } from "../../turns/ask-summary.ts";
-import { resultsIn } from "./call-results.ts";
-import { blocksOf } from "./content.ts";
-import { oldTextAfter, oldTextFor } from "./old-text.ts";
-import { oneLine } from "./short-text.ts";
-import { type ShownCalls, shownCalls } from "./shown-calls.ts";
-import { type ToolOutcomeFields, toolCard, toolOutcome } from "./tool-card.ts";
+import { formatSummary } from "../../turns/request-summary.ts";
+import { pairCallResults } from "./call-results.ts";
+import { type CallTracker, callTracker } from "./call-tracker.ts";
+import { loadContentBlocks } from "./content.ts";
+import { inferOldText, readOldText } from "./old-text.ts";
+import { buildToolCard, buildToolOutcome, type ToolOutcomeFields } from "./tool-card.ts";
+import { toSingleLine } from "./truncate-text.ts";
 
 /** Where a session is shown: its folder, and how the bytes that its messages name are read. */
-export interface ShownPlace {
+export interface ReplayInput {
   readonly cwd?: string | undefined;
   blob(hash: string): Promise<Uint8Array | undefined>;
 }
 
 /** What one editor was shown of one session, as far as what comes next depends on it. */
-export interface Replaying extends ShownPlace {
-  readonly calls: ShownCalls;
+export interface ReplayContext extends ReplayInput {
+  readonly calls: CallTracker;
 }
 
-export function replaying({ cwd, blob }: ShownPlace): Replaying {
-  return { cwd, blob, calls: shownCalls() };
+export function buildReplayContext({ cwd, blob }: ReplayInput): ReplayContext {
+  return { cwd, blob, calls: callTracker() };
 }
 
-export interface ReplayOptions extends ShownPlace {
+export interface ReplayOptions extends ReplayInput {
   /** Of whoever goes on afterwards, so that results still to come find their calls. They are begun anew. */
-  readonly calls?: ShownCalls;
+  readonly calls?: CallTracker;
   /** A turn runs: its calls that have no result are being done. */
   readonly isRunning?: boolean | undefined;
 }
 
 /** A session as an editor shows it: everything said, in order, and each call once, as it ended. */
-export async function* replay(
+export async function* replayHistory(
   history: readonly Message[],
   options: ReplayOptions,
 ): AsyncGenerator<SessionUpdate> {
-  const { cwd, blob, calls = shownCalls() } = options;
-  const context: Replaying = { cwd, blob, calls };
-  calls.forget();
-  const { resultsAt, taken } = resultsIn(history);
-  const runsFrom = options.isRunning ? lastUnended(history) : history.length;
+  const { cwd, blob, calls = callTracker() } = options;
+  const context: ReplayContext = { cwd, blob, calls };
+  calls.clear();
+  const { resultsAt, resultIndexes } = pairCallResults(history);
+  const runsFrom = options.isRunning ? findRunningPrompt(history) : history.length;
   for (const [at, message] of history.entries()) {
-    if (taken.has(at)) continue;
+    if (resultIndexes.has(at)) continue;
     const results = resultsAt.get(at) ?? [];
-    yield* await updates(message, context, { results, isRunning: at > runsFrom });
+    yield* await toUpdates(message, context, { results, isRunning: at > runsFrom });
   }
 }
 
 /** The place of the last prompt, unless its answer was broken off: then what runs is an answer to a later one. */
-function lastUnended(history: readonly Message[]): number {
+function findRunningPrompt(history: readonly Message[]): number {
   const last = history.findLastIndex(({ role }) => role === "user");
   const isEnded = history.slice(last + 1).some(({ origin }) => origin?.interrupted === true);
   return isEnded ? history.length : last;
 }
 
 /** A message that has just been said elsewhere. Its calls wait for results, which may be the next messages. */
-export function updatesOf(message: Message, context: Replaying): Promise<SessionUpdate[]> {
-  return updates(message, context, { results: [], isRunning: true });
+export function toSessionUpdates(message: Message, context: ReplayContext): Promise<SessionUpdate[]> {
+  return toUpdates(message, context, { results: [], isRunning: true });
 }
 
-export function planUpdate(entries: readonly PlanEntry[]): SessionUpdate {
+export function toPlanUpdate(entries: readonly PlanEntry[]): SessionUpdate {
   return {
     sessionUpdate: "plan",
     entries: entries.map(({ text, state }) => ({ content: text, priority: "medium", status: state })),
@@ -68,11 +68,11 @@ export function planUpdate(entries: readonly PlanEntry[]): SessionUpdate {
 }
 
 /** A call that is being done from now on. */
-export function callUpdate(call: ToolCall, seq: number, { calls, cwd }: Replaying): SessionUpdate {
-  const toolCallId = calls.idFor(call.id, seq);
-  const old = oldTextFor(call, cwd);
-  calls.open({ toolCallId, call, old }, seq);
-  return { sessionUpdate: "tool_call", toolCallId, ...toolCard(call, cwd, old), status: "in_progress" };
+export function openCallUpdate(call: ToolCall, seq: number, { calls, cwd }: ReplayContext): SessionUpdate {
+  const toolCallId = calls.claimId(call.id, seq);
+  const old = readOldText(call, cwd);
+  calls.open({ toolCallId, call, oldText: old }, seq);
+  return { sessionUpdate: "tool_call", toolCallId, ...buildToolCard(call, cwd, old), status: "in_progress" };
 }
 
 export interface ToolResult {
@@ -85,100 +85,119 @@ export interface ToolResult {
 }
 
 /** `attached` is as in `toolOutcome`. */
-export function resultUpdate(
+export function closeCallUpdate(
   { id, name, parts, failed = false, seq = 0 }: ToolResult,
-  { calls, cwd }: Replaying,
+  { calls, cwd }: ReplayContext,
   attached?: readonly ContentBlock[],
 ): SessionUpdate {
   const shown = calls.close(id);
   if (shown !== undefined) {
     const { toolCallId, call } = shown;
-    const outcome = toolOutcome(call, parts, failed, cwd, attached, shown);
+    const outcome = buildToolOutcome(call, parts, failed, cwd, attached, shown);
     return { sessionUpdate: "tool_call_update", toolCallId, ...outcome };
   }
   const call: ToolCall = { id, name, arguments: undefined };
-  const outcome = toolOutcome(call, parts, failed, cwd, attached);
-  return { sessionUpdate: "tool_call", toolCallId: calls.idFor(id, seq), ...toolCard(call, cwd), ...outcome };
+  const outcome = buildToolOutcome(call, parts, failed, cwd, attached);
+  return {
+    sessionUpdate: "tool_call",
+    toolCallId: calls.claimId(id, seq),
+    ...buildToolCard(call, cwd),
+    ...outcome,
+  };
 }
 
-interface CallsOf {
+interface CallOutcomes {
   /** Of each call, in order; absent where there is none. */
   readonly results: readonly (Message | undefined)[];
   readonly isRunning: boolean;
 }
 
-async function updates(message: Message, context: Replaying, calls: CallsOf): Promise<SessionUpdate[]> {
+async function toUpdates(
+  message: Message,
+  context: ReplayContext,
+  calls: CallOutcomes,
+): Promise<SessionUpdate[]> {
   const id = `${message.session}:${message.seq}`;
   switch (message.role) {
     case "user":
-      return (await blocks(message.parts, context)).map((block) => chunk("user_message_chunk", block, id));
+      return (await loadBlocks(message.parts, context)).map((block) =>
+        toChunk("user_message_chunk", block, id),
+      );
     case "assistant":
-      return answered(message, id, context, calls);
+      return toAssistantUpdates(message, id, context, calls);
     case "tool":
-      return [await unpaired(message, context)];
+      return [await toUnpairedResult(message, context)];
     default:
-      return noted(message, id, context);
+      return toNoteUpdates(message, id, context);
   }
 }
 
-async function answered(
+async function toAssistantUpdates(
   message: Message,
   id: string,
-  context: Replaying,
-  { results, isRunning }: CallsOf,
+  context: ReplayContext,
+  { results, isRunning }: CallOutcomes,
 ): Promise<SessionUpdate[]> {
   const { reasoning = "", toolCalls = [], parts } = message;
-  const plan = planIn(message);
+  const plan = readPlan(message);
   const told: SessionUpdate[] = [];
-  if (reasoning !== "") told.push(chunk("agent_thought_chunk", words(reasoning), id));
-  for (const block of await blocks(parts, context)) told.push(chunk("agent_message_chunk", block, id));
-  if (plan !== undefined) told.push(planUpdate(plan));
+  if (reasoning !== "") told.push(toChunk("agent_thought_chunk", toTextBlock(reasoning), id));
+  for (const block of await loadBlocks(parts, context)) told.push(toChunk("agent_message_chunk", block, id));
+  if (plan !== undefined) told.push(toPlanUpdate(plan));
   for (const [at, call] of toolCalls.entries()) {
     const result = results[at];
     if (result === undefined && isRunning) {
-      told.push(callUpdate(call, message.seq, context));
+      told.push(openCallUpdate(call, message.seq, context));
       continue;
     }
     const outcome =
-      result === undefined ? interrupted(call, context) : await outcomeOf(call, result, context);
-    const toolCallId = context.calls.idFor(call.id, message.seq);
-    const old = oldTextAfter(result?.parts ?? []);
-    told.push({ sessionUpdate: "tool_call", toolCallId, ...toolCard(call, context.cwd, old), ...outcome });
+      result === undefined
+        ? buildInterruptedOutcome(call, context)
+        : await buildOutcome(call, result, context);
+    const toolCallId = context.calls.claimId(call.id, message.seq);
+    const old = inferOldText(result?.parts ?? []);
+    told.push({
+      sessionUpdate: "tool_call",
+      toolCallId,
+      ...buildToolCard(call, context.cwd, old),
+      ...outcome,
+    });
   }
-  const end = endOf(message);
+  const end = describeEnd(message);
   // Under a name of its own, so that the answer's text stays what was said.
-  if (end !== undefined) told.push(chunk("agent_message_chunk", aside(`_${end}_`), `${id}:end`));
+  if (end !== undefined) told.push(toChunk("agent_message_chunk", toSeparateBlock(`_${end}_`), `${id}:end`));
   return told;
 }
 
 /** A tool's answer whose call is not in the history, or is one that an editor waits for. */
-async function unpaired(message: Message, context: Replaying): Promise<SessionUpdate> {
+async function toUnpairedResult(message: Message, context: ReplayContext): Promise<SessionUpdate> {
   const { toolCallId = "", toolName = "tool", parts, seq } = message;
   const result = { id: toolCallId, name: toolName, parts, failed: hasFailed(message), seq };
-  return resultUpdate(result, context, await attachedTo(message, context));
+  return closeCallUpdate(result, context, await loadAttachments(message, context));
 }
 
-async function noted(message: Message, id: string, context: Replaying): Promise<SessionUpdate[]> {
-  const said = textOf(message);
-  const more = await attachedTo(message, context);
-  const told = said === "" ? [] : [aside(note(said, message.extra?.summary === true)), ...more];
-  return (said === "" ? more : told).map((block) => chunk("agent_message_chunk", block, id));
+async function toNoteUpdates(message: Message, id: string, context: ReplayContext): Promise<SessionUpdate[]> {
+  const said = getText(message);
+  const more = await loadAttachments(message, context);
+  const told =
+    said === "" ? [] : [toSeparateBlock(formatNote(said, message.extra?.summary === true)), ...more];
+  return (said === "" ? more : told).map((block) => toChunk("agent_message_chunk", block, id));
 }
 
-function note(said: string, isSummary: boolean): string {
+function formatNote(said: string, isSummary: boolean): string {
   if (!isSummary) return `_Note:_ ${said}`;
-  const heading = summaryText("");
+  const heading = formatSummary("");
   return `_${heading.trim()}_\n\n${said.startsWith(heading) ? said.slice(heading.length) : said}`;
 }
 
 /** How an answer ended that is not whole. */
-function endOf({ origin, extra }: Message): string | undefined {
-  if (typeof extra?.error === "string" && extra.error !== "") return oneLine(extra.error);
+function describeEnd({ origin, extra }: Message): string | undefined {
+  if (typeof extra?.error === "string" && extra.error !== "") return toSingleLine(extra.error);
   return origin?.interrupted === true ? "(stopped)" : undefined;
 }
 
 /** It was shown as `planUpdate`; what is no plan is somebody else's. */
-function planIn({ extra }: Message): readonly PlanEntry[] | undefined {
+function readPlan({ extra }: Message): readonly PlanEntry[] | undefined {
   const plan = extra?.plan;
   return Array.isArray(plan) && plan.every(isPlanEntry) ? plan : undefined;
 }
@@ -191,41 +210,45 @@ function isPlanEntry(value: unknown): value is PlanEntry {
   );
 }
 
-async function outcomeOf(call: ToolCall, result: Message, context: Replaying): Promise<ToolOutcomeFields> {
-  const attached = await attachedTo(result, context);
-  const old = oldTextAfter(result.parts);
-  return toolOutcome(call, result.parts, hasFailed(result), context.cwd, attached, { old });
+async function buildOutcome(
+  call: ToolCall,
+  result: Message,
+  context: ReplayContext,
+): Promise<ToolOutcomeFields> {
+  const attached = await loadAttachments(result, context);
+  const old = inferOldText(result.parts);
+  return buildToolOutcome(call, result.parts, hasFailed(result), context.cwd, attached, { oldText: old });
 }
 
-function interrupted(call: ToolCall, { cwd }: Replaying): ToolOutcomeFields {
+function buildInterruptedOutcome(call: ToolCall, { cwd }: ReplayContext): ToolOutcomeFields {
   const sentence = "Interrupted: no result was recorded. It may have been done, wholly or in part.";
-  const { content } = toolCard(call, cwd);
-  return { status: "failed", content: [...content, { type: "content", content: words(sentence) }] };
+  const { content } = buildToolCard(call, cwd);
+  return { status: "failed", content: [...content, { type: "content", content: toTextBlock(sentence) }] };
 }
 
 function hasFailed({ finishReason, origin }: Message): boolean {
   return finishReason === "error" || origin?.interrupted === true;
 }
 
-async function blocks(parts: readonly Part[], { blob }: Replaying): Promise<ContentBlock[]> {
-  return blocksOf(parts, blob);
+async function loadBlocks(parts: readonly Part[], { blob }: ReplayContext): Promise<ContentBlock[]> {
+  return loadContentBlocks(parts, blob);
 }
 
-async function attachedTo({ parts }: Message, context: Replaying): Promise<ContentBlock[]> {
+async function loadAttachments({ parts }: Message, context: ReplayContext): Promise<ContentBlock[]> {
   const others = parts.filter(({ type }) => type !== "text");
-  return others.length === 0 ? [] : blocks(others, context);
+  return others.length === 0 ? [] : loadBlocks(others, context);
 }
 
-function words(text: string): ContentBlock {
+function toTextBlock(text: string): ContentBlock {
   return { type: "text", text };
 }
 
 /** Set apart: many editors put one chunk directly after the other. */
-function aside(markdown: string): ContentBlock {
-  return words(`\n\n${markdown}\n\n`);
+function toSeparateBlock(markdown: string): ContentBlock {
+  return toTextBlock(`\n\n${markdown}\n\n`);
 }
 
-function chunk(
+function toChunk(
   sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk",
   content: ContentBlock,
   messageId: string,

@@ -17,7 +17,7 @@ const CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /** What the editor is told: our sentence, our stable code in `data`. Of what must not happen, only that it did. */
-export function requestError(error: unknown, log: Log): RequestError {
+export function toRequestError(error: unknown, log: Log): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof PostriderError)
     return new RequestError(CODES[error.code] ?? INTERNAL, error.message, { code: error.code });
@@ -25,12 +25,12 @@ export function requestError(error: unknown, log: Log): RequestError {
   return new RequestError(INTERNAL, "Postrider failed; its log says why.", { code: "internal" });
 }
 
-export function noSession(id: string): PostriderError {
+export function editorSessionNotFound(id: string): PostriderError {
   return new PostriderError("not_found", `There is no session ${id.slice(0, 80)} here.`);
 }
 
 /** It is open here and was deleted elsewhere: a prompt must not bring it back empty. */
-export function deletedSession(id: string): PostriderError {
+export function editorSessionDeleted(id: string): PostriderError {
   return new PostriderError(
     "not_found",
     `Session ${id.slice(0, 80)} was deleted in another window, so nothing was said. Open another thread.`,

@@ -1,14 +1,14 @@
-/** What answers an editor's requests. Loaded as a whole, once the editor has been told who is here. */
-export { listSessions } from "./listing.ts";
-export { prompt } from "./prompt.ts";
-export {
-  choose,
-  closeThread,
-  forkThread,
-  loadThread,
-  newThread,
-  opened,
-  removeThread,
-  threadOf,
-} from "./sessions.ts";
+/** What answers an editor's requests. Loaded whole, once the editor has been told who is here. */
+export { listEditorSessions } from "./list-editor-sessions.ts";
+export { handlePrompt } from "./prompt.ts";
 export { showCommands } from "./show-state.ts";
+export {
+  applyChoice,
+  closeThread,
+  createThread,
+  finishOpening,
+  forkThread,
+  getThread,
+  loadThread,
+  removeThread,
+} from "./threads.ts";

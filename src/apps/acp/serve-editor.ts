@@ -14,17 +14,17 @@ import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import type { Config } from "../config/config.ts";
-import { endWhenLost } from "../end-lost.ts";
+import { exitOnLostStore } from "../exit-on-lost-store.ts";
 import type { Home } from "../home.ts";
-import { localHands } from "../local-hands.ts";
+import { createLocalTools } from "../local-tools.ts";
 import type { OpenLog } from "../log/open-log.ts";
-import { askedPrompts } from "./asked.ts";
-import type { Editor, EditorSettings } from "./editor.ts";
-import { LONGEST_LINE, lineLimit } from "./line-limit.ts";
+import type { EditorContext, EditorSettings } from "./editor-context.ts";
+import { limitLineLength, MAX_REQUEST_BYTES } from "./line-limit.ts";
 import { leaveOutMalformedServers } from "./mcp-entries.ts";
-import { editorApp } from "./methods.ts";
+import { buildEditorApp } from "./methods.ts";
+import { pendingPrompts } from "./pending-prompts.ts";
 
-export interface ServeOptions {
+export interface ServeEditorOptions {
   readonly home: Home;
   readonly environment: NodeJS.ProcessEnv;
   readonly version: string;
@@ -44,20 +44,20 @@ export interface ServeOptions {
 }
 
 /** Answers an editor until it goes. Then what is being answered ends, with what there is of it, and is stored. */
-export async function serveEditor(options: ServeOptions): Promise<void> {
+export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   const { home, log, howToConnect, clock = systemClock } = options;
   const over = new AbortController();
   const runner = localRunner();
   let answering: Agent | undefined = await options.agent();
-  const asked = askedPrompts();
+  const asked = pendingPrompts();
   let can: ClientCapabilities = {};
   let heart: NodeJS.Timeout | undefined;
   let isBegun = false;
-  let ready: Promise<Editor> | undefined;
+  let ready: Promise<EditorContext> | undefined;
 
   const noModel = (): RequestError => RequestError.authRequired({ code: "invalid_config" }, howToConnect);
   const METHOD = "model";
-  const app = editorApp({
+  const app = buildEditorApp({
     version: options.version,
     log,
     authMethods: (): AuthMethod[] =>
@@ -68,8 +68,8 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       answering = await options.agent();
       if (answering === undefined) throw noModel();
     },
-    asked,
-    begin(said) {
+    pendingPrompts: asked,
+    onInitialize(said) {
       can = said;
       isBegun = true;
     },
@@ -85,61 +85,61 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
       },
     }),
   ) as WritableStream<Uint8Array>;
-  const stream = ndJsonStream(output, input.pipeThrough(lineLimit()), {
-    maxMessageBytes: LONGEST_LINE + 1024,
+  const stream = ndJsonStream(output, input.pipeThrough(limitLineLength()), {
+    maxMessageBytes: MAX_REQUEST_BYTES + 1024,
   });
   const connection = app.connect({
     writable: stream.writable,
     readable: stream.readable.pipeThrough(leaveOutMalformedServers()),
   });
 
-  async function openEditor(): Promise<Editor> {
+  async function openEditor(): Promise<EditorContext> {
     // In this thread: one person's few writes hardly stop it, and an editor waits for its agent to start.
-    const onLost = endWhenLost((text) => {
+    const onLost = exitOnLostStore((text) => {
       log.error({ code: "store_lost" }, text);
       process.stderr.write(`postrider: ${text}\n`);
     });
     const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-    await store.beat({ runner, now: clock.now() });
+    await store.recordHeartbeat({ runner, now: clock.now() });
     heart = setInterval(() => {
       store
-        .beat({ runner, now: clock.now() })
+        .recordHeartbeat({ runner, now: clock.now() })
         .catch((error: unknown) => log.error({ error }, "no heartbeat"));
     }, HEARTBEAT_MS);
     let sessions: Promise<Sessions> | undefined;
     return {
       store,
       sessions() {
-        sessions ??= sessionsOver(store, clock, options.config.current());
+        sessions ??= loadSessions(store, clock, options.config.current());
         return sessions;
       },
       clock,
       runner: runner.id,
       log,
       environment: options.environment,
-      hands: localHands({
+      localTools: createLocalTools({
         home,
         environment: options.environment,
         store,
         clock,
         config: () => options.config.current(),
       }),
-      settings: () => settingsOf(options.config.current()),
-      answering: () => answering,
-      agent() {
+      settings: () => toEditorSettings(options.config.current()),
+      findAgent: () => answering,
+      requireAgent() {
         if (answering === undefined) throw noModel();
         return answering;
       },
       all: options.all,
       client: connection.client,
-      can: () => can,
+      capabilities: () => can,
       threads: new Map(),
-      made: new Set(),
-      asked,
+      unusedSessions: new Set(),
+      pendingPrompts: asked,
       signal: over.signal,
     };
   }
-  function editor(): Promise<Editor> {
+  function editor(): Promise<EditorContext> {
     if (ready !== undefined) return ready;
     // Opened after the end, the home would keep the process running: nobody would close it.
     if (over.signal.aborted) return Promise.reject(RequestError.internalError({}, "The editor is gone."));
@@ -154,13 +154,13 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
   over.abort();
   if (ready === undefined) return; // it has not said a word
   const opened = await ready;
-  const { store, threads, hands } = opened;
+  const { store, threads, localTools } = opened;
   clearInterval(heart);
   try {
     await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
-    const { removeUnused } = await import("./unused.ts");
+    const { removeUnusedSessions: removeUnused } = await import("./remove-unused-sessions.ts");
     await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
-    await hands.processes.close();
+    await localTools.processes.close();
     await store.retire({ runner: runner.id });
   } finally {
     await store.close();
@@ -168,13 +168,13 @@ export async function serveEditor(options: ServeOptions): Promise<void> {
 }
 
 /** Sessions of editors are named by ids that tell no time: no zone is needed. */
-async function sessionsOver(store: Store, clock: Clock, { gateway }: Config): Promise<Sessions> {
+async function loadSessions(store: Store, clock: Clock, { gateway }: Config): Promise<Sessions> {
   const { profile, reset, scope } = gateway;
   const { createSessions } = await import("../../sessions/sessions.ts");
   return createSessions({ store, clock, profile, reset, scope });
 }
 
-function settingsOf({ gateway }: Config): EditorSettings {
+function toEditorSettings({ gateway }: Config): EditorSettings {
   const { profile, scope, compressAt } = gateway;
-  return { profile, scope, told: gateway, ...(compressAt !== undefined && { compressAt }) };
+  return { profile, scope, promptSettings: gateway, ...(compressAt !== undefined && { compressAt }) };
 }

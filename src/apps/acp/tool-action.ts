@@ -1,7 +1,7 @@
 import type { ToolKind } from "@agentclientprotocol/sdk/unstable";
 
 /** What a tool does, as far as its name says. */
-export type Act =
+export type ToolOperation =
   | "run"
   | "process"
   | "read"
@@ -18,7 +18,7 @@ export type Act =
   | "other";
 
 export interface ToolAction {
-  readonly act: Act;
+  readonly operation: ToolOperation;
   readonly kind: ToolKind;
   /** The tool's own name, and the server that it belongs to. */
   readonly tool: string;
@@ -26,15 +26,15 @@ export interface ToolAction {
 }
 
 /** By the names that agents and servers commonly give their tools; a server's tools are called `<server>__<tool>`. */
-export function actionOf(name: string, given: Readonly<Record<string, unknown>>): ToolAction {
+export function classifyTool(name: string, given: Readonly<Record<string, unknown>>): ToolAction {
   const split = name.lastIndexOf("__");
   const tool = split > 0 && split + 2 < name.length ? name.slice(split + 2) : name;
   const server = tool === name ? undefined : name.slice(0, split).replace(/^mcp__/, "");
-  const act = commanded(actNamed(inSnakeCase(tool)), given.command);
-  return { act, kind: KINDS[act], tool, ...(server && { server }) };
+  const act = refineByCommand(findOperation(toSnakeCase(tool)), given.command);
+  return { operation: act, kind: KINDS[act], tool, ...(server && { server }) };
 }
 
-const KINDS: Readonly<Record<Act, ToolKind>> = {
+const KINDS: Readonly<Record<ToolOperation, ToolKind>> = {
   run: "execute",
   process: "execute",
   read: "read",
@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<Act, ToolKind>> = {
   other: "other",
 };
 
-const NAMES: Readonly<Record<Exclude<Act, "other">, string>> = {
+const NAMES: Readonly<Record<Exclude<ToolOperation, "other">, string>> = {
   run: "terminal shell bash sh execute exec run execute_command exec_command run_command run_shell_command run_terminal_cmd run_in_terminal local_shell execute_code run_code python",
   process: "process bash_output kill_shell kill_bash write_stdin",
   read: "read_file read view view_file cat open_file read_text_file read_many_files read_multiple_files read_resource view_image notebook_read",
@@ -68,21 +68,23 @@ const NAMES: Readonly<Record<Exclude<Act, "other">, string>> = {
   think: "think plan todo todo_read todo_write update_plan sequentialthinking sequential_thinking",
 };
 
-const ACTS: ReadonlyMap<string, Act> = new Map(
-  Object.entries(NAMES).flatMap(([act, names]) => names.split(" ").map((name) => [name, act as Act])),
+const OPERATIONS: ReadonlyMap<string, ToolOperation> = new Map(
+  Object.entries(NAMES).flatMap(([act, names]) =>
+    names.split(" ").map((name) => [name, act as ToolOperation]),
+  ),
 );
 
-function actNamed(name: string): Act {
-  return ACTS.get(name) ?? "other";
+function findOperation(name: string): ToolOperation {
+  return OPERATIONS.get(name) ?? "other";
 }
 
 /** Some editors of files are one tool that is told what to do. */
-function commanded(act: Act, command: unknown): Act {
+function refineByCommand(act: ToolOperation, command: unknown): ToolOperation {
   if (act !== "edit") return act;
   return command === "view" ? "read" : command === "create" ? "write" : act;
 }
 
-function inSnakeCase(name: string): string {
+function toSnakeCase(name: string): string {
   return name
     .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
     .replaceAll("-", "_")

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Part } from "../../core/message.ts";
-import { toolCard, toolOutcome } from "./tool-card.ts";
+import { buildToolCard, buildToolOutcome } from "./tool-card.ts";
 
 const cwd = "/project/project";
-const card = (name: string, given: unknown) => toolCard({ id: "1", name, arguments: given }, cwd);
+const card = (name: string, given: unknown) => buildToolCard({ id: "1", name, arguments: given }, cwd);
 const text = (said: string): Part => ({ type: "text", text: said });
 const outcome = (name: string, given: unknown, said: string, failed = false) =>
-  toolOutcome({ id: "1", name, arguments: given }, [text(said)], failed, cwd);
+  buildToolOutcome({ id: "1", name, arguments: given }, [text(said)], failed, cwd);
 
 describe("the card of a tool's call", () => {
   it.each([
@@ -134,7 +134,9 @@ describe("the card of a tool's call", () => {
     }
     expect(card("github__read_file", { path: "src/a.ts" }).locations).toEqual([]);
     expect(card("send_mail", { to: "a@example.com", from: "b" }).locations).toEqual([]);
-    expect(toolCard({ id: "1", name: "read", arguments: { path: "a" } }, undefined).locations).toEqual([]);
+    expect(buildToolCard({ id: "1", name: "read", arguments: { path: "a" } }, undefined).locations).toEqual(
+      [],
+    );
   });
 
   it("shows a change as one", () => {
@@ -181,7 +183,7 @@ describe("the outcome of a tool's call", () => {
       rawOutput: "sunny",
     });
     expect(outcome("get_weather", {}, "no network", true)).toMatchObject({ status: "failed" });
-    expect(toolOutcome(undefined, [], false, undefined)).toEqual({ status: "completed", content: [] });
+    expect(buildToolOutcome(undefined, [], false, undefined)).toEqual({ status: "completed", content: [] });
   });
 
   it("keeps a change that was made, and not one that failed", () => {
@@ -212,9 +214,9 @@ describe("the outcome of a tool's call", () => {
       size: 1,
       name: "a.png",
     };
-    expect(JSON.stringify(toolOutcome(undefined, [image], false, cwd))).toContain("[image a.png]");
+    expect(JSON.stringify(buildToolOutcome(undefined, [image], false, cwd))).toContain("[image a.png]");
     const block = { type: "image", data: "AQ==", mimeType: "image/png" } as const;
-    expect(toolOutcome(undefined, [image], false, cwd, [block]).content).toEqual([
+    expect(buildToolOutcome(undefined, [image], false, cwd, [block]).content).toEqual([
       { type: "content", content: block },
     ]);
   });

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { PostriderError } from "../../core/errors.ts";
-import { plural } from "../../core/plural.ts";
-import { copyDatabase } from "../../stores/sqlite/upkeep/copying.ts";
-import { homeOf } from "../home.ts";
+import { pluralize } from "../../core/pluralize.ts";
+import { copyDatabase } from "../../stores/sqlite/upkeep/copy-database.ts";
+import { resolveHome } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
-import { type Io, say, sayJson } from "./io.ts";
-import { progressOn } from "./progress.ts";
-import { sizeText } from "./size-text.ts";
+import { formatSize } from "./format-size.ts";
+import { type Io, printJson, printLine } from "./io.ts";
+import { createProgress } from "./progress.ts";
 
 /** One checked file that holds everything, of one instant, however busy the home is. */
-export const backup: Command = defineCommand({
+export const backupCommand: Command = defineCommand({
   name: "backup",
   takes: "FILE",
   words: [1, 1],
@@ -24,23 +24,23 @@ export const backup: Command = defineCommand({
     ["postrider backup /mnt/stick/postrider.db --force", "over the copy of last time"],
   ],
   async run({ words: [file = ""], values }, io) {
-    const from = databaseOf(io);
-    const progress = progressOn(io, "copied");
+    const from = requireDatabase(io);
+    const progress = createProgress(io, "copied");
     try {
       const copied = await copyDatabase({
         from,
         to: file,
         overwrite: values.force,
-        onProgress: progress.at,
+        onProgress: progress.update,
       }).catch((error) => {
-        throw withHint(error);
+        throw addHint(error);
       });
       progress.end();
-      if (values.json) sayJson(io, copied);
+      if (values.json) printJson(io, copied);
       else
-        say(
+        printLine(
           io,
-          `${copied.file}: ${plural(copied.sessions, "session")}, ${plural(copied.messages, "message")}, ${sizeText(copied.bytes)}, checked.`,
+          `${copied.file}: ${pluralize(copied.sessions, "session")}, ${pluralize(copied.messages, "message")}, ${formatSize(copied.bytes)}, checked.`,
         );
     } finally {
       progress.end();
@@ -49,15 +49,15 @@ export const backup: Command = defineCommand({
 });
 
 /** A home without a database has nothing to copy, and asking must not make one. */
-function databaseOf(io: Io): string {
-  const { database } = homeOf(io.environment);
+function requireDatabase(io: Io): string {
+  const { database } = resolveHome(io.environment);
   if (existsSync(database)) return database;
   throw new PostriderError("not_found", `There is nothing to back up: no ${database}.`, {
     details: { file: database },
   });
 }
 
-function withHint(error: unknown): unknown {
+function addHint(error: unknown): unknown {
   if (!(error instanceof PostriderError) || error.code !== "file_exists") return error;
   return new PostriderError("file_exists", `${error.message} Name another file, or say --force.`, {
     details: { ...error.details },

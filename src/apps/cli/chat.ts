@@ -1,11 +1,11 @@
-import { agentNamed, type ChosenAgent } from "../agent-named.ts";
+import { type ChosenAgent, chooseAgent } from "../choose-agent.ts";
 import type { Config } from "../config/config.ts";
-import type { Beginning } from "./chat/start.ts";
-import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
-import { configHere } from "./config/here.ts";
+import type { ChatStart } from "./chat/start-chat.ts";
+import { type Command, defineCommand, JSON_OPTION, usageError } from "./command.ts";
+import { loadLocalConfig } from "./config/local-config.ts";
 import type { Io } from "./io.ts";
 
-export const chat: Command = defineCommand({
+export const startChatCommand: Command = defineCommand({
   name: "",
   about: `Talks in the terminal, or from a pipe: one line in, one answer out. Every message is on the disk before it is
 answered. A terminal goes on in the session where it was, until the policy starts a new one (/where tells when).`,
@@ -39,48 +39,48 @@ answered. A terminal goes on in the session where it was, until the policy start
   ],
   async run({ values }, io) {
     // Only in a talk somebody can ask for /platforms.
-    const config = await configHere(io, values.query === undefined);
-    const chosen = await agentNamed(
+    const config = await loadLocalConfig(io, values.query === undefined);
+    const chosen = await chooseAgent(
       values.agent ?? io.environment.POSTRIDER_AGENT,
       io.environment,
       config?.model,
     );
-    const beginning = beginningOf(values.continue, values.resume);
+    const beginning = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
-      const { query } = await import("./chat/query.ts");
+      const { runQuery: query } = await import("./chat/query.ts");
       return query(io, {
         question: values.query,
-        beginning,
+        start: beginning,
         agent: chosen.agent,
         config,
         json: values.json,
       });
     }
-    if (values.json) throw wrongArguments("--json goes with --query");
-    return talk(io, beginning, chosen, config);
+    if (values.json) throw usageError("--json goes with --query");
+    return runChat(io, beginning, chosen, config);
   },
 });
 
 /** The chat in one session, for programs that let people choose one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
-  const config = await configHere(io, true);
-  const chosen = await agentNamed(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
-  return talk(io, { session }, chosen, config);
+  const config = await loadLocalConfig(io, true);
+  const chosen = await chooseAgent(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
+  return runChat(io, { session }, chosen, config);
 }
 
-async function talk(
+async function runChat(
   io: Io,
-  beginning: Beginning,
+  beginning: ChatStart,
   { agent, hint }: ChosenAgent,
   config: Config | undefined,
 ): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).pipe(io, beginning, agent, config);
-  return (await import("./chat/screen.ts")).screen(io, beginning, agent, config, hint);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config);
+  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint);
 }
 
-function beginningOf(newest: boolean, session: string | undefined): Beginning {
-  if (newest && session !== undefined) throw wrongArguments("--continue and --resume exclude each other");
+function parseChatStart(newest: boolean, session: string | undefined): ChatStart {
+  if (newest && session !== undefined) throw usageError("--continue and --resume exclude each other");
   if (newest) return "newest";
   return session === undefined ? "here" : { session };
 }

@@ -1,9 +1,9 @@
-import { nearestName } from "../../core/command-grammar.ts";
+import { findNearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Io } from "./io.ts";
 
 /** `flag` is there or not, `text` takes a value, `count` a whole number from 0 on. */
-export interface Option {
+export interface CommandOption {
   readonly type: "flag" | "text" | "count";
   readonly short?: string;
   /** What the help calls the value, such as `FILE`. */
@@ -11,20 +11,20 @@ export interface Option {
   readonly help: string;
 }
 
-type Options = Readonly<Record<string, Option>>;
-type Value<Type extends Option["type"]> = Type extends "flag"
+type CommandOptions = Readonly<Record<string, CommandOption>>;
+type OptionValue<Type extends CommandOption["type"]> = Type extends "flag"
   ? boolean
   : Type extends "count"
     ? number
     : string;
 /** Flags are always there; the rest only when given. */
-export type Values<Given extends Options> = {
+export type OptionValues<Given extends CommandOptions> = {
   readonly [Name in keyof Given]: Given[Name]["type"] extends "flag"
     ? boolean
-    : Value<Given[Name]["type"]> | undefined;
+    : OptionValue<Given[Name]["type"]> | undefined;
 };
 
-interface Definition<Given extends Options> {
+interface CommandDefinition<Given extends CommandOptions> {
   /** What is typed after `postrider`. */
   readonly name: string;
   /** The words it takes, as the help shows them: `SESSION [TITLE…]`. */
@@ -37,7 +37,7 @@ interface Definition<Given extends Options> {
   readonly examples: readonly Example[];
   /** May return an exit code; else it is 0. */
   run(
-    given: { readonly words: readonly string[]; readonly values: Values<Given> },
+    given: { readonly words: readonly string[]; readonly values: OptionValues<Given> },
     io: Io,
   ): Promise<void> | Promise<number>;
 }
@@ -57,17 +57,19 @@ export const JSON_OPTION = { type: "flag", help: "print JSON, as docs/json.md de
 /** For every command that reads or changes sessions. */
 export const EVERYONE_OPTION = { type: "flag", help: "everyone's sessions, not only your own" } as const;
 
-const HELP_OPTION: Option = { type: "flag", short: "h", help: "this text" };
+const HELP_OPTION: CommandOption = { type: "flag", short: "h", help: "this text" };
 
-export function defineCommand<const Given extends Options>(definition: Definition<Given>): Command {
-  const options: Options = { ...definition.options, help: HELP_OPTION };
-  const help = (): string => helpOf(definition, options);
+export function defineCommand<const Given extends CommandOptions>(
+  definition: CommandDefinition<Given>,
+): Command {
+  const options: CommandOptions = { ...definition.options, help: HELP_OPTION };
+  const help = (): string => formatHelp(definition, options);
   return {
     name: definition.name,
     examples: definition.examples,
     help,
     async run(args, io) {
-      const { words, values } = read(definition.name, args, options);
+      const { words, values } = parseArguments(definition.name, args, options);
       if (values.help === true) {
         io.output.write(help());
         return 0;
@@ -75,15 +77,15 @@ export function defineCommand<const Given extends Options>(definition: Definitio
       const [least, most] = definition.words ?? [0, 0];
       if (words.length < least || words.length > most) {
         const wanted = most === 0 ? "no words" : `${definition.takes}`;
-        throw wrongArguments(`postrider ${definition.name} takes ${wanted}.`, definition.name);
+        throw usageError(`postrider ${definition.name} takes ${wanted}.`, definition.name);
       }
-      const code = await definition.run({ words, values: values as Values<Given> }, io);
+      const code = await definition.run({ words, values: values as OptionValues<Given> }, io);
       return typeof code === "number" ? code : 0;
     },
   };
 }
 
-function read(name: string, args: readonly string[], options: Options) {
+function parseArguments(name: string, args: readonly string[], options: CommandOptions) {
   try {
     const { values, positionals } = process.getBuiltinModule("node:util").parseArgs({
       args: [...args],
@@ -100,35 +102,35 @@ function read(name: string, args: readonly string[], options: Options) {
       if (type === "flag") return [option, value === true] as const;
       return [
         option,
-        type === "count" && value !== undefined ? count(option, String(value)) : value,
+        type === "count" && value !== undefined ? parseCount(option, String(value)) : value,
       ] as const;
     });
     return { words: positionals, values: Object.fromEntries(read) };
   } catch (error) {
-    throw wrongArguments(unknownOption(args, options) ?? (error as Error).message, name);
+    throw usageError(findUnknownOption(args, options) ?? (error as Error).message, name);
   }
 }
 
 /** The first argument that looks like an option and is none, and which one was probably meant. */
-function unknownOption(args: readonly string[], options: Options): string | undefined {
+function findUnknownOption(args: readonly string[], options: CommandOptions): string | undefined {
   const end = args.indexOf("--");
   const names = args
     .slice(0, end < 0 ? undefined : end)
     .flatMap((arg) => (arg.startsWith("--") ? [arg.slice(2).replace(/=.*$/s, "")] : []));
   const unknown = names.find((name) => !Object.hasOwn(options, name));
   if (unknown === undefined) return undefined;
-  const near = nearestName(Object.keys(options), unknown);
+  const near = findNearestName(Object.keys(options), unknown);
   const hint = near === undefined ? "" : ` Did you mean --${near}?`;
   return `There is no option --${unknown.slice(0, 60)}.${hint}`;
 }
 
-function count(option: string, text: string): number {
+function parseCount(option: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new Error(`--${option} must be a whole number, not "${text}".`);
 }
 
 /** The one error that means "read the help": exit code 2. */
-export function wrongArguments(sentence: string, command = ""): PostriderError {
+export function usageError(sentence: string, command = ""): PostriderError {
   const help = `See postrider ${command} --help.`.replace("  ", " ");
   return new PostriderError(
     "invalid_input",
@@ -139,22 +141,28 @@ export function wrongArguments(sentence: string, command = ""): PostriderError {
   );
 }
 
-function helpOf(
-  { name, takes, about, examples }: Omit<Definition<Options>, "run">,
-  options: Options,
+function formatHelp(
+  { name, takes, about, examples }: Omit<CommandDefinition<CommandOptions>, "run">,
+  options: CommandOptions,
 ): string {
   const usage = ["postrider", name, takes, "[options]"].filter(Boolean).join(" ");
   const named = Object.entries(options).map(([option, { short, value, type, help }]) => {
     const given = type === "flag" ? "" : ` ${value ?? (type === "count" ? "N" : "TEXT")}`;
     return [`${short === undefined ? "    " : `-${short}, `}--${option}${given}`, help] as const;
   });
-  return [`Usage: ${usage}`, about, `Options:\n${columns(named)}`, `Examples:\n${columns(examples)}`, ""]
+  return [
+    `Usage: ${usage}`,
+    about,
+    `Options:\n${formatColumns(named)}`,
+    `Examples:\n${formatColumns(examples)}`,
+    "",
+  ]
     .join("\n\n")
     .replace(/\n\n$/, "\n");
 }
 
 /** Two columns, the second where the longest of the first ends. */
-export function columns(rows: readonly (readonly [string, string])[]): string {
+export function formatColumns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`).join("\n");
 }

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { PostriderError } from "../../core/errors.ts";
-import { type Io, note } from "./io.ts";
+import { type Io, printNotice } from "./io.ts";
 
 /** Asks a person. Where nobody can be asked, it is refused: `--yes` says it beforehand. */
 export async function confirm(io: Io, question: string): Promise<boolean> {
@@ -17,7 +17,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
       lines.once("close", () => resolve(""));
     });
     const agreed = /^\s*y(?:es)?\s*$/i.test(answer);
-    if (!agreed) note(io, "Nothing was done.");
+    if (!agreed) printNotice(io, "Nothing was done.");
     return agreed;
   } finally {
     lines.close();

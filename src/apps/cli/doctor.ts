@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
-import { checkDatabase, type Depth, fixDatabase } from "../../stores/sqlite/upkeep/checkup.ts";
+import { type CheckDepth, checkDatabase, fixDatabase } from "../../stores/sqlite/upkeep/check-database.ts";
 import type { Finding } from "../../stores/sqlite/upkeep/findings.ts";
-import { fine, warning } from "../../stores/sqlite/upkeep/findings.ts";
+import { reportOk, reportWarning } from "../../stores/sqlite/upkeep/findings.ts";
 import { readLayers } from "../config/layers.ts";
-import { type Home, homeOf } from "../home.ts";
-import { formerWorkspaces, moveByHand, workspacesOf } from "../workspace.ts";
-import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
-import { placeOf } from "./config/here.ts";
-import { checkCopies, checkNode, checkPermissions, checkRoom, fixPermissions } from "./home-checks.ts";
-import { type Io, say, sayJson } from "./io.ts";
+import { type Home, resolveHome } from "../home.ts";
+import { findFormerWorkspaces, formatManualMove, resolveWorkspaces } from "../workspace.ts";
+import { type Command, defineCommand, JSON_OPTION, usageError } from "./command.ts";
+import { locateConfig } from "./config/local-config.ts";
+import { checkCopies, checkDiskSpace, checkNode, checkPermissions, fixPermissions } from "./home-checks.ts";
+import { type Io, printJson, printLine } from "./io.ts";
 import { checkKeeper, fixKeeper } from "./keeper-check.ts";
-import { progressOn } from "./progress.ts";
+import { createProgress } from "./progress.ts";
 
 /** Looks whether everything is as it should be. Writes nothing unless asked to. */
-export const doctor: Command = defineCommand({
+export const doctorCommand: Command = defineCommand({
   name: "doctor",
   takes: "[FILE]",
   words: [0, 1],
@@ -37,18 +37,18 @@ export const doctor: Command = defineCommand({
     ["postrider doctor --salvage", "save what can be read of a broken database"],
   ],
   async run({ words: [file], values }, io) {
-    const home = homeOf(io.environment);
+    const home = resolveHome(io.environment);
     if (values.salvage) {
-      const { salvage } = await import("./salvage.ts");
+      const { runSalvage: salvage } = await import("./salvage.ts");
       return salvage(file ?? home.database, io, values.json);
     }
     if (values.scrub && existsSync(home.database)) {
-      const { scrub } = await import("./scrub.ts");
+      const { scrubHome: scrub } = await import("./scrub.ts");
       if (!(await scrub(io))) return 1;
     }
-    if (file !== undefined) throw wrongArguments("FILE is only for --salvage", "doctor");
+    if (file !== undefined) throw usageError("FILE is only for --salvage", "doctor");
     if (values.quick && (values.full || values.fix))
-      throw wrongArguments("--quick looks at too little for --full or --fix", "doctor");
+      throw usageError("--quick looks at too little for --full or --fix", "doctor");
     const depth = values.quick ? "quick" : values.full ? "full" : "usual";
     return examine(home, io, { ...values, depth });
   },
@@ -57,61 +57,64 @@ export const doctor: Command = defineCommand({
 async function examine(
   home: Home,
   io: Io,
-  { fix, depth, json }: { readonly fix: boolean; readonly depth: Depth; readonly json: boolean },
+  { fix, depth, json }: { readonly fix: boolean; readonly depth: CheckDepth; readonly json: boolean },
 ): Promise<number> {
   const fixed: string[] = [];
-  let findings = await findingsOf(home, io, depth);
+  let findings = await collectFindings(home, io, depth);
   if (fix) {
-    mend(home, io, findings, fixed);
-    findings = await findingsOf(home, io, depth);
+    fixFindings(home, io, findings, fixed);
+    findings = await collectFindings(home, io, depth);
   }
   const problems = findings.filter(({ state }) => state === "problem").length;
   if (json) {
     const checks = findings.map(({ check, state, text, todo = null }) => ({ check, state, text, todo }));
-    sayJson(io, { home: home.folder, ok: problems === 0, checks, fixed });
+    printJson(io, { home: home.folder, ok: problems === 0, checks, fixed });
   } else {
-    for (const text of fixed) say(io, `fixed    ${text}`);
+    for (const text of fixed) printLine(io, `fixed    ${text}`);
     for (const { state, text, todo } of findings)
-      say(io, `${state.padEnd(8)} ${text}${todo === undefined ? "" : ` ${todo}`}`);
+      printLine(io, `${state.padEnd(8)} ${text}${todo === undefined ? "" : ` ${todo}`}`);
   }
   return problems === 0 ? 0 : 1;
 }
 
-async function findingsOf(home: Home, io: Io, depth: Depth): Promise<Finding[]> {
-  const machine = [checkNode(process.version), checkRoom(home)];
+async function collectFindings(home: Home, io: Io, depth: CheckDepth): Promise<Finding[]> {
+  const machine = [checkNode(process.version), checkDiskSpace(home)];
   if (!existsSync(home.folder))
-    return [...machine, fine("home", `Nothing is kept in ${home.folder} yet; the first use makes it.`)];
+    return [...machine, reportOk("home", `Nothing is kept in ${home.folder} yet; the first use makes it.`)];
   const around = [
     ...machine,
-    fine("home", `${home.folder}.`),
+    reportOk("home", `${home.folder}.`),
     checkPermissions(home),
     ...checkWorkspaces(home, io),
   ];
   if (!existsSync(home.database) && !existsSync(`${home.database}-wal`))
-    return [...around, fine("database", "No database yet; the first use makes it.")];
+    return [...around, reportOk("database", "No database yet; the first use makes it.")];
   const copies = checkCopies(home, io.now());
-  const progress = progressOn(io, "checking");
-  const database = checkDatabase(home.database, { depth, now: io.now(), onStep: progress.at });
+  const progress = createProgress(io, "checking");
+  const database = checkDatabase(home.database, { depth, now: io.now(), onStep: progress.update });
   progress.end();
   return [...around, copies, ...database, await checkKeeper(home)];
 }
 
 /** Agents do not reach what earlier versions kept in the home; a gateway that starts moves it, if it can. */
 function checkWorkspaces(home: Home, io: Io): Finding[] {
-  const former = formerWorkspaces(home);
+  const former = findFormerWorkspaces(home);
   if (former === undefined) return [];
-  const configured = readLayers(placeOf(io)).values.get("tools.workspace")?.value;
-  const workspaces = workspacesOf(home, configured === undefined ? {} : { workspace: String(configured) });
+  const configured = readLayers(locateConfig(io)).values.get("tools.workspace")?.value;
+  const workspaces = resolveWorkspaces(
+    home,
+    configured === undefined ? {} : { workspace: String(configured) },
+  );
   return [
-    warning(
+    reportWarning(
       "workspaces",
       `${former} holds files of agents, who work in ${workspaces} now and do not reach them.`,
-      `The next start of the gateway moves them, if nothing is there yet. Else: ${moveByHand(former, workspaces)}`,
+      `The next start of the gateway moves them, if nothing is there yet. Else: ${formatManualMove(former, workspaces)}`,
     ),
   ];
 }
 
-function mend(home: Home, io: Io, findings: readonly Finding[], fixed: string[]): void {
+function fixFindings(home: Home, io: Io, findings: readonly Finding[], fixed: string[]): void {
   const closed = fixPermissions(home);
   if (closed !== undefined) fixed.push(closed);
   if (findings.some(({ check, fixable }) => check === "keeper" && fixable)) fixed.push(fixKeeper(home));

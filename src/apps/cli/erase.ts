@@ -2,22 +2,28 @@ import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { PostriderError } from "../../core/errors.ts";
 import type { PersonCounts } from "../../core/person.ts";
-import { plural } from "../../core/plural.ts";
-import { unrefused } from "../../core/refusal.ts";
-import type { Erased, Store } from "../../ports/store.ts";
-import { scrubDatabase } from "../../stores/sqlite/upkeep/scrubbing.ts";
-import { homeOf } from "../home.ts";
+import { pluralize } from "../../core/pluralize.ts";
+import { throwIfRefused } from "../../core/refusal.ts";
+import type { ErasureProgress, Store } from "../../ports/store.ts";
+import { scrubDatabase } from "../../stores/sqlite/upkeep/scrub-database.ts";
+import { resolveHome } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
-import { type Io, note, say, sayJson } from "./io.ts";
-import { withStore } from "./opening.ts";
-import { noPerson, personNamed } from "./person-argument.ts";
-import { begunReceipt, copiesIn, newReceiptFile, type Receipt, writeReceipt } from "./receipt.ts";
+import { type Io, printJson, printLine, printNotice } from "./io.ts";
+import { withStore } from "./open-home.ts";
+import { findPersonArgument, personNotFound } from "./person-argument.ts";
+import {
+  chooseReceiptFile,
+  findUnfinishedReceipt,
+  listDatabaseCopies,
+  type Receipt,
+  writeReceipt,
+} from "./receipt.ts";
 
 /** Messages per step: short enough that others hardly wait. */
-const STEP = 500;
+const BATCH_SIZE = 500;
 
 /** Everything of one person goes, so that not a word is left in the file. */
-export const erase: Command = defineCommand({
+export const erasePersonCommand: Command = defineCommand({
   name: "erase",
   takes: "PERSON",
   words: [1, 1],
@@ -34,14 +40,15 @@ export const erase: Command = defineCommand({
   ],
   async run({ words: [who = ""], values }, io) {
     const begun = await withStore(io, async ({ home, store }) => {
-      const data = await personNamed(store, who);
-      const earlier = begunReceipt(home, data?.person ?? who);
-      if (data === undefined && earlier === undefined) throw nobody(who, begunReceipt(home)?.receipt.person);
+      const data = await findPersonArgument(store, who);
+      const earlier = findUnfinishedReceipt(home, data?.person ?? who);
+      if (data === undefined && earlier === undefined)
+        throw personNotFoundError(who, findUnfinishedReceipt(home)?.receipt.person);
       const person = data?.person ?? who;
-      const counts = earlier?.receipt.counts ?? data?.counts ?? NOTHING;
-      if (data !== undefined && !values.yes && !(await isConfirmed(io, person, data.counts)))
+      const counts = earlier?.receipt.counts ?? data?.counts ?? NO_COUNTS;
+      if (data !== undefined && !values.yes && !(await confirmErasure(io, person, data.counts)))
         return undefined;
-      const file = earlier?.file ?? newReceiptFile(home, io.now());
+      const file = earlier?.file ?? chooseReceiptFile(home, io.now());
       const receipt: Receipt = {
         person,
         state: "begun",
@@ -57,9 +64,9 @@ export const erase: Command = defineCommand({
       return { file, receipt };
     });
     if (begun === undefined) return 5;
-    const home = homeOf(io.environment);
+    const home = resolveHome(io.environment);
     const scrubbed = await scrubDatabase(home.database);
-    const copies = copiesIn(home);
+    const copies = listDatabaseCopies(home);
     if (values.backups) for (const copy of copies) rmSync(copy, { force: true });
     const receipt: Receipt = {
       ...begun.receipt,
@@ -70,12 +77,12 @@ export const erase: Command = defineCommand({
       copies_removed: values.backups ? copies : [],
     };
     writeReceipt(begun.file, receipt);
-    tell(io, receipt, begun.file, values.json);
+    printReceipt(io, receipt, begun.file, values.json);
     return scrubbed ? 0 : 1;
   },
 });
 
-const NOTHING: PersonCounts = {
+const NO_COUNTS: PersonCounts = {
   accounts: 0,
   sessions: 0,
   messages: 0,
@@ -94,17 +101,17 @@ const NOTHING: PersonCounts = {
 };
 
 async function eraseAll(store: Store, person: string, io: Io): Promise<void> {
-  const input = { person, limit: STEP };
-  for (let step: Erased = { done: false }; !step.done; ) {
+  const input = { person, limit: BATCH_SIZE };
+  for (let step: ErasureProgress = { done: false }; !step.done; ) {
     const { after } = step;
-    step = unrefused(
+    step = throwIfRefused(
       await store.erasePerson({ ...input, now: io.now(), ...(after !== undefined && { after }) }),
     );
   }
 }
 
-function nobody(who: string, begun: string | undefined): PostriderError {
-  if (begun === undefined) return noPerson(who);
+function personNotFoundError(who: string, begun: string | undefined): PostriderError {
+  if (begun === undefined) return personNotFound(who);
   return new PostriderError(
     "not_found",
     `There is no person "${who}". An erasure of ${begun} was cut short: postrider erase ${begun} finishes it.`,
@@ -112,14 +119,14 @@ function nobody(who: string, begun: string | undefined): PostriderError {
   );
 }
 
-async function isConfirmed(io: Io, person: string, counts: PersonCounts): Promise<boolean> {
+async function confirmErasure(io: Io, person: string, counts: PersonCounts): Promise<boolean> {
   if (io.input.isTTY !== true) {
     throw new PostriderError(
       "not_allowed",
       "Nobody can be asked here, so nothing was erased. Add --yes if you are sure.",
     );
   }
-  note(io, `This erases for good: ${countsText(counts)}.`);
+  printNotice(io, `This erases for good: ${formatCounts(counts)}.`);
   const lines = createInterface({ input: io.input, output: io.notices, terminal: io.notices.isTTY === true });
   try {
     const answer = await new Promise<string>((resolve) => {
@@ -127,36 +134,36 @@ async function isConfirmed(io: Io, person: string, counts: PersonCounts): Promis
       lines.once("close", () => resolve(""));
     });
     if (answer.trim() === person) return true;
-    note(io, "Nothing was erased.");
+    printNotice(io, "Nothing was erased.");
     return false;
   } finally {
     lines.close();
   }
 }
 
-function countsText(counts: PersonCounts): string {
+function formatCounts(counts: PersonCounts): string {
   return [
-    `${plural(counts.sessions, "session")} with ${plural(counts.messages, "message")}`,
-    `${plural(counts.elsewhere, "message")} in shared chats`,
-    plural(counts.attachments, "attachment"),
-    plural(counts.accounts, "account"),
+    `${pluralize(counts.sessions, "session")} with ${pluralize(counts.messages, "message")}`,
+    `${pluralize(counts.elsewhere, "message")} in shared chats`,
+    pluralize(counts.attachments, "attachment"),
+    pluralize(counts.accounts, "account"),
   ].join(", ");
 }
 
-function tell(io: Io, receipt: Receipt, file: string, json: boolean): void {
+function printReceipt(io: Io, receipt: Receipt, file: string, json: boolean): void {
   if (json) {
-    sayJson(io, { ...receipt, receipt: file });
+    printJson(io, { ...receipt, receipt: file });
     return;
   }
-  say(io, `Erased ${receipt.person}: ${countsText(receipt.counts)}.`);
-  say(
+  printLine(io, `Erased ${receipt.person}: ${formatCounts(receipt.counts)}.`);
+  printLine(
     io,
     receipt.scrubbed
       ? "No word of it is left in the database file."
       : "Other programs keep the log in use, which still holds words. End them and say it again.",
   );
-  for (const copy of receipt.copies) say(io, `Still holds the words: ${copy}`);
-  for (const copy of receipt.copies_removed) say(io, `Removed: ${copy}`);
-  if (receipt.copies.length > 0) note(io, "With --backups these copies are removed as well.");
-  say(io, `Receipt: ${file}`);
+  for (const copy of receipt.copies) printLine(io, `Still holds the words: ${copy}`);
+  for (const copy of receipt.copies_removed) printLine(io, `Removed: ${copy}`);
+  if (receipt.copies.length > 0) printNotice(io, "With --backups these copies are removed as well.");
+  printLine(io, `Receipt: ${file}`);
 }

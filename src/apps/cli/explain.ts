@@ -1,15 +1,15 @@
 import { DEFAULT_RESET } from "../../sessions/routing.ts";
 import { systemZone } from "../../system/system-clock.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "./command.ts";
-import { configHere } from "./config/here.ts";
-import { gather } from "./explain/gathering.ts";
-import { explainedJson } from "./explain/json.ts";
-import { targetOf } from "./explain/target.ts";
-import { explainedLines } from "./explain/words.ts";
-import { say, sayJson } from "./io.ts";
-import { asker, withStore } from "./opening.ts";
+import { loadLocalConfig } from "./config/local-config.ts";
+import { collectExplanation } from "./explain/collect-explanation.ts";
+import { formatExplanationJson } from "./explain/explanation-json.ts";
+import { formatExplanation } from "./explain/explanation-text.ts";
+import { resolveExplainTarget } from "./explain/target.ts";
+import { printJson, printLine } from "./io.ts";
+import { toAsker, withStore } from "./open-home.ts";
 
-export const explain: Command = defineCommand({
+export const explainCommand: Command = defineCommand({
   name: "explain",
   takes: "WHAT",
   words: [1, 1],
@@ -25,13 +25,16 @@ it would start afresh, what keeps it, and what happened to it. WHAT is one of
     ["postrider explain k7f/17", "where this message came from"],
   ],
   async run({ words: [what = ""], values }, io) {
-    const who = asker(values.everyone);
-    const { zone, reset } = (await configHere(io))?.gateway ?? { zone: systemZone(), reset: DEFAULT_RESET };
+    const who = toAsker(values.everyone);
+    const { zone, reset } = (await loadLocalConfig(io))?.gateway ?? {
+      zone: systemZone(),
+      reset: DEFAULT_RESET,
+    };
     const moment = { now: io.now(), zone, reset };
     const explained = await withStore(io, async ({ store }) =>
-      gather(store, who, await targetOf(store, who, what), moment),
+      collectExplanation(store, who, await resolveExplainTarget(store, who, what), moment),
     );
-    if (values.json) return sayJson(io, explainedJson(explained));
-    say(io, explainedLines(io, explained).join("\n").trimEnd());
+    if (values.json) return printJson(io, formatExplanationJson(explained));
+    printLine(io, formatExplanation(io, explained).join("\n").trimEnd());
   },
 });

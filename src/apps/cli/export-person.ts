@@ -2,27 +2,27 @@ import { appendFileSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageToJson } from "../../core/json.ts";
 import type { PersonData } from "../../core/person.ts";
-import { plural } from "../../core/plural.ts";
+import { pluralize } from "../../core/pluralize.ts";
 import { sourceToJson } from "../../core/source.ts";
 import type { Store } from "../../ports/store.ts";
 import { exportSession } from "../../sessions/export.ts";
-import { storeError } from "../../stores/sqlite/failure.ts";
+import { toStoreError } from "../../stores/sqlite/store-errors.ts";
 import {
-  fileExists,
-  giveName,
-  isThere,
-  makePrivateFile,
-  unfinishedName,
+  buildTemporaryName,
+  createFileExistsError,
+  createPrivateFile,
+  hasFile,
+  moveIntoPlace,
 } from "../../stores/sqlite/upkeep/files.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
-import { say, sayJson } from "./io.ts";
-import { withStore } from "./opening.ts";
-import { noPerson, personNamed } from "./person-argument.ts";
+import { printJson, printLine } from "./io.ts";
+import { withStore } from "./open-home.ts";
+import { findPersonArgument, personNotFound } from "./person-argument.ts";
 
-const everyone = { everyone: true } as const;
+const EVERYONE_ASKER = { everyone: true } as const;
 
 /** Everything of one person, in a file that can be read without Postrider. */
-export const exportPerson: Command = defineCommand({
+export const exportPersonCommand: Command = defineCommand({
   name: "export-person",
   takes: "PERSON FILE",
   words: [2, 2],
@@ -39,62 +39,62 @@ export const exportPerson: Command = defineCommand({
   async run({ words: [who = "", given = ""], values }, io) {
     const file = resolve(given);
     const written = await withStore(io, async ({ store }) => {
-      const data = await personNamed(store, who);
-      if (data === undefined) throw noPerson(who);
-      if (!values.force && isThere(file)) throw fileExists(file);
-      return { person: data.person, ...(await writeFile(store, data, file, values.force, io.now())) };
+      const data = await findPersonArgument(store, who);
+      if (data === undefined) throw personNotFound(who);
+      if (!values.force && hasFile(file)) throw createFileExistsError(file);
+      return { person: data.person, ...(await writeExport(store, data, file, values.force, io.now())) };
     });
     const result = { ...written, file, bytes: statSync(file).size };
-    if (values.json) return sayJson(io, result);
-    say(
+    if (values.json) return printJson(io, result);
+    printLine(
       io,
-      `${file}: ${plural(result.sessions, "session")}, ${plural(result.messages, "message")}, ${plural(result.elsewhere, "message")} in shared chats.`,
+      `${file}: ${pluralize(result.sessions, "session")}, ${pluralize(result.messages, "message")}, ${pluralize(result.elsewhere, "message")} in shared chats.`,
     );
   },
 });
 
-interface Written {
+interface ExportCounts {
   readonly sessions: number;
   readonly messages: number;
   readonly elsewhere: number;
 }
 
-async function writeFile(
+async function writeExport(
   store: Store,
   data: PersonData,
   file: string,
   overwrite: boolean,
   now: number,
-): Promise<Written> {
-  const unfinished = unfinishedName(file);
+): Promise<ExportCounts> {
+  const unfinished = buildTemporaryName(file);
   const line = (value: unknown): void => appendFileSync(unfinished, `${JSON.stringify(value)}\n`);
   let messages = 0;
   let sessions = 0;
   try {
-    makePrivateFile(unfinished);
-    line(headerOf(data, now));
-    for await (const id of sessionsOf(store, data.person)) {
-      const exported = await exportSession(store, everyone, id);
+    createPrivateFile(unfinished);
+    line(buildHeader(data, now));
+    for await (const id of listSessionIds(store, data.person)) {
+      const exported = await exportSession(store, EVERYONE_ASKER, id);
       if (exported === undefined) continue; // removed since it was listed
       line(exported);
       sessions += 1;
       messages += exported.messages.length;
     }
-    for (const row of rowsOf(data)) line(row);
-    giveName(unfinished, file, overwrite);
+    for (const row of buildRows(data)) line(row);
+    moveIntoPlace(unfinished, file, overwrite);
     return { sessions, messages, elsewhere: data.elsewhere.length };
   } catch (error) {
-    throw storeError(error, file);
+    throw toStoreError(error, file);
   } finally {
     rmSync(unfinished, { force: true });
   }
 }
 
-async function* sessionsOf(store: Store, owner: string): AsyncGenerator<string> {
+async function* listSessionIds(store: Store, owner: string): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
-    const page = await store.list({
-      asker: everyone,
+    const page = await store.querySessions({
+      asker: EVERYONE_ASKER,
       owner,
       archived: "both",
       limit: 500,
@@ -105,7 +105,7 @@ async function* sessionsOf(store: Store, owner: string): AsyncGenerator<string> 
   } while (cursor !== undefined);
 }
 
-function headerOf({ person, name, createdAt, role, accounts, counts }: PersonData, now: number) {
+function buildHeader({ person, name, createdAt, role, accounts, counts }: PersonData, now: number) {
   return {
     format: "postrider.person",
     version: 1,
@@ -126,7 +126,7 @@ function headerOf({ person, name, createdAt, role, accounts, counts }: PersonDat
 }
 
 /** One line each; `kind` says what it is. */
-function* rowsOf(data: PersonData): Generator<Record<string, unknown>> {
+function* buildRows(data: PersonData): Generator<Record<string, unknown>> {
   for (const message of data.elsewhere) yield { kind: "said_elsewhere", message: messageToJson(message) };
   for (const one of data.conversations) {
     yield {

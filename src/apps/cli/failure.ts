@@ -1,6 +1,6 @@
 import { type ErrorCode, PostriderError } from "../../core/errors.ts";
-import { STORE_LOST_EXIT } from "../end-lost.ts";
-import { type Io, note } from "./io.ts";
+import { STORE_LOST_EXIT_CODE } from "../exit-on-lost-store.ts";
+import { type Io, printNotice } from "./io.ts";
 
 /** What a script can tell apart: docs/commands.md lists them. */
 const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
@@ -16,24 +16,24 @@ const EXIT_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   in_use: 5,
   expired: 5,
   locked_out: 5,
-  store_lost: STORE_LOST_EXIT,
+  store_lost: STORE_LOST_EXIT_CODE,
 };
 
 /** Says on stderr what went wrong, as JSON if asked, and returns the exit code. */
-export function tellFailure(io: Io, error: unknown, json: boolean): number {
-  const { code, message, details } = asError(error);
-  if (json) note(io, JSON.stringify({ error: { code, message, details } }));
+export function printFailure(io: Io, error: unknown, json: boolean): number {
+  const { code, message, details } = toErrorFields(error);
+  if (json) printNotice(io, JSON.stringify({ error: { code, message, details } }));
   else {
-    note(io, `postrider: ${message}`);
+    printNotice(io, `postrider: ${message}`);
     if (Array.isArray(details.candidates)) {
       for (const { id, handle, title, command } of details.candidates)
-        note(io, `  ${[handle, id, title ?? command].filter(Boolean).join("  ")}`);
+        printNotice(io, `  ${[handle, id, title ?? command].filter(Boolean).join("  ")}`);
     }
   }
   return details.arguments === true ? 2 : (EXIT_CODES[code] ?? 1);
 }
 
-function asError(error: unknown): Pick<PostriderError, "code" | "message" | "details"> {
+function toErrorFields(error: unknown): Pick<PostriderError, "code" | "message" | "details"> {
   if (error instanceof PostriderError) return error;
   const { message = String(error) } = (error ?? {}) as Partial<Error>;
   return { code: "internal", message, details: {} };

@@ -1,20 +1,20 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { plural } from "../../core/plural.ts";
+import { pluralize } from "../../core/pluralize.ts";
 import { assertZone } from "../../core/zone.ts";
 import { systemZone } from "../../system/system-clock.ts";
-import { homeOf } from "../home.ts";
-import type { Into } from "../import/hermes/bring-in.ts";
+import { resolveHome } from "../home.ts";
 import { importHermes } from "../import/hermes/import-hermes.ts";
-import type { ProblemKind } from "../import/hermes/problem.ts";
-import { type Report, type Summary, writeReport } from "../import/hermes/report.ts";
-import { type Command, columns, defineCommand, JSON_OPTION, wrongArguments } from "./command.ts";
+import type { ImportProblemKind } from "../import/hermes/import-problem.ts";
+import { type ImportReport, type ImportSummary, writeReport } from "../import/hermes/report.ts";
+import type { ImportTarget } from "../import/hermes/store-session.ts";
+import { type Command, defineCommand, formatColumns, JSON_OPTION, usageError } from "./command.ts";
 import { indexImported } from "./index-imported.ts";
-import { type Io, note, say, sayJson } from "./io.ts";
-import { withHome } from "./opening.ts";
+import { type Io, printJson, printLine, printNotice } from "./io.ts";
+import { withHome } from "./open-home.ts";
 
-interface Wanted {
+interface ImportRequest {
   readonly path: string;
   readonly zone: string;
   readonly strict: boolean;
@@ -45,50 +45,50 @@ export const importHermesCommand: Command = defineCommand({
     ["postrider import hermes old/state.db --zone Europe/Berlin", "a database alone, from another machine"],
   ],
   async run({ words: [path], values }, io) {
-    if (path === undefined || path === "") throw wrongArguments(noPath(), "import hermes");
+    if (path === undefined || path === "") throw usageError(formatMissingPath(), "import hermes");
     const zone = assertZone(values.zone ?? systemZone());
     const wanted = { path, zone, strict: values.strict, dryRun: values["dry-run"] };
-    const summary = wanted.dryRun ? await look(wanted, io) : await take(wanted, io);
-    if (values.json) sayJson(io, summary);
-    else tell(summary, io);
+    const summary = wanted.dryRun ? await previewImport(wanted, io) : await runImport(wanted, io);
+    if (values.json) printJson(io, summary);
+    else printSummary(summary, io);
     return summary.complete ? 0 : 1;
   },
 });
 
-function noPath(): string {
+function formatMissingPath(): string {
   const usual = join(homedir(), ".hermes");
   const hint = existsSync(usual) ? `; yours may be ${usual}` : "";
   return `postrider import hermes needs the PATH of a home${hint}.`;
 }
 
 /** Without a database there is nothing to compare with, and none is made. */
-async function look(wanted: Wanted, io: Io): Promise<Summary> {
-  const exists = existsSync(homeOf(io.environment).database);
+async function previewImport(wanted: ImportRequest, io: Io): Promise<ImportSummary> {
+  const exists = existsSync(resolveHome(io.environment).database);
   const { items: _, ...summary } = exists
-    ? await withHome(io, (into) => run(wanted, io, into))
-    : await run(wanted, io);
+    ? await withHome(io, (into) => importHome(wanted, io, into))
+    : await importHome(wanted, io);
   return { ...summary, report: null };
 }
 
-async function take(wanted: Wanted, io: Io): Promise<Summary> {
+async function runImport(wanted: ImportRequest, io: Io): Promise<ImportSummary> {
   const summary = await withHome(io, async ({ home, store, sessions }) => {
-    const report = await run(wanted, io, { store, sessions });
+    const report = await importHome(wanted, io, { store, sessions });
     const { items: _, ...summary } = report;
     return { ...summary, report: writeReport(home.reports, report) };
   });
-  indexImported(io, homeOf(io.environment).database);
+  indexImported(io, resolveHome(io.environment).database);
   return summary;
 }
 
-async function run(wanted: Wanted, io: Io, into?: Into): Promise<Report> {
-  const progress = progressOn(io, wanted.dryRun ? "Reading" : "Importing");
+async function importHome(wanted: ImportRequest, io: Io, into?: ImportTarget): Promise<ImportReport> {
+  const progress = createImportProgress(io, wanted.dryRun ? "Reading" : "Importing");
   try {
     return await importHermes({
       ...wanted,
       now: io.now(),
       clock: io.now,
       onProgress: progress.show,
-      ...(into !== undefined && { into }),
+      ...(into !== undefined && { target: into }),
     });
   } finally {
     progress.clear();
@@ -98,7 +98,7 @@ async function run(wanted: Wanted, io: Io, into?: Into): Promise<Report> {
 const PROGRESS_MS = 100;
 
 /** One line that changes, for people who watch; nothing in a pipe. */
-function progressOn({ notices, now }: Io, doing: string) {
+function createImportProgress({ notices, now }: Io, doing: string) {
   let shownAt = 0;
   return {
     show(done: number, total: number): void {
@@ -115,7 +115,7 @@ function progressOn({ notices, now }: Io, doing: string) {
 }
 
 const SHOWN_PROBLEMS = 10;
-const WORST_FIRST: readonly ProblemKind[] = [
+const WORST_FIRST: readonly ImportProblemKind[] = [
   "failed",
   "file",
   "corrupt",
@@ -129,7 +129,7 @@ const WORST_FIRST: readonly ProblemKind[] = [
   "missing",
 ];
 
-function tell(summary: Summary, io: Io): void {
+function printSummary(summary: ImportSummary, io: Io): void {
   const { sessions, messages, titles, conversations, problems } = summary;
   const found = [
     ["sessions", `${sessions.found} found, ${sessions.here} of them here already`],
@@ -145,26 +145,29 @@ function tell(summary: Summary, io: Io): void {
     ["corrupt lines", `${summary.corrupt}`],
     ["too large", `${summary.too_large}`],
     ["missing transcripts", `${summary.missing_transcripts}`],
-    ["named but nowhere", plural(sessions.absent, "session")],
+    ["named but nowhere", pluralize(sessions.absent, "session")],
   ] as const;
-  say(io, `${summary.dry_run ? "Nothing was written. " : ""}${summary.path} has:`);
-  say(io, columns(found));
+  printLine(io, `${summary.dry_run ? "Nothing was written. " : ""}${summary.path} has:`);
+  printLine(io, formatColumns(found));
   if (!summary.dry_run) {
-    say(
+    printLine(
       io,
-      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${plural(conversations.placed, "chat goes", "chats go")} on where ${conversations.placed === 1 ? "it was" : "they were"}.`,
+      `Imported ${sessions.imported}, continued ${sessions.grown}, unchanged ${sessions.unchanged}, changed there ${sessions.changed}, failed ${sessions.failed}. ${pluralize(conversations.placed, "chat goes", "chats go")} on where ${conversations.placed === 1 ? "it was" : "they were"}.`,
     );
   }
   const worst = problems.toSorted((a, b) => WORST_FIRST.indexOf(a.kind) - WORST_FIRST.indexOf(b.kind));
   for (const { file, line, session, why } of worst.slice(0, SHOWN_PROBLEMS)) {
     const place = [file, line].filter((part) => part !== null).join(":") || session;
-    note(io, `${place}: ${why}`);
+    printNotice(io, `${place}: ${why}`);
   }
   const more = problems.length - SHOWN_PROBLEMS;
   if (more > 0)
-    note(io, `and ${more} more${summary.report === null ? "; --json lists them all" : ", in the report"}`);
+    printNotice(
+      io,
+      `and ${more} more${summary.report === null ? "; --json lists them all" : ", in the report"}`,
+    );
   if (!summary.complete)
-    note(io, "Not everything could be taken over: see above. Running it again does no harm.");
-  if (summary.report === null) say(io, `To take it over: postrider import hermes ${summary.path}`);
-  else say(io, `The report: ${summary.report}`);
+    printNotice(io, "Not everything could be taken over: see above. Running it again does no harm.");
+  if (summary.report === null) printLine(io, `To take it over: postrider import hermes ${summary.path}`);
+  else printLine(io, `The report: ${summary.report}`);
 }

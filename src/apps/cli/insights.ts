@@ -1,20 +1,20 @@
+import { formatCost, formatPurposes, formatTokenUsage } from "../../core/format-usage.ts";
 import type { Insights } from "../../core/insights.ts";
 import { countersToJson } from "../../core/json.ts";
-import { onOneLine } from "../../core/printable.ts";
-import { costWords, purposeWords, usedWords } from "../../core/usage-words.ts";
+import { toOneLine } from "../../core/printable.ts";
 import { systemZone } from "../../system/system-clock.ts";
-import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "./command.ts";
-import { configHere } from "./config/here.ts";
-import { say, sayJson } from "./io.ts";
-import { asker, withStore } from "./opening.ts";
-import { PLATFORM_OPTION, platformOf } from "./sessions/filters.ts";
-import { facts } from "./table.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, usageError } from "./command.ts";
+import { loadLocalConfig } from "./config/local-config.ts";
+import { printJson, printLine } from "./io.ts";
+import { toAsker, withStore } from "./open-home.ts";
+import { PLATFORM_OPTION, parsePlatform } from "./sessions/filters.ts";
+import { formatFacts } from "./table.ts";
 
 const DAY = 24 * 60 * 60_000;
 const DAYS = 30;
-const MOST_DAYS = 3650;
+const MAX_DAYS = 3650;
 
-export const insights: Command = defineCommand({
+export const insightsCommand: Command = defineCommand({
   name: "insights",
   about: "What was said in the last days, and which tokens and cost that took, by purpose and by day.",
   options: {
@@ -29,18 +29,18 @@ export const insights: Command = defineCommand({
   ],
   async run({ values }, io) {
     const { days = DAYS, everyone } = values;
-    if (days < 1 || days > MOST_DAYS)
-      throw wrongArguments(`--days must be from 1 to ${MOST_DAYS}, not ${days}`, "insights");
-    const zone = (await configHere(io))?.gateway.zone ?? systemZone();
+    if (days < 1 || days > MAX_DAYS)
+      throw usageError(`--days must be from 1 to ${MAX_DAYS}, not ${days}`, "insights");
+    const zone = (await loadLocalConfig(io))?.gateway.zone ?? systemZone();
     const since = io.now() - days * DAY;
-    const asked = { asker: asker(everyone), since, zone, ...platformOf(values.platform) };
-    const found = await withStore(io, ({ store }) => store.insights(asked));
-    if (values.json) return sayJson(io, { since, zone, ...toJson(found) });
-    say(io, linesOf(found).join("\n"));
+    const asked = { asker: toAsker(everyone), since, zone, ...parsePlatform(values.platform) };
+    const found = await withStore(io, ({ store }) => store.getInsights(asked));
+    if (values.json) return printJson(io, { since, zone, ...formatInsightsJson(found) });
+    printLine(io, formatInsights(found).join("\n"));
   },
 });
 
-function toJson(found: Insights): Record<string, unknown> {
+function formatInsightsJson(found: Insights): Record<string, unknown> {
   return {
     sessions: found.sessions,
     messages: found.messages,
@@ -57,21 +57,21 @@ function toJson(found: Insights): Record<string, unknown> {
   };
 }
 
-function linesOf(found: Insights): string[] {
+function formatInsights(found: Insights): string[] {
   const number = (value: number): string => value.toLocaleString("en");
   const platforms = found.byPlatform.map((one) => `${one.platform} ${number(one.messages)}`);
-  return facts([
+  return formatFacts([
     ["sessions", number(found.sessions)],
     ["messages", `${number(found.messages)}, ${number(found.humanMessages)} by people`],
     ["tool calls", number(found.toolCalls)],
     ["by platform", platforms.join(", ") || "none"],
     ...found.busiest.map(({ handle, title, messages }): [string, string] => [
       "busiest",
-      onOneLine(`${handle} ${title ?? ""} (${number(messages)})`),
+      toOneLine(`${handle} ${title ?? ""} (${number(messages)})`),
     ]),
     ["tokens", found.usage.totalTokens === 0 ? "none" : number(found.usage.totalTokens)],
-    ["used for", purposeWords(found.usageByPurpose)],
-    ["cost", found.usage.totalTokens === 0 ? undefined : costWords(found.usage)],
-    ...found.usageByDay.map(({ day, usage }): [string, string] => [day, usedWords(usage)]),
+    ["used for", formatPurposes(found.usageByPurpose)],
+    ["cost", found.usage.totalTokens === 0 ? undefined : formatCost(found.usage)],
+    ...found.usageByDay.map(({ day, usage }): [string, string] => [day, formatTokenUsage(usage)]),
   ]);
 }

@@ -12,7 +12,7 @@ export interface Io {
 }
 
 /** The process's own. */
-export const PROCESS: Io = {
+export const PROCESS_IO: Io = {
   // Each is made when it is first touched: few commands need all three.
   get input() {
     return process.stdin;
@@ -27,21 +27,21 @@ export const PROCESS: Io = {
   now: Date.now,
 };
 
-export function say(io: Io, text: string): void {
+export function printLine(io: Io, text: string): void {
   io.output.write(`${text}\n`);
 }
 
 /** One JSON value on one line, so that a script can read line by line. */
-export function sayJson(io: Io, value: unknown): void {
+export function printJson(io: Io, value: unknown): void {
   io.output.write(`${JSON.stringify(value)}\n`);
 }
 
-export function note(io: Io, text: string): void {
+export function printNotice(io: Io, text: string): void {
   io.notices.write(`${text}\n`);
 }
 
 /** What a pipe gets is not cut to a width. */
-export function widthOf(io: Io): number {
+export function getOutputWidth(io: Io): number {
   return io.output.isTTY ? Math.max(20, io.output.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 

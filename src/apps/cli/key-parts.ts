@@ -7,7 +7,7 @@ export interface KeyPart {
   readonly why: string;
 }
 
-export function keyParts(identity: Identity, scope: ScopeRules): readonly KeyPart[] {
+export function listKeyParts(identity: Identity, scope: ScopeRules): readonly KeyPart[] {
   const { profile, platform, chatType, chatId, threadId, participant } = identity;
   return [
     { part: "profile", value: profile, why: "which of this home's agents is spoken to" },
@@ -22,12 +22,12 @@ export function keyParts(identity: Identity, scope: ScopeRules): readonly KeyPar
     {
       part: "participant",
       value: participant?.altId ?? participant?.id ?? null,
-      why: whyParticipant(identity, scope),
+      why: explainParticipant(identity, scope),
     },
   ];
 }
 
-function whyParticipant(identity: Identity, scope: ScopeRules): string {
+function explainParticipant(identity: Identity, scope: ScopeRules): string {
   const { chatType, participant, threadId } = identity;
   if (chatType === "dm") return "a direct chat has one person, so nobody is named";
   if (participant !== undefined) {
@@ -42,7 +42,7 @@ function whyParticipant(identity: Identity, scope: ScopeRules): string {
     : "everyone in the chat shares one conversation (groups_per_user is off)";
 }
 
-export function identityJson({
+export function formatIdentityJson({
   profile,
   platform,
   chatType,
@@ -62,6 +62,6 @@ export function identityJson({
 }
 
 /** A line for each part. */
-export function keyPartRows(parts: readonly KeyPart[]): string[][] {
+export function formatKeyParts(parts: readonly KeyPart[]): string[][] {
   return parts.map(({ part, value, why }) => [part.replace("_id", "").replace("_", " "), value ?? "-", why]);
 }

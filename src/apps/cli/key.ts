@@ -1,17 +1,17 @@
 import { PostriderError } from "../../core/errors.ts";
-import { identityOf, scopeFor } from "../../core/identity.ts";
+import { buildIdentity, scopeFor } from "../../core/identity.ts";
 import { sessionKey } from "../../core/key.ts";
-import { onOneLine } from "../../core/printable.ts";
+import { toOneLine } from "../../core/printable.ts";
 import { sourceFromJson } from "../../core/source.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
-import { configHere } from "./config/here.ts";
-import { type Io, say, sayJson, widthOf } from "./io.ts";
-import { identityJson, keyPartRows, keyParts } from "./key-parts.ts";
-import { linesOf } from "./lines.ts";
-import { styleOf } from "./style.ts";
-import { table } from "./table.ts";
+import { loadLocalConfig } from "./config/local-config.ts";
+import { getOutputWidth, type Io, printJson, printLine } from "./io.ts";
+import { formatIdentityJson, formatKeyParts, listKeyParts } from "./key-parts.ts";
+import { readLines } from "./read-lines.ts";
+import { createStyle } from "./style.ts";
+import { formatTable } from "./table.ts";
 
-export const key: Command = defineCommand({
+export const showKeyCommand: Command = defineCommand({
   name: "key",
   takes: "SOURCE",
   words: [1, 1],
@@ -31,25 +31,26 @@ and chat_id; also chat_type (dm), thread_id, user_id, user_id_alt. - reads it fr
     ],
   ],
   async run({ words: [given = ""], values }, io) {
-    const source = sourceFromJson(await read(io, given));
-    const settings = (await configHere(io))?.gateway;
+    const source = sourceFromJson(await readSource(io, given));
+    const settings = (await loadLocalConfig(io))?.gateway;
     const scope = {
       ...scopeFor(settings?.scope ?? {}, source.platform),
       ...(values["groups-shared"] && { groupsPerUser: false }),
       ...(values["threads-shared"] && { threadsPerUser: false }),
     };
-    const identity = identityOf(source, scope, values.profile ?? settings?.profile);
-    if (values.json) return sayJson(io, { key: sessionKey(identity), identity: identityJson(identity) });
+    const identity = buildIdentity(source, scope, values.profile ?? settings?.profile);
+    if (values.json)
+      return printJson(io, { key: sessionKey(identity), identity: formatIdentityJson(identity) });
     const columns = [{ heading: "PART" }, { heading: "VALUE", least: 8 }, { heading: "WHY", least: 12 }];
-    const rows = keyPartRows(keyParts(identity, scope)).map((row) => row.map(onOneLine));
-    say(io, onOneLine(sessionKey(identity)));
-    say(io, `\n${table(columns, rows, widthOf(io), styleOf(io).dim).join("\n")}`);
+    const rows = formatKeyParts(listKeyParts(identity, scope)).map((row) => row.map(toOneLine));
+    printLine(io, toOneLine(sessionKey(identity)));
+    printLine(io, `\n${formatTable(columns, rows, getOutputWidth(io), createStyle(io).dim).join("\n")}`);
   },
 });
 
-async function read(io: Io, given: string): Promise<unknown> {
+async function readSource(io: Io, given: string): Promise<unknown> {
   const lines: string[] = [];
-  if (given === "-") for await (const line of linesOf(io.input)) lines.push(line);
+  if (given === "-") for await (const line of readLines(io.input)) lines.push(line);
   try {
     return JSON.parse(given === "-" ? lines.join("\n") : given);
   } catch (cause) {

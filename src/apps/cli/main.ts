@@ -1,13 +1,13 @@
-import { nearestName } from "../../core/command-grammar.ts";
+import { findNearestName } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { isRunByAgent } from "../../processes/agent-mark.ts";
-import { columns, wrongArguments } from "./command.ts";
-import { COMMANDS, type Entry } from "./commands.ts";
-import { tellFailure } from "./failure.ts";
-import { type Io, PROCESS } from "./io.ts";
+import { formatColumns, usageError } from "./command.ts";
+import { COMMANDS, type CommandEntry } from "./commands.ts";
+import { printFailure } from "./failure.ts";
+import { type Io, PROCESS_IO } from "./io.ts";
 
 /** Finds the command before anything heavy is loaded, and runs it. Returns the exit code. */
-export async function main(args: readonly string[], io: Io = PROCESS): Promise<number> {
+export async function main(args: readonly string[], io: Io = PROCESS_IO): Promise<number> {
   // Whoever reads our output may have seen enough: `postrider sessions list | head -1`.
   io.output.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
@@ -16,38 +16,38 @@ export async function main(args: readonly string[], io: Io = PROCESS): Promise<n
   try {
     return await dispatch(args, io);
   } catch (error) {
-    return tellFailure(io, error, args.includes("--json"));
+    return printFailure(io, error, args.includes("--json"));
   }
 }
 
 async function dispatch(args: readonly string[], io: Io): Promise<number> {
   if (args[0] === "--version" || args[0] === "-V") {
-    const { version } = await import("./version.ts");
+    const { readVersion: version } = await import("./version.ts");
     io.output.write(`${version()}\n`);
     return 0;
   }
-  if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") return help(args.slice(1), io);
+  if (args[0] === "--help" || args[0] === "-h" || args[0] === "help") return printHelp(args.slice(1), io);
   const words = args.slice(0, args.findIndex((arg) => arg.startsWith("-")) >>> 0);
-  const entry = entryFor(words);
+  const entry = findEntry(words);
   if (entry !== undefined) {
     const rest = args.slice(entry.name === "" ? 0 : entry.name.split(" ").length);
-    if (entry.isForAgents !== true && !isHelpAlone(rest)) refuseAgents(entry, io);
+    if (entry.isForAgents !== true && !isHelpAlone(rest)) denyAgents(entry, io);
     const command = await entry.load();
     return command.run(rest, io);
   }
-  const group = groupOf(words[0] ?? "");
-  if (group.length === 0) throw unknown(words[0] ?? "");
+  const group = findGroup(words[0] ?? "");
+  if (group.length === 0) throw unknownCommand(words[0] ?? "");
   const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
-  if (words.length === 1 && asked) return help(words, io);
+  if (words.length === 1 && asked) return printHelp(words, io);
   const names = group.map(({ name }) => name.split(" ")[1] ?? "");
-  const near = words[1] === undefined ? undefined : nearestName(names, words[1]);
+  const near = words[1] === undefined ? undefined : findNearestName(names, words[1]);
   const hint = near === undefined ? "" : ` Did you mean postrider ${words[0]} ${near}?`;
-  throw wrongArguments(`postrider ${words[0]} needs one of ${names.join(", ")}.${hint}`, words[0]);
+  throw usageError(`postrider ${words[0]} needs one of ${names.join(", ")}.${hint}`, words[0]);
 }
 
 /** The command whose name these words begin with; without words, the chat. */
-function entryFor(words: readonly string[]): Entry | undefined {
-  const begins = ({ name }: Entry): boolean => name.split(" ").every((word, at) => word === words[at]);
+function findEntry(words: readonly string[]): CommandEntry | undefined {
+  const begins = ({ name }: CommandEntry): boolean => name.split(" ").every((word, at) => word === words[at]);
   if (words.length === 0) return COMMANDS.find(({ name }) => name === "");
   return COMMANDS.find((entry) => entry.name !== "" && begins(entry));
 }
@@ -57,7 +57,7 @@ function isHelpAlone(args: readonly string[]): boolean {
 }
 
 /** Here everything is done as the owner of the home, and nobody is asked. */
-function refuseAgents({ name }: Entry, { environment }: Io): void {
+function denyAgents({ name }: CommandEntry, { environment }: Io): void {
   if (!isRunByAgent(environment)) return;
   throw new PostriderError(
     "run_by_agent",
@@ -65,25 +65,25 @@ function refuseAgents({ name }: Entry, { environment }: Io): void {
   );
 }
 
-function groupOf(word: string): readonly Entry[] {
+function findGroup(word: string): readonly CommandEntry[] {
   return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-async function help(words: readonly string[], io: Io): Promise<number> {
-  const entry = words.length === 0 ? undefined : entryFor(words);
+async function printHelp(words: readonly string[], io: Io): Promise<number> {
+  const entry = words.length === 0 ? undefined : findEntry(words);
   if (entry !== undefined) io.output.write((await entry.load()).help());
   else {
-    const group = words[0] === undefined ? COMMANDS.filter(({ name }) => name !== "") : groupOf(words[0]);
-    if (words[0] !== undefined && group.length === 0) throw unknown(words[0]);
-    const { overview } = await import("./overview.ts");
-    io.output.write(overview(columns(group.map(({ name, summary }) => [name, summary])), words[0]));
+    const group = words[0] === undefined ? COMMANDS.filter(({ name }) => name !== "") : findGroup(words[0]);
+    if (words[0] !== undefined && group.length === 0) throw unknownCommand(words[0]);
+    const { formatOverview: overview } = await import("./overview.ts");
+    io.output.write(overview(formatColumns(group.map(({ name, summary }) => [name, summary])), words[0]));
   }
   return 0;
 }
 
-function unknown(word: string) {
-  const near = nearestName([...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))], word);
+function unknownCommand(word: string) {
+  const near = findNearestName([...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))], word);
   const hint =
     near === undefined ? `To ask something, write postrider -q "${word} …".` : `Did you mean ${near}?`;
-  return wrongArguments(`There is no command "${word}". ${hint}`);
+  return usageError(`There is no command "${word}". ${hint}`);
 }

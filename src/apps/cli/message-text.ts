@@ -1,21 +1,21 @@
 import type { Message, Part, ToolCall } from "../../core/message.ts";
-import { onOneLine, printable } from "../../core/printable.ts";
-import { dateAndTime } from "./relative-time.ts";
-import { sizeText } from "./size-text.ts";
+import { toOneLine, toPrintable } from "../../core/printable.ts";
+import { formatSize } from "./format-size.ts";
+import { formatDateTime } from "./format-time.ts";
 import type { Style } from "./style.ts";
 import { cutToWidth } from "./width.ts";
 
 /** A tool may print a whole log; its beginning tells people which one it was. */
-const SHORT = 200;
+const MAX_SHORT_LENGTH = 200;
 
-const WHO: Readonly<Record<Message["role"], string>> = {
+const ROLE_NAMES: Readonly<Record<Message["role"], string>> = {
   user: "user",
   assistant: "assistant",
   tool: "tool",
   note: "note",
 };
 
-export interface Shown {
+export interface MessageDisplay {
   /** The session that shows it: what comes from another one says so. */
   readonly session: string;
   /** It belongs to whoever reads this. */
@@ -26,43 +26,46 @@ export interface Shown {
 }
 
 /** A message as people read it: who, when, and what was said; tools in short, pictures and files by name. */
-export function messageLines(message: Message, shown: Shown, style: Style): string[] {
+export function formatMessageLines(message: Message, shown: MessageDisplay, style: Style): string[] {
   const { seq, at, role, origin } = message;
   // The end of a process, told to the agent: nobody said it.
-  const human = origin?.proactive ? "Postrider" : (origin?.userName ?? (shown.isOwn ? "you" : WHO.user));
-  const who = role === "user" ? onOneLine(human) : WHO[role];
+  const human = origin?.proactive
+    ? "Postrider"
+    : (origin?.userName ?? (shown.isOwn ? "you" : ROLE_NAMES.user));
+  const who = role === "user" ? toOneLine(human) : ROLE_NAMES[role];
   const remarks = [
-    message.toolName === undefined ? undefined : onOneLine(message.toolName),
+    message.toolName === undefined ? undefined : toOneLine(message.toolName),
     message.session === shown.session ? undefined : `said in ${message.session}`,
     origin?.interrupted ? "interrupted" : undefined,
     origin?.proactive ? "unasked" : undefined,
     shown.notShown ? "not shown" : undefined,
   ].filter((remark) => remark !== undefined);
   const place = `${shown.marked ? "▶ " : ""}#${seq}`;
-  const head = `${style.bold(`${place} ${who}`)} ${style.dim([dateAndTime(at), ...remarks].join(" · "))}`;
-  return [head, ...bodyLines(message), ""];
+  const head = `${style.bold(`${place} ${who}`)} ${style.dim([formatDateTime(at), ...remarks].join(" · "))}`;
+  return [head, ...formatMessageBody(message), ""];
 }
 
-export function bodyLines(message: Message): string[] {
+export function formatMessageBody(message: Message): string[] {
   const isTool = message.role === "tool";
   return [
-    ...message.parts.flatMap((part) => partLines(part, isTool)),
-    ...(message.toolCalls ?? []).map(callLine),
+    ...message.parts.flatMap((part) => formatPart(part, isTool)),
+    ...(message.toolCalls ?? []).map(formatCall),
   ];
 }
 
-function partLines(part: Part, isTool: boolean): string[] {
-  if (part.type === "text") return isTool ? [`← ${inShort(part.text)}`] : printable(part.text).split("\n");
-  if (part.type === "resource") return [`[resource: ${onOneLine(part.uri)}]`];
-  return [`[${part.type}: ${onOneLine(part.name ?? part.mimeType)}, ${sizeText(part.size)}]`];
+function formatPart(part: Part, isTool: boolean): string[] {
+  if (part.type === "text")
+    return isTool ? [`← ${shortenLine(part.text)}`] : toPrintable(part.text).split("\n");
+  if (part.type === "resource") return [`[resource: ${toOneLine(part.uri)}]`];
+  return [`[${part.type}: ${toOneLine(part.name ?? part.mimeType)}, ${formatSize(part.size)}]`];
 }
 
-function callLine({ name, arguments: given }: ToolCall): string {
+function formatCall({ name, arguments: given }: ToolCall): string {
   const shown = given === undefined ? "" : typeof given === "string" ? given : JSON.stringify(given);
-  return `→ ${onOneLine(name)} ${inShort(shown)}`.trimEnd();
+  return `→ ${toOneLine(name)} ${shortenLine(shown)}`.trimEnd();
 }
 
-function inShort(text: string): string {
-  const line = cutToWidth(onOneLine(text.slice(0, 4 * SHORT)), SHORT);
-  return text.length > 4 * SHORT && !line.endsWith("…") ? `${line}…` : line;
+function shortenLine(text: string): string {
+  const line = cutToWidth(toOneLine(text.slice(0, 4 * MAX_SHORT_LENGTH)), MAX_SHORT_LENGTH);
+  return text.length > 4 * MAX_SHORT_LENGTH && !line.endsWith("…") ? `${line}…` : line;
 }

@@ -1,10 +1,10 @@
 import { messageToJson } from "../../core/json.ts";
-import type { Hit, Neighbour } from "../../core/listing.ts";
+import type { Hit, SearchNeighbour } from "../../core/listing.ts";
 import type { Message } from "../../core/message.ts";
 
 /** Shapes that more than one command prints; docs/json.md describes each. Every field is there, null when absent. */
 
-const MESSAGE = [
+const MESSAGE_FIELDS = [
   "session",
   "seq",
   "at",
@@ -19,20 +19,20 @@ const MESSAGE = [
   "origin",
   "extra",
 ];
-const PART = ["type", "text", "blob", "mime_type", "size", "name", "uri"];
-const ORIGIN = ["platform", "platform_message_id", "user_id", "user_name", "proactive", "interrupted"];
+const PART_FIELDS = ["type", "text", "blob", "mime_type", "size", "name", "uri"];
+const ORIGIN_FIELDS = ["platform", "platform_message_id", "user_id", "user_name", "proactive", "interrupted"];
 
-export function messageJson(message: Message): Record<string, unknown> {
+export function formatMessageJson(message: Message): Record<string, unknown> {
   const json = messageToJson(message);
   const { parts, origin } = json as { parts: readonly object[]; origin?: object };
   return {
-    ...filled(json, MESSAGE),
-    parts: parts.map((part) => filled(part, PART)),
-    origin: origin === undefined ? null : filled(origin, ORIGIN),
+    ...fillMissing(json, MESSAGE_FIELDS),
+    parts: parts.map((part) => fillMissing(part, PART_FIELDS)),
+    origin: origin === undefined ? null : fillMissing(origin, ORIGIN_FIELDS),
   };
 }
 
-export function hitJson(hit: Hit): Record<string, unknown> {
+export function formatHitJson(hit: Hit): Record<string, unknown> {
   return {
     session: hit.session,
     handle: hit.handle,
@@ -42,16 +42,16 @@ export function hitJson(hit: Hit): Record<string, unknown> {
     at: hit.at,
     role: hit.role,
     snippet: hit.snippet,
-    before: neighbour(hit.before),
-    after: neighbour(hit.after),
+    before: formatNeighbourJson(hit.before),
+    after: formatNeighbourJson(hit.after),
   };
 }
 
-function neighbour(beside: Neighbour | undefined): object | null {
+function formatNeighbourJson(beside: SearchNeighbour | undefined): object | null {
   return beside === undefined ? null : { role: beside.role, text: beside.text };
 }
 
-function filled(json: object, names: readonly string[]): Record<string, unknown> {
+function fillMissing(json: object, names: readonly string[]): Record<string, unknown> {
   const fields = json as Readonly<Record<string, unknown>>;
   return Object.fromEntries(names.map((name) => [name, fields[name] ?? null]));
 }

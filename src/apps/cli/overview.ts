@@ -1,5 +1,5 @@
 /** The first page of help: of everything, or of one group of commands. */
-export function overview(commands: string, group?: string): string {
+export function formatOverview(commands: string, group?: string): string {
   if (group !== undefined) {
     return `Usage: postrider ${group} COMMAND [options]\n\nCommands:\n${commands}\n\nEach has its own help: postrider ${group} COMMAND --help\n`;
   }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { Io } from "./io.ts";
 
 /** Shows a long text a screen at a time where there is a screen; elsewhere, or without a pager, just writes it. */
-export async function page(io: Io, text: string, wanted: boolean): Promise<void> {
+export async function showInPager(io: Io, text: string, wanted: boolean): Promise<void> {
   const { PAGER, LESS, TERM } = io.environment;
   const screen = (io.output as { readonly fd?: unknown }).fd;
   const isScreen = io.output.isTTY === true && typeof screen === "number" && TERM !== "dumb";

@@ -3,14 +3,14 @@ import type { PersonData } from "../../core/person.ts";
 import type { Store } from "../../ports/store.ts";
 
 /** Who is meant by `owner`, `p_…` or `telegram:42`. */
-export async function personNamed(store: Store, text: string): Promise<PersonData | undefined> {
-  const byId = await store.personData({ person: text });
+export async function findPersonArgument(store: Store, text: string): Promise<PersonData | undefined> {
+  const byId = await store.readPersonData({ person: text });
   const colon = text.indexOf(":");
   if (byId !== undefined || colon < 1) return byId;
-  return store.personData({ platform: text.slice(0, colon), account: text.slice(colon + 1) });
+  return store.readPersonData({ platform: text.slice(0, colon), account: text.slice(colon + 1) });
 }
 
-export function noPerson(text: string): PostriderError {
+export function personNotFound(text: string): PostriderError {
   return new PostriderError(
     "not_found",
     `There is no person "${text}". Name one by id (owner, p_…) or by account (telegram:42).`,

@@ -2,20 +2,20 @@ import type { Io } from "./io.ts";
 
 export interface Progress {
   /** `what` names the part that is done now. */
-  at(done: number, all: number, what?: string): void;
+  update(done: number, all: number, what?: string): void;
   /** Takes the line away again. */
   end(): void;
 }
 
 /** One line that counts up, for people who watch; a log or a pipe gets nothing. */
-export function progressOn(io: Io, what: string): Progress {
+export function createProgress(io: Io, what: string): Progress {
   let shown = "";
   const show = (text: string): void => {
     io.notices.write(`\r${text.padEnd(shown.length)}`);
     shown = text;
   };
   return {
-    at(done, all, part) {
+    update(done, all, part) {
       if (io.notices.isTTY !== true || all === 0) return;
       const text = `${what} ${Math.floor((100 * done) / all)} %${part ? `: ${part.replaceAll("_", " ")}` : ""}`;
       if (text !== shown) show(text);

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { PersonCounts } from "../../core/person.ts";
-import { giveName, isThere, unfinishedName } from "../../stores/sqlite/upkeep/files.ts";
-import { stampOf } from "../../stores/sqlite/upkeep/replacing.ts";
+import { buildTemporaryName, hasFile, moveIntoPlace } from "../../stores/sqlite/upkeep/files.ts";
+import { formatFileTimestamp } from "../../stores/sqlite/upkeep/replace-database.ts";
 import type { Home } from "../home.ts";
 
 /** What an erasure leaves behind. It says how much there was, and nothing of what it was. */
@@ -20,30 +20,30 @@ export interface Receipt {
   readonly copies_removed: readonly string[];
 }
 
-export function newReceiptFile({ reports }: Home, now: number): string {
+export function chooseReceiptFile({ reports }: Home, now: number): string {
   for (let number = 1; ; number += 1) {
-    const file = join(reports, `erasure-${stampOf(now)}${number === 1 ? "" : `-${number}`}.json`);
-    if (!isThere(file)) return file;
+    const file = join(reports, `erasure-${formatFileTimestamp(now)}${number === 1 ? "" : `-${number}`}.json`);
+    if (!hasFile(file)) return file;
   }
 }
 
 export function writeReceipt(file: string, receipt: Receipt): void {
   mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
-  const unfinished = unfinishedName(file);
+  const unfinished = buildTemporaryName(file);
   try {
     writeFileSync(unfinished, `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    giveName(unfinished, file, true);
+    moveIntoPlace(unfinished, file, true);
   } finally {
     rmSync(unfinished, { force: true });
   }
 }
 
 /** The receipt of an erasure that was cut short, so that it can be brought to its end. */
-export function begunReceipt(
+export function findUnfinishedReceipt(
   { reports }: Home,
   person?: string,
 ): { file: string; receipt: Receipt } | undefined {
-  if (!isThere(reports)) return undefined;
+  if (!hasFile(reports)) return undefined;
   for (const name of readdirSync(reports).toSorted().toReversed()) {
     if (!/^erasure-\d{8}T\d{6}Z(-\d+)?\.json$/.test(name)) continue;
     const file = join(reports, name);
@@ -59,8 +59,8 @@ export function begunReceipt(
 }
 
 /** Every copy of the database in the home: daily ones, and what restoring, salvaging and updating have kept. */
-export function copiesIn(home: Home): string[] {
-  const inside = (folder: string): string[] => (isThere(folder) ? readdirSync(folder) : []);
+export function listDatabaseCopies(home: Home): string[] {
+  const inside = (folder: string): string[] => (hasFile(folder) ? readdirSync(folder) : []);
   const database = basename(home.database);
   return [
     ...inside(home.backups)

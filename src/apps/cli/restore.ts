@@ -1,13 +1,13 @@
-import { plural } from "../../core/plural.ts";
-import { replaceDatabase } from "../../stores/sqlite/upkeep/replacing.ts";
-import { openOurs } from "../../stores/sqlite/upkeep/soundness.ts";
-import { homeOf, makeHome } from "../home.ts";
+import { pluralize } from "../../core/pluralize.ts";
+import { openPostriderDatabase } from "../../stores/sqlite/upkeep/integrity.ts";
+import { replaceDatabase } from "../../stores/sqlite/upkeep/replace-database.ts";
+import { makeHome, resolveHome } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
-import { note, say, sayJson } from "./io.ts";
-import { progressOn } from "./progress.ts";
+import { printJson, printLine, printNotice } from "./io.ts";
+import { createProgress } from "./progress.ts";
 
 /** The way back: a copy becomes the database, and what was there is kept. */
-export const restore: Command = defineCommand({
+export const restoreCommand: Command = defineCommand({
   name: "restore",
   takes: "FILE",
   words: [1, 1],
@@ -22,25 +22,25 @@ export const restore: Command = defineCommand({
     ["postrider restore ~/.postrider/backups/postrider-20260315T040000Z.db --replace", "go back to that day"],
   ],
   async run({ words: [file = ""], values }, io) {
-    const home = homeOf(io.environment);
-    openOurs(file).close();
+    const home = resolveHome(io.environment);
+    openPostriderDatabase(file).close();
     makeHome(home);
-    const progress = progressOn(io, "restored");
+    const progress = createProgress(io, "restored");
     try {
       const { kept = null, ...restored } = await replaceDatabase({
         from: file,
         database: home.database,
         replace: values.replace,
         now: io.now(),
-        onProgress: progress.at,
+        onProgress: progress.update,
       });
       progress.end();
-      if (values.json) return sayJson(io, { ...restored, kept });
-      say(
+      if (values.json) return printJson(io, { ...restored, kept });
+      printLine(
         io,
-        `Restored ${plural(restored.sessions, "session")} with ${plural(restored.messages, "message")}.`,
+        `Restored ${pluralize(restored.sessions, "session")} with ${pluralize(restored.messages, "message")}.`,
       );
-      if (kept !== null) note(io, `What was there before is kept as ${kept}.`);
+      if (kept !== null) printNotice(io, `What was there before is kept as ${kept}.`);
     } finally {
       progress.end();
     }

@@ -2,11 +2,11 @@ import { PostriderError } from "../../core/errors.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Store } from "../../ports/store.ts";
-import { sessionNamed } from "../../sessions/session-named.ts";
+import { matchSession } from "../../sessions/match-session.ts";
 
 /** The session that an argument names; several are listed, none says how to find one. */
-export async function sessionArgument(store: Store, who: Asker, text: string): Promise<Session> {
-  const { session, candidates } = await sessionNamed(store, who, text);
+export async function resolveSessionArgument(store: Store, who: Asker, text: string): Promise<Session> {
+  const { session, candidates } = await matchSession(store, who, text);
   if (session !== undefined) return session;
   const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   if (candidates.length === 0) {

@@ -7,7 +7,7 @@ export interface Style {
   dim(text: string): string;
 }
 
-export function styleOf(io: Io): Style {
+export function createStyle(io: Io): Style {
   const isOn = hasColor(io);
   const wrapped =
     (on: number, off: number) =>

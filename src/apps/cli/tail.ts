@@ -1,19 +1,19 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { PostriderError } from "../../core/errors.ts";
-import { homeOf } from "../home.ts";
-import { lineReader } from "../log/line-reader.ts";
-import { LOGS_KEPT, logFile } from "../log/open-log.ts";
-import { prettyLine } from "../log/pretty-line.ts";
-import { type Command, defineCommand, wrongArguments } from "./command.ts";
+import { resolveHome } from "../home.ts";
+import { createLineFormatter } from "../log/line-formatter.ts";
+import { createLineReader } from "../log/line-reader.ts";
+import { getLogFile, LOGS_KEPT } from "../log/open-log.ts";
+import { type Command, defineCommand, usageError } from "./command.ts";
 import { hasColor, type Io } from "./io.ts";
-import { withStore } from "./opening.ts";
-import { sessionArgument } from "./session-argument.ts";
+import { withStore } from "./open-home.ts";
+import { resolveSessionArgument } from "./session-argument.ts";
 
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"];
-const LOOK_EVERY_MS = 200;
+const POLL_MS = 200;
 const DEFAULT_LINES = 50;
 
-export const tail: Command = defineCommand({
+export const tailCommand: Command = defineCommand({
   name: "tail",
   about: `The newest lines of the gateway's log, as people read them. -f goes on with what comes, also when a new file is
 begun. With --session only what concerns one session and its turns.`,
@@ -35,30 +35,30 @@ begun. With --session only what concerns one session and its turns.`,
   ],
   async run({ values }, io) {
     if (values.level !== undefined && !LEVELS.includes(values.level))
-      throw wrongArguments(`--level must be one of ${LEVELS.join(", ")}, not "${values.level}"`, "tail");
-    const isWanted = await filterOf(io, values.session, values.level);
-    const file = logFile(homeOf(io.environment));
-    const reader = lineReader(file, LOGS_KEPT);
+      throw usageError(`--level must be one of ${LEVELS.join(", ")}, not "${values.level}"`, "tail");
+    const isWanted = await buildLineFilter(io, values.session, values.level);
+    const file = getLogFile(resolveHome(io.environment));
+    const reader = createLineReader(file, LOGS_KEPT);
     const first = reader.read();
     if (first.length === 0 && !values.follow)
       throw new PostriderError("not_found", `There is no log yet: postrider gateway run writes ${file}.`);
-    const pretty = prettyLine({ color: hasColor(io) });
+    const pretty = createLineFormatter({ color: hasColor(io) });
     const show = (line: string): void =>
       void io.output.write(values.json ? `${line}\n` : pretty(`${line}\n`));
-    newest(first.filter(isWanted), values.lines ?? DEFAULT_LINES).forEach(show);
+    takeNewest(first.filter(isWanted), values.lines ?? DEFAULT_LINES).forEach(show);
     while (values.follow) {
-      await pause(LOOK_EVERY_MS);
+      await pause(POLL_MS);
       reader.read().filter(isWanted).forEach(show);
     }
   },
 });
 
-function newest(lines: readonly string[], count: number): readonly string[] {
+function takeNewest(lines: readonly string[], count: number): readonly string[] {
   return count === 0 ? [] : lines.slice(-count);
 }
 
 /** A line that is no JSON was torn, and is shown only to whoever wants everything. */
-async function filterOf(
+async function buildLineFilter(
   io: Io,
   name: string | undefined,
   level: string | undefined,
@@ -67,10 +67,10 @@ async function filterOf(
   const session =
     name === undefined
       ? undefined
-      : (await withStore(io, ({ store }) => sessionArgument(store, { everyone: true }, name))).id;
+      : (await withStore(io, ({ store }) => resolveSessionArgument(store, { everyone: true }, name))).id;
   const turns = new Set<unknown>();
   return (line) => {
-    const fields = parsed(line);
+    const fields = parseLogLine(line);
     if (fields === undefined) return false;
     // Some lines name only the turn: which session's it is, an earlier one has told.
     if (session !== undefined && fields.session === session && fields.turn !== undefined)
@@ -82,7 +82,7 @@ async function filterOf(
   };
 }
 
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+function parseLogLine(line: string): Readonly<Record<string, unknown>> | undefined {
   try {
     return JSON.parse(line) as Record<string, unknown>;
   } catch {

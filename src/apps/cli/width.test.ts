@@ -1,7 +1,7 @@
 import { visibleWidth as reference } from "@earendil-works/pi-tui";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutToWidth, padToWidth, visibleWidth } from "./width.ts";
+import { cutToWidth, measureWidth, padToWidth } from "./width.ts";
 
 const CHARACTERS = [
   "a",
@@ -40,13 +40,13 @@ describe("width", () => {
     ["plain", 5],
     ["", 0],
   ])("of %j is %i columns", (text, width) => {
-    expect(visibleWidth(text)).toBe(width);
+    expect(measureWidth(text)).toBe(width);
   });
 
   it("is what a terminal library says it is", () => {
     fc.assert(
       fc.property(texts, (text) => {
-        expect(visibleWidth(text)).toBe(reference(text));
+        expect(measureWidth(text)).toBe(reference(text));
       }),
     );
   });
@@ -55,8 +55,8 @@ describe("width", () => {
     fc.assert(
       fc.property(texts, fc.nat(40), (text, width) => {
         const cut = cutToWidth(text, width);
-        expect(visibleWidth(cut)).toBeLessThanOrEqual(width);
-        if (visibleWidth(text) <= width) expect(cut).toBe(text);
+        expect(measureWidth(cut)).toBeLessThanOrEqual(width);
+        if (measureWidth(text) <= width) expect(cut).toBe(text);
         else if (width > 0) expect(cut.endsWith("…")).toBe(true);
         // What is left is whole characters of the text.
         expect(text.startsWith(cut.replace(/…$/, ""))).toBe(true);

@@ -3,10 +3,10 @@
  * takes a third of the time in which a whole list is printed. Where terminals differ, the wider answer is given, so
  * that a line may end early but never wraps.
  */
-export function visibleWidth(text: string): number {
+export function measureWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { columns } of clusters(text)) width += columns;
+  for (const { columns } of splitClusters(text)) width += columns;
   return width;
 }
 
@@ -16,7 +16,7 @@ export function cutToWidth(text: string, width: number): string {
   if (width <= 0) return "";
   let end = 0;
   let taken = 0;
-  for (const { to, columns } of clusters(text)) {
+  for (const { to, columns } of splitClusters(text)) {
     taken += columns;
     if (taken > width) return `${text.slice(0, end)}…`;
     // The ellipsis needs a column as well, unless everything fits.
@@ -27,7 +27,7 @@ export function cutToWidth(text: string, width: number): string {
 
 /** Spaces at the end up to a width. */
 export function padToWidth(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
+  return text + " ".repeat(Math.max(0, width - measureWidth(text)));
 }
 
 const PLAIN = /^[ -~]*$/;
@@ -39,7 +39,7 @@ interface Cluster {
   readonly columns: number;
 }
 
-function* clusters(text: string): Generator<Cluster> {
+function* splitClusters(text: string): Generator<Cluster> {
   let from = 0;
   let columns = 0;
   let before = 0;
@@ -53,44 +53,44 @@ function* clusters(text: string): Generator<Cluster> {
       columns = 0;
     }
     // What is joined to a picture changes it and takes no room of its own.
-    if (!joins) columns = widthOf(code);
-    else if (code === PICTURE || isFlagHalf(code) || code === KEYCAP) columns = 2;
+    if (!joins) columns = getCodePointWidth(code);
+    else if (code === EMOJI_VARIATION || isFlagHalf(code) || code === KEYCAP) columns = 2;
     before = code;
     at += character.length;
   }
   if (at > from) yield { from, to: at, columns };
 }
 
-const JOINER = 0x200d;
+const ZERO_WIDTH_JOINER = 0x200d;
 /** Variation selector 16: show the sign before as a picture. */
-const PICTURE = 0xfe0f;
+const EMOJI_VARIATION = 0xfe0f;
 const KEYCAP = 0x20e3;
 
 function isJoined(before: number, code: number, columns: number): boolean {
-  if (before === JOINER && columns === 2) return isPicture(code);
+  if (before === ZERO_WIDTH_JOINER && columns === 2) return isEmoji(code);
   if (isFlagHalf(code)) return isFlagHalf(before) && columns === 1;
   if (code >= 0x1f3fb && code <= 0x1f3ff) return columns === 2 && before > 0x2000;
-  return isZero(code);
+  return isZeroWidth(code);
 }
 
 function isFlagHalf(code: number): boolean {
   return code >= 0x1f1e6 && code <= 0x1f1ff;
 }
 
-function isPicture(code: number): boolean {
+function isEmoji(code: number): boolean {
   return (code >= 0x2190 && code <= 0x2bff) || (code >= 0x1f000 && code <= 0x1faff);
 }
 
-function widthOf(code: number): number {
+function getCodePointWidth(code: number): number {
   if (code < 0x300) return 1;
-  if (isZero(code)) return 0;
-  return within(WIDE, code) ? 2 : 1;
+  if (isZeroWidth(code)) return 0;
+  return isInRanges(WIDE, code) ? 2 : 1;
 }
 
-const ZERO = /^(?:\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff\ud7b0-\ud7fb])$/u;
+const ZERO_WIDTH = /^(?:\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff\ud7b0-\ud7fb])$/u;
 
-function isZero(code: number): boolean {
-  return code >= 0x300 && ZERO.test(String.fromCodePoint(code));
+function isZeroWidth(code: number): boolean {
+  return code >= 0x300 && ZERO_WIDTH.test(String.fromCodePoint(code));
 }
 
 /** First and last of each range that takes two columns: East Asian Wide and Fullwidth, and the pictures. */
@@ -106,7 +106,7 @@ const WIDE: readonly number[] = [
   0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f265, 0x1f300, 0x1faff, 0x20000, 0x3fffd,
 ];
 
-function within(ranges: readonly number[], code: number): boolean {
+function isInRanges(ranges: readonly number[], code: number): boolean {
   let low = 0;
   let high = ranges.length / 2 - 1;
   while (low <= high) {

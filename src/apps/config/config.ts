@@ -1,15 +1,15 @@
 import type { AccessRule, AccessRules } from "../../core/access.ts";
 import type { BusyMode } from "../../core/conversation.ts";
 import type { ConfiguredPlatform, GatewaySettings } from "../../core/gateway-settings.ts";
-import { knownPlatforms } from "../../core/platforms.ts";
+import { listKnownPlatforms } from "../../core/platforms.ts";
 import type { Privacy } from "../../core/redaction.ts";
 import { type ResetPolicy, type ResetSettings, resetPolicyFromJson } from "../../core/reset-policy.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { ToolName, ToolSettings } from "../../core/tool-settings.ts";
 import { systemZone } from "../../system/system-clock.ts";
-import type { ModelSettings } from "../model-from-environment.ts";
-import { SETTINGS, type Value } from "./keys.ts";
-import type { Layers, Values } from "./layers.ts";
+import type { ModelSettings } from "../select-model.ts";
+import type { Layers, LayerValues } from "./layers.ts";
+import { SETTINGS, type SettingValue } from "./settings.ts";
 
 /** The configuration as programs use it. */
 export interface Config {
@@ -34,15 +34,15 @@ export interface TelegramConfig {
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 /** From checked values to settings. `homeKey` is asked for only where names are to be hidden with it. */
-export function configOf(
+export function buildConfig(
   { values, fromFiles }: Pick<Layers, "values" | "fromFiles">,
   homeKey: () => string,
 ): Config {
-  const given = (key: string): Value | undefined => values.get(key)?.value;
-  const value = <T extends Value>(key: string): T => (given(key) ?? DEFAULTS.get(key)) as T;
+  const given = (key: string): SettingValue | undefined => values.get(key)?.value;
+  const value = <T extends SettingValue>(key: string): T => (given(key) ?? DEFAULTS.get(key)) as T;
   const compression = value<boolean>("compression.enabled");
   const instructions = given("instructions");
-  const homes = homeChannels(given);
+  const homes = listHomeChannels(given);
   return {
     gateway: {
       // Asked for when it is needed: to find out takes as long as reading all the rest.
@@ -50,52 +50,52 @@ export function configOf(
         return (given("timezone") as string | undefined) ?? systemZone();
       },
       profile: value("profile"),
-      reset: resetOf(values),
+      reset: buildResetSettings(values),
       scope: {
         groupsPerUser: value("group_sessions_per_user"),
         threadsPerUser: value("thread_sessions_per_user"),
       },
-      privacy: privacyOf(value("privacy.redact_pii"), homeKey),
-      access: accessOf(given),
+      privacy: buildPrivacy(value("privacy.redact_pii"), homeKey),
+      access: buildAccessRules(given),
       busy: value<BusyMode>("gateway.busy"),
-      mostWaiting: value("gateway.most_waiting"),
+      maxPending: value("gateway.most_waiting"),
       turnMinutes: value("gateway.turn_minutes"),
       streaming: value("gateway.streaming"),
       ...(instructions !== undefined && { instructions: String(instructions) }),
       personalities: Object.fromEntries(
-        below(values, "personalities").map(([name, text]) => [name, String(text)]),
+        listBelow(values, "personalities").map(([name, text]) => [name, String(text)]),
       ),
       ...(compression && { compressAt: value<number>("compression.at") }),
-      tools: toolsOf(values, given, value),
+      tools: buildToolSettings(values, given, value),
       memory: { enabled: value("memory.enabled"), flush: value("memory.flush") },
       homes,
-      platforms: configuredPlatforms(values, given),
+      platforms: listConfiguredPlatforms(values, given),
     },
-    platforms: { telegram: telegramOf(given, value, homes) },
-    model: modelOf((key) => fromFiles.get(key)?.value),
+    platforms: { telegram: buildTelegramConfig(given, value, homes) },
+    model: buildModelSettings((key) => fromFiles.get(key)?.value),
     log: { level: value<LogLevel>("log.level") },
   };
 }
 
-const DEFAULTS: ReadonlyMap<string, Value> = new Map(
+const DEFAULTS: ReadonlyMap<string, SettingValue> = new Map(
   SETTINGS.flatMap(({ key, default: value }) => (value === undefined ? [] : [[key, value] as const])),
 );
 
-type Given = (key: string) => Value | undefined;
+type SettingReader = (key: string) => SettingValue | undefined;
 
 /** What is set below a section, with the rest of each key. */
-function below(values: Values, section: string): [string, Value][] {
+function listBelow(values: LayerValues, section: string): [string, SettingValue][] {
   return [...values].flatMap(([key, { value }]) =>
-    key.startsWith(`${section}.`) ? [[key.slice(section.length + 1), value] as [string, Value]] : [],
+    key.startsWith(`${section}.`) ? [[key.slice(section.length + 1), value] as [string, SettingValue]] : [],
   );
 }
 
 /** An override counts as a whole: what it leaves out is the built-in default, not the general setting. */
-function resetOf(values: Values): ResetSettings {
+function buildResetSettings(values: LayerValues): ResetSettings {
   const policy = (section: string): ResetPolicy =>
-    resetPolicyFromJson(Object.fromEntries(below(values, section)), section);
+    resetPolicyFromJson(Object.fromEntries(listBelow(values, section)), section);
   const policies = (section: string): Readonly<Record<string, ResetPolicy>> => {
-    const names = new Set(below(values, section).map(([key]) => key.split(".")[0] ?? ""));
+    const names = new Set(listBelow(values, section).map(([key]) => key.split(".")[0] ?? ""));
     return Object.fromEntries([...names].map((name) => [name, policy(`${section}.${name}`)]));
   };
   return {
@@ -105,12 +105,12 @@ function resetOf(values: Values): ResetSettings {
   };
 }
 
-function privacyOf(redact: string, homeKey: () => string): Privacy {
+function buildPrivacy(redact: string, homeKey: () => string): Privacy {
   if (redact === "strict") return { redactPii: "strict", homeKey: homeKey() };
   return { redactPii: redact === "true" };
 }
 
-function accessOf(given: Given): AccessRules {
+function buildAccessRules(given: SettingReader): AccessRules {
   const rule = (section: string): AccessRule => {
     const [allowAll, allow, strangers] = ["allow_all", "allow", "strangers"].map((name) =>
       given(`${section}.${name}`),
@@ -121,21 +121,25 @@ function accessOf(given: Given): AccessRules {
       ...(strangers !== undefined && { strangers: strangers as "pair" | "ignore" }),
     };
   };
-  const rules = knownPlatforms().map((platform) => [platform, rule(`platforms.${platform}`)] as const);
+  const rules = listKnownPlatforms().map((platform) => [platform, rule(`platforms.${platform}`)] as const);
   return {
     everywhere: { strangers: "pair", ...rule("access") },
     platforms: Object.fromEntries(rules.filter(([, one]) => Object.keys(one).length > 0)),
   };
 }
 
-function toolsOf(values: Values, given: Given, value: <T extends Value>(key: string) => T): ToolSettings {
+function buildToolSettings(
+  values: LayerValues,
+  given: SettingReader,
+  value: <T extends SettingValue>(key: string) => T,
+): ToolSettings {
   const [workspace, folder] = [given("tools.workspace"), given("tools.folder")];
   const names = (key: string): readonly ToolName[] => value<readonly ToolName[]>(key);
   return {
     owner: names("tools.owner"),
     member: names("tools.member"),
     groups: names("tools.groups"),
-    byPlatform: Object.fromEntries(below(values, "tools.by_platform")) as ToolSettings["byPlatform"],
+    byPlatform: Object.fromEntries(listBelow(values, "tools.by_platform")) as ToolSettings["byPlatform"],
     ...(workspace !== undefined && { workspace: String(workspace) }),
     ...(folder !== undefined && { folder: String(folder) }),
     folders: value<readonly string[]>("tools.folders"),
@@ -145,8 +149,8 @@ function toolsOf(values: Values, given: Given, value: <T extends Value>(key: str
   };
 }
 
-function homeChannels(given: Given): readonly HomeChannel[] {
-  return knownPlatforms().flatMap((platform) => {
+function listHomeChannels(given: SettingReader): readonly HomeChannel[] {
+  return listKnownPlatforms().flatMap((platform) => {
     const chatId = given(`platforms.${platform}.home_channel`);
     const name = given(`platforms.${platform}.home_channel_name`) ?? "Home";
     return chatId === undefined ? [] : [{ platform, chatId: String(chatId), name: String(name) }];
@@ -154,21 +158,21 @@ function homeChannels(given: Given): readonly HomeChannel[] {
 }
 
 /** Telegram has a driver; the others may be in the configuration for when they do. */
-function configuredPlatforms(values: Values, given: Given): readonly ConfiguredPlatform[] {
-  return knownPlatforms().flatMap((platform): ConfiguredPlatform[] => {
-    if (below(values, `platforms.${platform}`).length === 0) return [];
+function listConfiguredPlatforms(values: LayerValues, given: SettingReader): readonly ConfiguredPlatform[] {
+  return listKnownPlatforms().flatMap((platform): ConfiguredPlatform[] => {
+    if (listBelow(values, `platforms.${platform}`).length === 0) return [];
     if (platform !== "telegram") return [{ platform, state: "unsupported" }];
     return [{ platform, state: isTelegramEnabled(given) ? "enabled" : "disabled" }];
   });
 }
 
-function isTelegramEnabled(given: Given): boolean {
+function isTelegramEnabled(given: SettingReader): boolean {
   return (given("platforms.telegram.enabled") ?? given("platforms.telegram.token") !== undefined) === true;
 }
 
-function telegramOf(
-  given: Given,
-  value: <T extends Value>(key: string) => T,
+function buildTelegramConfig(
+  given: SettingReader,
+  value: <T extends SettingValue>(key: string) => T,
   homes: readonly HomeChannel[],
 ): TelegramConfig {
   const token = given("platforms.telegram.token");
@@ -183,7 +187,7 @@ function telegramOf(
 }
 
 /** Of the files alone: which of the environment's variables goes with which of these is `modelFrom`'s to say. */
-function modelOf(given: Given): ModelSettings {
+function buildModelSettings(given: SettingReader): ModelSettings {
   const [provider, name, baseUrl, apiKey, window] = ["provider", "name", "base_url", "api_key", "window"].map(
     (key) => given(`model.${key}`),
   );

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TOOL_NAMES } from "../../core/tool-settings.ts";
-import { commentsOf, editText } from "./edit-text.ts";
-import { SETTINGS, type Value } from "./keys.ts";
-import { textLayer } from "./layers.ts";
+import { editText, listComments } from "./edit-text.ts";
+import { parseTextLayer } from "./layers.ts";
+import { SETTINGS, type SettingValue } from "./settings.ts";
 
-const values = (text: string): Record<string, Value> => {
-  const { values, problems } = textLayer("c.yaml", text, "home");
+const values = (text: string): Record<string, SettingValue> => {
+  const { values, problems } = parseTextLayer("c.yaml", text, "home");
   expect(problems).toEqual([]);
   return Object.fromEntries([...values].map(([key, { value }]) => [key, value]));
 };
-const set = (text: string, key: string, value: Value | undefined): string =>
+const set = (text: string, key: string, value: SettingValue | undefined): string =>
   editText(text, key.split("."), value) ?? "(cannot be edited)";
 
 const FILE = `# My settings.
@@ -46,20 +46,20 @@ describe("setting a value in a file", () => {
       "gateway.busy": "queue",
     });
     expect(more).toContain("  mode: both\n  idle_minutes: 90\n");
-    expect(commentsOf(more).toSorted()).toEqual(commentsOf(FILE).toSorted());
+    expect(listComments(more).toSorted()).toEqual(listComments(FILE).toSorted());
   });
 
   it("keeps what was remarked about those who stay in a list, and even about those who go", () => {
     const fewer = set(FILE, "platforms.telegram.allow", ["1", "3"]);
     expect(values(fewer)["platforms.telegram.allow"]).toEqual(["1", "3"]);
     expect(fewer).toContain('- "1" # Ada');
-    expect(commentsOf(fewer).toSorted()).toEqual(commentsOf(FILE).toSorted());
+    expect(listComments(fewer).toSorted()).toEqual(listComments(FILE).toSorted());
   });
 
   it("takes a value out, then its empty section, and leaves the remarks", () => {
     const without = set(set(FILE, "session_reset.at_hour", undefined), "session_reset.mode", undefined);
     expect(without).not.toContain("session_reset");
-    expect(commentsOf(without).toSorted()).toEqual(commentsOf(FILE).toSorted());
+    expect(listComments(without).toSorted()).toEqual(listComments(FILE).toSorted());
     expect(set(FILE, "gateway.busy", undefined)).toBe(FILE);
     expect(set("# alone\ntimezone: UTC # here\n", "timezone", undefined)).toBe("# alone\n# here\n");
     expect(set("timezone: UTC\n", "timezone", undefined)).toBe("");
@@ -115,7 +115,7 @@ describe("setting a value in a file", () => {
 });
 
 /** A value that the setting takes. */
-function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<Value> {
+function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<SettingValue> {
   const text = fc
     .oneof(
       fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -132,7 +132,7 @@ function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<Value> 
     case "share":
       return fc.integer({ min: 10, max: 100 }).map((percent) => percent / 100);
     case "choice":
-      return fc.constantFrom(...kind.of);
+      return fc.constantFrom(...kind.options);
     case "redaction":
       return fc.constantFrom("false", "true", "strict");
     case "zone":
@@ -198,7 +198,7 @@ describe("any change of any file", () => {
           const { [key]: _, ...others } = before;
           const read = Array.isArray(value) ? value.map((id) => String(id).trim()) : value;
           expect(after).toEqual(value === undefined ? others : { ...others, [key]: read });
-          expect(commentsOf(edited).toSorted()).toEqual(commentsOf(text).toSorted());
+          expect(listComments(edited).toSorted()).toEqual(listComments(text).toSorted());
           expect(set(edited, key, value)).toBe(edited);
         },
       ),

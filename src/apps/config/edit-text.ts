@@ -15,8 +15,8 @@ import {
   YAMLMap,
   YAMLSeq,
 } from "yaml";
-import type { Value } from "./keys.ts";
-import { isList, MOST_YAML, type Raw, readYaml } from "./yaml-text.ts";
+import type { SettingValue } from "./settings.ts";
+import { isRawList, MOST_YAML, type RawValue, readYaml } from "./yaml-text.ts";
 
 /**
  * The text with one value set, or taken out for `undefined`; comments, order and all other values are as they were.
@@ -25,49 +25,50 @@ import { isList, MOST_YAML, type Raw, readYaml } from "./yaml-text.ts";
 export function editText(
   text: string,
   path: readonly string[],
-  value: Value | undefined,
+  value: SettingValue | undefined,
 ): string | undefined {
   const { document, root } = readYaml(text);
   if (document.errors.length > 0 || text.length > MOST_YAML) return undefined;
   const key = path.join(".");
-  const leaf = value === undefined ? undefined : JSON.stringify(written(value));
-  if (leaf !== undefined && new Map(rawLeaves(root)).get(key) === leaf) return text;
-  const wanted = new Map(rawLeaves(root).filter(([name]) => name !== key && !name.startsWith(`${key}.`)));
+  const leaf = value === undefined ? undefined : JSON.stringify(toRawLeaf(value));
+  if (leaf !== undefined && new Map(listRawLeaves(root)).get(key) === leaf) return text;
+  const wanted = new Map(listRawLeaves(root).filter(([name]) => name !== key && !name.startsWith(`${key}.`)));
   if (leaf !== undefined) wanted.set(key, leaf);
   // A document can be stranger than any list of cases: what was to stay is looked for in the result.
   const isRight = (edited: string): boolean =>
-    same([...wanted], rawLeaves(readYaml(edited).root)) && holdsAll(commentsOf(edited), commentsOf(text));
-  const inPlace = value === undefined ? undefined : spliced(text, document, path, value);
+    hasSameLeaves([...wanted], listRawLeaves(readYaml(edited).root)) &&
+    hasAllComments(listComments(edited), listComments(text));
+  const inPlace = value === undefined ? undefined : spliceScalar(text, document, path, value);
   if (inPlace !== undefined && isRight(inPlace)) return inPlace;
-  if (value === undefined ? !remove(document, path) : !put(document, path, value))
+  if (value === undefined ? !removeNode(document, path) : !setNode(document, path, value))
     return value === undefined ? text : undefined;
-  const plain = isEmptied(document) ? remarksOf(document) : document.toString({ lineWidth: 0 });
+  const plain = hasNoSettings(document) ? formatComments(document) : document.toString({ lineWidth: 0 });
   const edited = text.includes("\r\n") ? plain.replaceAll("\n", "\r\n") : plain;
   return isRight(edited) ? edited : undefined;
 }
 
 /** One word in another's place, and not a space elsewhere. */
-function spliced(
+function spliceScalar(
   text: string,
   document: Document.Parsed,
   path: readonly string[],
-  value: Value,
+  value: SettingValue,
 ): string | undefined {
   const node = document.getIn(path, true);
   if (typeof value === "object" || !isScalar(node) || !node.range || !node.source) return undefined;
   if (node.type === "BLOCK_FOLDED" || node.type === "BLOCK_LITERAL") return undefined;
-  const { type } = scalar(String(value), typeof value === "string");
+  const { type } = createScalar(String(value), typeof value === "string");
   const word = type === "PLAIN" ? String(value) : JSON.stringify(value);
   return text.slice(0, node.range[0]) + word + text.slice(node.range[1]);
 }
 
-function written(value: Value): string | readonly string[] {
+function toRawLeaf(value: SettingValue): string | readonly string[] {
   return typeof value === "object" ? value : String(value);
 }
 
-function put(document: Document.Parsed, path: readonly string[], value: Value): boolean {
+function setNode(document: Document.Parsed, path: readonly string[], value: SettingValue): boolean {
   let map: unknown = document.contents;
-  if (map === null || (isScalar(map) && isBare(map))) {
+  if (map === null || (isScalar(map) && isNullScalar(map))) {
     const root = new YAMLMap(document.schema);
     moveComments(map, root);
     document.contents = root as unknown as typeof document.contents;
@@ -75,8 +76,8 @@ function put(document: Document.Parsed, path: readonly string[], value: Value): 
   }
   for (const name of path.slice(0, -1)) {
     if (!isMap(map)) return false;
-    const pair = pairOf(map, name);
-    if (pair === undefined || pair.value === null || (isScalar(pair.value) && isBare(pair.value))) {
+    const pair = findPair(map, name);
+    if (pair === undefined || pair.value === null || (isScalar(pair.value) && isNullScalar(pair.value))) {
       const section = new YAMLMap(document.schema);
       moveComments(pair?.value, section);
       if (pair === undefined) map.items.push(document.createPair(name, section) as Pair);
@@ -86,15 +87,15 @@ function put(document: Document.Parsed, path: readonly string[], value: Value): 
   }
   if (!isMap(map)) return false;
   const name = path.at(-1) ?? "";
-  const pair = pairOf(map, name);
-  if (pair === undefined) map.items.push(document.createPair(name, fresh(document, value)) as Pair);
-  else pair.value = renewed(document, pair.value, value);
+  const pair = findPair(map, name);
+  if (pair === undefined) map.items.push(document.createPair(name, createNode(document, value)) as Pair);
+  else pair.value = updateNode(document, pair.value, value);
   return true;
 }
 
 /** The node that is there, if it can say the new value, so that it keeps its comments and its form. */
-function renewed(document: Document.Parsed, old: unknown, value: Value): Node {
-  const made = fresh(document, value);
+function updateNode(document: Document.Parsed, old: unknown, value: SettingValue): Node {
+  const made = createNode(document, value);
   if (isScalar(old) && isScalar(made)) {
     old.value = made.value;
     if (made.type !== undefined) old.type = made.type;
@@ -105,25 +106,25 @@ function renewed(document: Document.Parsed, old: unknown, value: Value): Node {
     old.items = made.items.map(
       (item) => before.find((node) => isScalar(node) && isScalar(item) && node.value === item.value) ?? item,
     );
-    const dropped = before.filter((node) => !old.items.includes(node)).flatMap(commentsWithin);
+    const dropped = before.filter((node) => !old.items.includes(node)).flatMap(collectComments);
     if (dropped.length > 0) old.comment = [old.comment, ...dropped].filter(Boolean).join("\n");
     return old;
   }
-  const comments = isAlias(old) ? [] : commentsWithin(old);
+  const comments = isAlias(old) ? [] : collectComments(old);
   if (comments.length > 0) made.commentBefore = comments.join("\n");
   return made;
 }
 
-function fresh(document: Document.Parsed, value: Value): Node {
-  if (typeof value !== "object") return scalar(String(value), typeof value === "string");
+function createNode(document: Document.Parsed, value: SettingValue): Node {
+  if (typeof value !== "object") return createScalar(String(value), typeof value === "string");
   const list = new YAMLSeq(document.schema);
   list.flow = true;
-  list.items = value.map((item) => scalar(item, true));
+  list.items = value.map((item) => createScalar(item, true));
   return list;
 }
 
 /** In quotes where any reader of YAML could take the text for something else. */
-function scalar(text: string, isText: boolean): Scalar {
+function createScalar(text: string, isText: boolean): Scalar {
   const node = new Scalar(text);
   node.type = isText && !isPlain(text) ? "QUOTE_DOUBLE" : "PLAIN";
   return node;
@@ -139,39 +140,39 @@ function isPlain(text: string): boolean {
 }
 
 /** Takes the setting out, and a section that has nothing else. What was remarked there stays. */
-function remove(document: Document.Parsed, path: readonly string[]): boolean {
+function removeNode(document: Document.Parsed, path: readonly string[]): boolean {
   const maps: YAMLMap[] = [];
   let node: unknown = document.contents;
   for (const name of path) {
     if (!isMap(node)) return false;
     maps.push(node as YAMLMap);
-    const pair = pairOf(node, name);
+    const pair = findPair(node, name);
     if (pair === undefined) return false;
     node = pair.value;
   }
   for (const [depth, map] of [...maps.entries()].reverse()) {
-    const at = map.items.findIndex((pair) => pair === pairOf(map, path[depth] ?? ""));
+    const at = map.items.findIndex((pair) => pair === findPair(map, path[depth] ?? ""));
     const [gone] = map.items.splice(at, 1);
-    const remarks = commentsWithin(gone).join("\n");
-    if (remarks !== "") leaveRemarks(map, at, remarks);
+    const remarks = collectComments(gone).join("\n");
+    if (remarks !== "") keepComments(map, at, remarks);
     if (map.items.length > 0 || depth === 0) break;
   }
   return true;
 }
 
-function leaveRemarks(map: YAMLMap, at: number, remarks: string): void {
+function keepComments(map: YAMLMap, at: number, remarks: string): void {
   const next = map.items[at]?.key;
   if (isScalar(next)) next.commentBefore = [remarks, next.commentBefore].filter(Boolean).join("\n");
   else map.comment = [map.comment, remarks].filter(Boolean).join("\n");
 }
 
-function isEmptied({ contents }: Document.Parsed): boolean {
+function hasNoSettings({ contents }: Document.Parsed): boolean {
   return isMap(contents) && contents.items.length === 0;
 }
 
 /** A document without settings would be written as {}. */
-function remarksOf(document: Document.Parsed): string {
-  const remarks = [document.commentBefore, ...commentsWithin(document.contents), document.comment];
+function formatComments(document: Document.Parsed): string {
+  const remarks = [document.commentBefore, ...collectComments(document.contents), document.comment];
   return remarks
     .filter((remark) => remark !== null && remark !== undefined && remark !== "")
     .flatMap((remark) => String(remark).split("\n"))
@@ -180,47 +181,47 @@ function remarksOf(document: Document.Parsed): string {
 }
 
 /** As the library keeps them: without the sign, lines joined. */
-function commentsWithin(node: unknown): string[] {
+function collectComments(node: unknown): string[] {
   const found: string[] = [];
   const take = (one: unknown): void => {
     const { commentBefore, comment } = one as { commentBefore?: string | null; comment?: string | null };
     for (const text of [commentBefore, comment]) if (text) found.push(text);
   };
-  if (isPair(node)) return [...commentsWithin(node.key), ...commentsWithin(node.value)];
+  if (isPair(node)) return [...collectComments(node.key), ...collectComments(node.value)];
   if (isScalar(node) || isAlias(node)) take(node);
   if (isCollection(node)) visit(node, { Node: (_, one) => take(one) });
   return found;
 }
 
 function moveComments(from: unknown, to: Node): void {
-  const comments = commentsWithin(from);
+  const comments = collectComments(from);
   if (comments.length > 0) to.commentBefore = comments.join("\n");
 }
 
-function pairOf(map: unknown, name: string): Pair | undefined {
+function findPair(map: unknown, name: string): Pair | undefined {
   if (!isMap(map)) return undefined;
   return map.items.find(({ key }) => isScalar(key) && String(key.value) === name) as Pair | undefined;
 }
 
 /** Nothing stands there. */
-function isBare(node: Scalar): boolean {
+function isNullScalar(node: Scalar): boolean {
   return node.type === "PLAIN" && /^(?:~|null|Null|NULL|)$/.test(String(node.value ?? ""));
 }
 
-function rawLeaves(raw: Raw, path: readonly string[] = []): [string, string][] {
+function listRawLeaves(raw: RawValue, path: readonly string[] = []): [string, string][] {
   if (raw === null) return [];
-  if (typeof raw === "string" || isList(raw)) return [[path.join("."), JSON.stringify(raw)]];
-  return Object.entries(raw).flatMap(([name, below]) => rawLeaves(below, [...path, name]));
+  if (typeof raw === "string" || isRawList(raw)) return [[path.join("."), JSON.stringify(raw)]];
+  return Object.entries(raw).flatMap(([name, below]) => listRawLeaves(below, [...path, name]));
 }
 
-function same(some: readonly [string, string][], others: readonly [string, string][]): boolean {
+function hasSameLeaves(some: readonly [string, string][], others: readonly [string, string][]): boolean {
   const sorted = (leaves: readonly [string, string][]): string =>
     JSON.stringify(leaves.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return sorted(some) === sorted(others);
 }
 
 /** Every comment's words, without sign and surrounding space. */
-export function commentsOf(text: string): string[] {
+export function listComments(text: string): string[] {
   const comments: string[] = [];
   let isScalarNext = false;
   for (const token of new Lexer().lex(text)) {
@@ -230,7 +231,7 @@ export function commentsOf(text: string): string[] {
   return comments.filter((comment) => comment !== "");
 }
 
-function holdsAll(all: readonly string[], some: readonly string[]): boolean {
+function hasAllComments(all: readonly string[], some: readonly string[]): boolean {
   const left = [...all];
   return some.every((comment) => {
     const at = left.indexOf(comment);

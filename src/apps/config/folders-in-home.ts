@@ -1,19 +1,19 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Home } from "../home.ts";
-import type { Values } from "./layers.ts";
-import type { Problem } from "./problem.ts";
+import type { ConfigProblem } from "./config-problem.ts";
+import type { LayerValues } from "./layers.ts";
 
 /** The settings that name folders in which agents work. */
 const WORK_FOLDERS = ["tools.workspace", "tools.folder", "tools.folders"];
 
 /** Agents work outside of the home, which holds everyone's conversations and the tokens. */
-export function foldersInHome(values: Values, { folder }: Pick<Home, "folder">): Problem[] {
-  const home = realOf(resolve(folder));
-  return WORK_FOLDERS.flatMap((key): Problem[] => {
+export function findFoldersInHome(values: LayerValues, { folder }: Pick<Home, "folder">): ConfigProblem[] {
+  const home = resolveReal(resolve(folder));
+  return WORK_FOLDERS.flatMap((key): ConfigProblem[] => {
     const found = values.get(key);
     if (found === undefined) return [];
-    const inside = [found.value].flat().find((path) => isWithin(home, realOf(String(path))));
+    const inside = [found.value].flat().find((path) => isWithin(home, resolveReal(String(path))));
     if (inside === undefined) return [];
     const text = `must lie outside of Postrider's home ${folder}; ${inside} lies in it`;
     const { origin } = found;
@@ -28,11 +28,11 @@ function isWithin(home: string, path: string): boolean {
 }
 
 /** Links followed as far as there is something. */
-function realOf(path: string): string {
+function resolveReal(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     const above = dirname(path);
-    return above === path ? path : join(realOf(above), basename(path));
+    return above === path ? path : join(resolveReal(above), basename(path));
   }
 }

@@ -3,12 +3,12 @@ import { linkSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
 import type { Home } from "../home.ts";
-import { writeDurably } from "./write-file.ts";
+import { writeDraftFile } from "./draft-file.ts";
 
 /** The home's own key, by which strict redaction hides names and ids; made when it is first needed. */
-export function homeKey({ folder }: Home): string {
+export function loadHomeKey({ folder }: Home): string {
   const file = join(folder, "privacy.key");
-  const key = read(file) ?? make(file);
+  const key = readKeyFile(file) ?? createKeyFile(file);
   if (/^[0-9a-f]{64}$/.test(key)) return key;
   throw new PostriderError(
     "invalid_config",
@@ -17,7 +17,7 @@ export function homeKey({ folder }: Home): string {
   );
 }
 
-function read(file: string): string | undefined {
+function readKeyFile(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
@@ -27,15 +27,15 @@ function read(file: string): string | undefined {
 }
 
 /** Of several processes that make it at once, one does. */
-function make(file: string): string {
+function createKeyFile(file: string): string {
   const key = randomBytes(32).toString("hex");
-  const draft = writeDurably(file, `${key}\n`);
+  const draft = writeDraftFile(file, `${key}\n`);
   try {
     linkSync(draft, file);
     return key;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return read(file) ?? key;
+    return readKeyFile(file) ?? key;
   } finally {
     rmSync(draft, { force: true });
   }

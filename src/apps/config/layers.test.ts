@@ -7,11 +7,11 @@ import { temporaryFolder } from "../../../test/support/folder.ts";
 import { DEFAULT_RESET_POLICY, resetPolicyToJson } from "../../core/reset-policy.ts";
 import { DEFAULT_TOOLS, TOOL_NAMES } from "../../core/tool-settings.ts";
 import { systemZone } from "../../system/system-clock.ts";
-import { type Home, homeOf } from "../home.ts";
-import { SETTINGS } from "./keys.ts";
-import { environmentLayer, readLayers, textLayer } from "./layers.ts";
-import { loadConfig } from "./load.ts";
-import { problemLine } from "./problem.ts";
+import { type Home, resolveHome } from "../home.ts";
+import { formatConfigProblem } from "./config-problem.ts";
+import { parseTextLayer, readEnvironmentLayer, readLayers } from "./layers.ts";
+import { loadConfig } from "./load-config.ts";
+import { SETTINGS } from "./settings.ts";
 
 const TOKEN = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
 let home: Home;
@@ -20,7 +20,7 @@ let cwd: string;
 beforeEach(() => {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
-  home = homeOf({ POSTRIDER_HOME: join(temporary.path, "home") });
+  home = resolveHome({ POSTRIDER_HOME: join(temporary.path, "home") });
   cwd = join(temporary.path, "project");
   for (const folder of [home.folder, cwd]) mkdirSync(folder);
 });
@@ -31,7 +31,7 @@ const inHome = (text: string, mode = 0o600): void => {
 const inProject = (text: string): void => writeFileSync(join(cwd, "postrider.yaml"), text);
 const load = (environment: NodeJS.ProcessEnv = {}) => loadConfig({ home, cwd, environment });
 const found = (text: string, role: "home" | "project" = "home"): string[] =>
-  textLayer("c.yaml", text, role).problems.map(problemLine);
+  parseTextLayer("c.yaml", text, role).problems.map(formatConfigProblem);
 
 describe("the configuration", () => {
   it("is the defaults where nothing is set", () => {
@@ -237,7 +237,7 @@ describe("the environment", () => {
     ["POSTRIDER_TOOLS_FOLDER", "~/work", "tools.folder", join(homedir(), "work")],
     ["POSTRIDER_MEMORY_FLUSH", "no", "memory.flush", false],
   ])("sets by %s=%s", (variable, text, key, value) => {
-    const { values, problems } = environmentLayer({ [variable]: text });
+    const { values, problems } = readEnvironmentLayer({ [variable]: text });
     expect(problems).toEqual([]);
     expect([...values]).toEqual([[key, { value, origin: { from: "environment", variable } }]]);
   });
@@ -248,7 +248,7 @@ describe("the environment", () => {
       SESSION_RESET_HOUR: "24",
       SESSION_IDLE_MINUTES: "",
     };
-    expect(environmentLayer(environment).problems.map(problemLine)).toEqual([
+    expect(readEnvironmentLayer(environment).problems.map(formatConfigProblem)).toEqual([
       "SESSION_RESET_HOUR (session_reset.at_hour) must be a whole number from 0 to 23, not 24.",
       "TELEGRAM_ALLOW_ALL_USERS (platforms.telegram.allow_all) must be true or false (or yes, on, 1, no, off, 0), not maybe.",
     ]);
@@ -257,7 +257,7 @@ describe("the environment", () => {
 
 describe("a folder in which agents work", () => {
   const problems = (environment: NodeJS.ProcessEnv = {}) =>
-    readLayers({ home, cwd, environment }).problems.map(problemLine);
+    readLayers({ home, cwd, environment }).problems.map(formatConfigProblem);
   const outside = (inside: string) =>
     `must lie outside of Postrider's home ${home.folder}; ${inside} lies in it.`;
 
@@ -421,7 +421,7 @@ describe("a problem", () => {
       expect(lines.join("\n")).not.toContain(TOKEN.slice(-20));
     }
     const environment = { POSTRIDER_BASE_URL: `ada:${TOKEN}@x`, TELEGRAM_BOT_TOKEN: TOKEN };
-    expect(environmentLayer(environment).problems.map(problemLine).join()).not.toContain(TOKEN);
+    expect(readEnvironmentLayer(environment).problems.map(formatConfigProblem).join()).not.toContain(TOKEN);
   });
 
   it.each(["a folder", "a link to nowhere", "not UTF-8", "too large"])(
@@ -512,7 +512,7 @@ describe("any text", () => {
         fc.constantFrom("home" as const, "project"),
         (lines, role) => {
           const text = lines.join("\n");
-          const { values, problems } = textLayer("c.yaml", text, role);
+          const { values, problems } = parseTextLayer("c.yaml", text, role);
           for (const problem of problems) {
             expect(problem.line).toBeGreaterThanOrEqual(1);
             expect(problem.line).toBeLessThanOrEqual(text.split(/\r\n|[\r\n]/).length + 1);
@@ -525,6 +525,6 @@ describe("any text", () => {
   });
 
   it.each(["[", "{a: ", "- ", "a:\n "])("also when %j stands there twenty thousand times", (part) => {
-    expect(textLayer("c.yaml", part.repeat(20_000), "home").problems[0]?.line).toBeGreaterThanOrEqual(1);
+    expect(parseTextLayer("c.yaml", part.repeat(20_000), "home").problems[0]?.line).toBeGreaterThanOrEqual(1);
   });
 });

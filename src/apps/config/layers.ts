@@ -1,32 +1,37 @@
 import type { Home } from "../home.ts";
-import { type FileText, homeFile, projectFile, readText } from "./files.ts";
-import { foldersInHome } from "./folders-in-home.ts";
-import { isHomeOnly, SETTINGS, settingAt, type Value } from "./keys.ts";
-import { type Problem, shownKey } from "./problem.ts";
-import { checkRoot, checkValue } from "./schema.ts";
-import { isList, type Raw, type RawMapping, readYaml } from "./yaml-text.ts";
+import {
+  type ConfigFileText,
+  getHomeConfigFile,
+  getProjectConfigFile,
+  readConfigText,
+} from "./config-files.ts";
+import { type ConfigProblem, formatKeyName } from "./config-problem.ts";
+import { findFoldersInHome } from "./folders-in-home.ts";
+import { checkConfig, checkValue } from "./schema.ts";
+import { findSetting, isHomeOnly, SETTINGS, type SettingValue } from "./settings.ts";
+import { isRawList, type RawMapping, type RawValue, readYaml } from "./yaml-text.ts";
 
 /** Where a value comes from. */
-export type Origin =
+export type SettingOrigin =
   | { readonly from: "default" }
   | { readonly from: "file"; readonly file: string; readonly line: number }
   | { readonly from: "environment"; readonly variable: string };
 
-export interface Found {
-  readonly value: Value;
-  readonly origin: Origin;
+export interface LayerValue {
+  readonly value: SettingValue;
+  readonly origin: SettingOrigin;
 }
 
 /** By key. */
-export type Values = ReadonlyMap<string, Found>;
+export type LayerValues = ReadonlyMap<string, LayerValue>;
 
 export interface Layer {
-  readonly values: Values;
-  readonly problems: readonly Problem[];
+  readonly values: LayerValues;
+  readonly problems: readonly ConfigProblem[];
 }
 
 /** Where configuration is looked for. */
-export interface ConfigPlace {
+export interface ConfigLocation {
   readonly home: Home;
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -34,86 +39,84 @@ export interface ConfigPlace {
 
 export interface Layers extends Layer {
   /** The same without the environment. */
-  readonly fromFiles: Values;
+  readonly fromFiles: LayerValues;
   readonly files: readonly { readonly file: string; readonly found: boolean }[];
   /** The home's file holds a secret and others may read it. */
   readonly exposed: boolean;
 }
 
 /** Everything that is set, the environment before the home's file before the project's, and everything that is wrong. */
-export function readLayers({ home, cwd, environment }: ConfigPlace): Layers {
+export function readLayers({ home, cwd, environment }: ConfigLocation): Layers {
   const files = [
-    { file: projectFile(cwd), role: "project" as const },
-    { file: homeFile(home), role: "home" as const },
-  ].map((one) => ({ ...one, text: readText(one.file) }));
-  const layers = files.map(({ file, role, text }) => fileLayer(file, text, role));
-  const around = environmentLayer(environment);
+    { file: getProjectConfigFile(cwd), role: "project" as const },
+    { file: getHomeConfigFile(home), role: "home" as const },
+  ].map((one) => ({ ...one, text: readConfigText(one.file) }));
+  const layers = files.map(({ file, role, text }) => readFileLayer(file, text, role));
+  const around = readEnvironmentLayer(environment);
   const all = [...layers, around];
   const fromFiles = new Map(layers.flatMap(({ values }) => [...values]));
   const own = files.find(({ role }) => role === "home");
   return {
     values: new Map([...fromFiles, ...around.values]),
     fromFiles,
-    problems: all.flatMap(({ problems, values }) => [...problems, ...foldersInHome(values, home)]),
+    problems: all.flatMap(({ problems, values }) => [...problems, ...findFoldersInHome(values, home)]),
     files: files.map(({ file, text }) => ({ file, found: text.state !== "absent" })),
-    exposed:
-      own?.text.state === "read" && own.text.exposed && holdsSecret(layers.at(-1)?.values ?? new Map()),
+    exposed: own?.text.state === "read" && own.text.exposed && hasSecret(layers.at(-1)?.values ?? new Map()),
   };
 }
 
-function holdsSecret(values: Values): boolean {
-  return [...values.keys()].some((key) => settingAt(key.split("."))?.secret === true);
+function hasSecret(values: LayerValues): boolean {
+  return [...values.keys()].some((key) => findSetting(key.split("."))?.secret === true);
 }
 
 /** What one file sets. */
-export function fileLayer(file: string, given: FileText, role: "home" | "project"): Layer {
+export function readFileLayer(file: string, given: ConfigFileText, role: "home" | "project"): Layer {
   if (given.state === "absent") return { values: new Map(), problems: [] };
   if (given.state === "unreadable") return { values: new Map(), problems: [given.problem] };
-  return textLayer(file, given.text, role);
+  return parseTextLayer(file, given.text, role);
 }
 
-export function textLayer(file: string, text: string, role: "home" | "project"): Layer {
+export function parseTextLayer(file: string, text: string, role: "home" | "project"): Layer {
   const yaml = readYaml(text);
   if (yaml.problems.length > 0)
     return { values: new Map(), problems: yaml.problems.map((problem) => ({ file, ...problem })) };
-  const { root, refused } =
-    role === "project" ? withoutHomeOnly(yaml.root) : { root: yaml.root, refused: [] };
-  const { values, wrong } = checkRoot(root);
+  const { root, refused } = role === "project" ? dropHomeOnly(yaml.root) : { root: yaml.root, refused: [] };
+  const { values, problems } = checkConfig(root);
   return {
     values: new Map(
       [...values].map(([key, value]) => [
         key,
-        { value, origin: { from: "file", file, line: yaml.at(key.split(".")).line } } as const,
+        { value, origin: { from: "file", file, line: yaml.locate(key.split(".")).line } } as const,
       ]),
     ),
     problems: [
       ...refused.map((path) => ({
         file,
-        ...yaml.at(path),
-        key: path.map(shownKey).join("."),
+        ...yaml.locate(path),
+        key: path.map(formatKeyName).join("."),
         text: "is never read from a project's file; write it into the home's config.yaml",
         ignored: true as const,
       })),
-      ...wrong.map(({ path, problem }) => ({ file, ...yaml.at(path), ...problem })),
+      ...problems.map(({ path, problem }) => ({ file, ...yaml.locate(path), ...problem })),
     ].toSorted((a, b) => a.line - b.line),
   };
 }
 
 /** The rest of a project's file, and the paths of what it may not say. */
-function withoutHomeOnly(root: RawMapping): {
+function dropHomeOnly(root: RawMapping): {
   readonly root: RawMapping;
   readonly refused: readonly (readonly string[])[];
 } {
   const refused: (readonly string[])[] = [];
   const without = (mapping: RawMapping, above: readonly string[]): RawMapping =>
     Object.fromEntries(
-      Object.entries(mapping).flatMap(([name, below]): [string, Raw][] => {
+      Object.entries(mapping).flatMap(([name, below]): [string, RawValue][] => {
         const path = [...above, name];
         if (isHomeOnly(path)) {
           refused.push(path);
           return [];
         }
-        const isMapping = below !== null && typeof below === "object" && !isList(below);
+        const isMapping = below !== null && typeof below === "object" && !isRawList(below);
         return [[name, isMapping ? without(below, path) : below]];
       }),
     );
@@ -121,9 +124,9 @@ function withoutHomeOnly(root: RawMapping): {
 }
 
 /** What the environment sets. An empty variable is none. */
-export function environmentLayer(environment: NodeJS.ProcessEnv): Layer {
-  const values = new Map<string, Found>();
-  const problems: Problem[] = [];
+export function readEnvironmentLayer(environment: NodeJS.ProcessEnv): Layer {
+  const values = new Map<string, LayerValue>();
+  const problems: ConfigProblem[] = [];
   for (const setting of SETTINGS) {
     const { key, variable } = setting;
     const text = variable === undefined ? undefined : environment[variable];

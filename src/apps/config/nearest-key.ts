@@ -1,11 +1,11 @@
-import { nearestName } from "../../core/command-grammar.ts";
-import { namesBelow, SETTINGS } from "./keys.ts";
+import { findNearestName } from "../../core/command-grammar.ts";
+import { listNamesBelow, SETTINGS } from "./settings.ts";
 
 /** "is not a setting", and which one was probably meant. */
-export function unknownKey(path: readonly string[]): string {
-  const near = nearestKey(path);
+export function describeUnknownKey(path: readonly string[]): string {
+  const near = findNearestKey(path);
   if (near !== undefined) return `is not a setting; did you mean ${near}?`;
-  const names = (namesBelow(path.slice(0, -1)) ?? []).filter((name) => name !== "*");
+  const names = (listNamesBelow(path.slice(0, -1)) ?? []).filter((name) => name !== "*");
   return names.length === 0 ? "is not a setting" : `is not a setting; valid here are ${names.join(", ")}`;
 }
 
@@ -13,39 +13,42 @@ export function unknownKey(path: readonly string[]): string {
 const LONGEST_TYPED = 100;
 
 /** Among its neighbours, else the setting or section of that name elsewhere: `at_hour` is in `session_reset`. */
-export function nearestKey(path: readonly string[]): string | undefined {
+export function findNearestKey(path: readonly string[]): string | undefined {
   const above = path.slice(0, -1);
   const typed = path.at(-1) ?? "";
   if (typed.length > LONGEST_TYPED) return undefined;
-  const beside = near(
-    (namesBelow(above) ?? []).filter((name) => name !== "*"),
+  const beside = findNearName(
+    (listNamesBelow(above) ?? []).filter((name) => name !== "*"),
     typed,
   );
   if (beside !== undefined) return [...above, beside].join(".");
   const elsewhere = SETTINGS.filter(({ key }) => !key.startsWith("reset_by_")).flatMap(({ key }) =>
-    upTo(key.split(".")),
+    listPrefixes(key.split(".")),
   );
   return elsewhere.find(
-    (place) => plain(typed) !== "" && plain(place.split(".").at(-1) ?? "") === plain(typed),
+    (place) =>
+      normalizeName(typed) !== "" && normalizeName(place.split(".").at(-1) ?? "") === normalizeName(typed),
   );
 }
 
 /** `a.b.c` is in `a.b`, which is in `a`. */
-function upTo(parts: readonly string[]): string[] {
+function listPrefixes(parts: readonly string[]): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join("."));
 }
 
-function near(names: readonly string[], typed: string): string | undefined {
-  if (plain(typed) === "") return undefined;
-  const found = nearestName(names.map(plain), plain(typed));
-  if (found !== undefined) return names.find((name) => plain(name) === found);
+function findNearName(names: readonly string[], typed: string): string | undefined {
+  if (normalizeName(typed) === "") return undefined;
+  const found = findNearestName(names.map(normalizeName), normalizeName(typed));
+  if (found !== undefined) return names.find((name) => normalizeName(name) === found);
   const within = names.filter(
-    (name) => plain(name).includes(plain(typed)) || plain(typed).includes(plain(name)),
+    (name) =>
+      normalizeName(name).includes(normalizeName(typed)) ||
+      normalizeName(typed).includes(normalizeName(name)),
   );
   return within.length === 1 ? within[0] : undefined;
 }
 
 /** `atHour` and `at-hour` are meant as `at_hour`. */
-function plain(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

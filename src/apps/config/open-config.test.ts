@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
-import { type Home, homeOf } from "../home.ts";
+import { type Home, resolveHome } from "../home.ts";
 import type { Config } from "./config.ts";
 import { type OpenConfig, openConfig } from "./open-config.ts";
 
@@ -15,7 +15,7 @@ let heard: (text: string) => void;
 beforeEach(() => {
   const temporary = temporaryFolder();
   onTestFinished(() => temporary.remove());
-  home = homeOf({ POSTRIDER_HOME: join(temporary.path, "home") });
+  home = resolveHome({ POSTRIDER_HOME: join(temporary.path, "home") });
   cwd = join(temporary.path, "project");
   for (const folder of [home.folder, cwd]) mkdirSync(folder);
   file = join(home.folder, "config.yaml");

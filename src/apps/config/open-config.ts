@@ -1,11 +1,11 @@
 import { type FSWatcher, unwatchFile, watch, watchFile } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { Config } from "./config.ts";
-import { homeFile, projectFile, readText } from "./files.ts";
-import type { ConfigPlace } from "./layers.ts";
-import { loadConfig } from "./load.ts";
+import { getHomeConfigFile, getProjectConfigFile, readConfigText } from "./config-files.ts";
+import type { ConfigLocation } from "./layers.ts";
+import { loadConfig } from "./load-config.ts";
 
-export interface OpenConfigOptions extends ConfigPlace {
+export interface OpenConfigOptions extends ConfigLocation {
   /** Told once about each problem, and about what is ignored. */
   notice(text: string): void;
   /** How long a file must stay as it is before it is believed, in milliseconds. Default 100. */
@@ -27,11 +27,11 @@ export interface OpenConfig {
  */
 export function openConfig(options: OpenConfigOptions): OpenConfig {
   const { notice, settleMs = 100 } = options;
-  const files = [homeFile(options.home), projectFile(options.cwd)];
+  const files = [getHomeConfigFile(options.home), getProjectConfigFile(options.cwd)];
   const listeners = new Set<(config: Config) => void>();
   const told = new Set<string>();
   // Taken before reading: what is written in between is seen as a change.
-  let seen = textOf(files);
+  let seen = readTexts(files);
   let current = load();
   let timer: NodeJS.Timeout | undefined;
   let candidate: string | undefined;
@@ -57,7 +57,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
 
   /** An editor may write in several steps: a text counts when it is found twice. */
   function look(): void {
-    const text = textOf(files);
+    const text = readTexts(files);
     if (text === seen) candidate = undefined;
     else if (text !== candidate) {
       candidate = text;
@@ -82,9 +82,9 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
     for (const listener of [...listeners]) listener(next);
   }
 
-  const watching = files.map((file) => follow(file, settleMs, changed));
+  const watching = files.map((file) => watchConfigFile(file, settleMs, changed));
   // Something may have been written before the watching began.
-  if (textOf(files) !== seen) changed();
+  if (readTexts(files) !== seen) changed();
   return {
     current: () => current,
     onChange(listener) {
@@ -99,12 +99,12 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
   };
 }
 
-function textOf(files: readonly string[]): string {
-  return JSON.stringify(files.map((file) => readText(file)));
+function readTexts(files: readonly string[]): string {
+  return JSON.stringify(files.map((file) => readConfigText(file)));
 }
 
 /** The folder is watched, so that a file made later or put in another's place is seen; where that cannot be, its state is asked for. */
-function follow(file: string, everyMs: number, changed: () => void): () => void {
+function watchConfigFile(file: string, everyMs: number, changed: () => void): () => void {
   let watcher: FSWatcher | undefined;
   const ask = (): void => {
     watcher?.close();

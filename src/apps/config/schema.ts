@@ -1,58 +1,61 @@
 import { z } from "zod";
-import { nearestName } from "../../core/command-grammar.ts";
-import { SETTINGS, type Setting, settingAt, type Value } from "./keys.ts";
-import { unknownKey } from "./nearest-key.ts";
-import { type Problem, shown, shownKey } from "./problem.ts";
-import { expected, NAME, nearestTool, valueSchema } from "./values.ts";
-import { isList, type Raw, type RawMapping } from "./yaml-text.ts";
+import { findNearestName } from "../../core/command-grammar.ts";
+import { type ConfigProblem, formatKeyName, formatRawValue } from "./config-problem.ts";
+import { describeUnknownKey } from "./nearest-key.ts";
+import { findSetting, SETTINGS, type Setting, type SettingValue } from "./settings.ts";
+import { buildValueSchema, describeExpectedValue, findNearestTool, NAME_PATTERN } from "./value-schema.ts";
+import { isRawList, type RawMapping, type RawValue } from "./yaml-text.ts";
 
 /** What one file sets, by key, and everything that is wrong with it, by path. */
-export interface Checked {
-  readonly values: ReadonlyMap<string, Value>;
-  readonly wrong: readonly { readonly path: readonly string[]; readonly problem: Problem }[];
+export interface CheckedConfig {
+  readonly values: ReadonlyMap<string, SettingValue>;
+  readonly problems: readonly { readonly path: readonly string[]; readonly problem: ConfigProblem }[];
 }
 
 /** The whole of a file. Whatever is wrong is found at once. */
-export function checkRoot(root: RawMapping): Checked {
-  const result = schemaOf(tree(), root).safeParse(root, { jitless: true });
-  if (result.success) return { values: new Map(leaves(result.data)), wrong: [] };
-  return { values: new Map(), wrong: result.error.issues.flatMap((issue) => problemsOf(root, issue)) };
+export function checkConfig(root: RawMapping): CheckedConfig {
+  const result = buildSchema(getSettingTree(), root).safeParse(root, { jitless: true });
+  if (result.success) return { values: new Map(listLeaves(result.data)), problems: [] };
+  return {
+    values: new Map(),
+    problems: result.error.issues.flatMap((issue) => toConfigProblems(root, issue)),
+  };
 }
 
 /** One value on its own, as a variable or a person gives it. */
 export function checkValue(
   setting: Setting,
-  raw: Raw,
-): { readonly value: Value } | { readonly text: string } {
-  const result = valueSchema(setting.kind).safeParse(raw);
-  return result.success ? { value: result.data } : { text: wrongValue(setting, raw) };
+  raw: RawValue,
+): { readonly value: SettingValue } | { readonly text: string } {
+  const result = buildValueSchema(setting.kind).safeParse(raw);
+  return result.success ? { value: result.data } : { text: describeWrongValue(setting, raw) };
 }
 
-type Tree = Map<string, Tree | Setting>;
+type SettingTree = Map<string, SettingTree | Setting>;
 
-let known: Tree | undefined;
+let cachedTree: SettingTree | undefined;
 
-function tree(): Tree {
-  if (known !== undefined) return known;
-  known = new Map();
+function getSettingTree(): SettingTree {
+  if (cachedTree !== undefined) return cachedTree;
+  cachedTree = new Map();
   for (const setting of SETTINGS) {
     const path = setting.key.split(".");
-    let at = known;
+    let at = cachedTree;
     for (const name of path.slice(0, -1)) {
       const below = at.get(name);
-      const next: Tree = below instanceof Map ? below : new Map();
+      const next: SettingTree = below instanceof Map ? below : new Map();
       at.set(name, next);
       at = next;
     }
     at.set(path.at(-1) ?? "", setting);
   }
-  return known;
+  return cachedTree;
 }
 
 /** Of all that may stand there, what does: making a schema of two hundred settings takes longer than reading the file. */
-function schemaOf(below: Tree | Setting, raw: Raw): z.ZodType {
-  if (!(below instanceof Map)) return valueSchema(below.kind);
-  const given = raw !== null && typeof raw === "object" && !isList(raw) ? raw : {};
+function buildSchema(below: SettingTree | Setting, raw: RawValue): z.ZodType {
+  if (!(below instanceof Map)) return buildValueSchema(below.kind);
+  const given = raw !== null && typeof raw === "object" && !isRawList(raw) ? raw : {};
   const any = below.get("*");
   if (any !== undefined) {
     const all: RawMapping = Object.fromEntries(
@@ -61,38 +64,40 @@ function schemaOf(below: Tree | Setting, raw: Raw): z.ZodType {
       ),
     );
     // A name that differs by one slip from a common one is more likely that one than something of its own.
-    return z.record(z.string().regex(NAME).refine(isNoSlip), schemaOf(any, all).nullish());
+    return z.record(z.string().regex(NAME_PATTERN).refine(isNotTypo), buildSchema(any, all).nullish());
   }
   const present = [...below].filter(([name]) => Object.hasOwn(given, name));
   return z.strictObject(
-    Object.fromEntries(present.map(([name, next]) => [name, schemaOf(next, given[name] ?? null).nullish()])),
+    Object.fromEntries(
+      present.map(([name, next]) => [name, buildSchema(next, given[name] ?? null).nullish()]),
+    ),
   );
 }
 
 const CHAT_TYPES = ["dm", "group", "channel", "thread", "forum", "webhook"];
 
-function isNoSlip(name: string): boolean {
-  return CHAT_TYPES.includes(name) || name.length < 4 || nearestName(CHAT_TYPES, name) === undefined;
+function isNotTypo(name: string): boolean {
+  return CHAT_TYPES.includes(name) || name.length < 4 || findNearestName(CHAT_TYPES, name) === undefined;
 }
 
-function leaves(value: unknown, path: readonly string[] = []): [string, Value][] {
+function listLeaves(value: unknown, path: readonly string[] = []): [string, SettingValue][] {
   if (value === null || value === undefined) return [];
-  if (typeof value !== "object" || Array.isArray(value)) return [[path.join("."), value as Value]];
-  return Object.entries(value).flatMap(([name, below]) => leaves(below, [...path, name]));
+  if (typeof value !== "object" || Array.isArray(value)) return [[path.join("."), value as SettingValue]];
+  return Object.entries(value).flatMap(([name, below]) => listLeaves(below, [...path, name]));
 }
 
-function problemsOf(root: RawMapping, issue: z.core.$ZodIssue): Checked["wrong"] {
+function toConfigProblems(root: RawMapping, issue: z.core.$ZodIssue): CheckedConfig["problems"] {
   const path = issue.path.map(String);
   const at = (where: readonly string[], text: string) => ({
     path: where,
-    problem: { key: where.map(shownKey).join("."), text },
+    problem: { key: where.map(formatKeyName).join("."), text },
   });
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((name) => at([...path, name], unknownKey([...path, name])));
+    return issue.keys.map((name) => at([...path, name], describeUnknownKey([...path, name])));
   }
   if (issue.code === "invalid_key") {
-    const near = nearestName(CHAT_TYPES, path.at(-1) ?? "");
-    const hint = near === undefined || !NAME.test(path.at(-1) ?? "") ? "" : `; did you mean ${near}?`;
+    const near = findNearestName(CHAT_TYPES, path.at(-1) ?? "");
+    const hint = near === undefined || !NAME_PATTERN.test(path.at(-1) ?? "") ? "" : `; did you mean ${near}?`;
     return [
       at(
         path,
@@ -100,24 +105,24 @@ function problemsOf(root: RawMapping, issue: z.core.$ZodIssue): Checked["wrong"]
       ),
     ];
   }
-  const setting = settingAt(path);
-  const raw = rawAt(root, path);
-  if (setting === undefined) return [at(path, `must hold settings of its own, not ${shown(raw)}`)];
+  const setting = findSetting(path);
+  const raw = getRawAt(root, path);
+  if (setting === undefined) return [at(path, `must hold settings of its own, not ${formatRawValue(raw)}`)];
   const own = path.slice(0, setting.key.split(".").length);
-  return [{ path, problem: { key: own.join("."), text: wrongValue(setting, rawAt(root, own)) } }];
+  return [{ path, problem: { key: own.join("."), text: describeWrongValue(setting, getRawAt(root, own)) } }];
 }
 
-function wrongValue(setting: Setting, raw: Raw): string {
+function describeWrongValue(setting: Setting, raw: RawValue): string {
   // An address may hold a password.
   const isHidden = setting.secret === true || setting.kind.type === "address";
-  const near = nearestTool(setting, raw);
+  const near = findNearestTool(setting, raw);
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  return `must be ${expected(setting)}${isHidden ? "" : `, not ${shown(raw)}`}${hint}`;
+  return `must be ${describeExpectedValue(setting)}${isHidden ? "" : `, not ${formatRawValue(raw)}`}${hint}`;
 }
 
-function rawAt(root: Raw, path: readonly string[]): Raw {
+function getRawAt(root: RawValue, path: readonly string[]): RawValue {
   const [name, ...rest] = path;
   if (name === undefined || root === null || typeof root !== "object") return root;
   const below = Object.hasOwn(root, name) ? (root as RawMapping)[name] : undefined;
-  return below === undefined ? null : rawAt(below, rest);
+  return below === undefined ? null : getRawAt(below, rest);
 }

@@ -1,17 +1,17 @@
 import { createRequire } from "node:module";
 import type { Document, LineCounter, Node, YAMLError } from "yaml";
-import type { Problem } from "./problem.ts";
+import type { ConfigProblem } from "./config-problem.ts";
 
 /**
  * What a file says, before anyone asks what it means: every scalar is the text that stands there, so that an id such as
  * +15551234567 or 0049 is not mistaken for a number. An unquoted ~, null or nothing is null.
  */
-export type Raw = string | null | readonly Raw[] | RawMapping;
+export type RawValue = string | null | readonly RawValue[] | RawMapping;
 export interface RawMapping {
-  readonly [name: string]: Raw;
+  readonly [name: string]: RawValue;
 }
 
-export interface Position {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
@@ -19,14 +19,14 @@ export interface Position {
 export interface YamlText {
   readonly document: Document.Parsed;
   readonly root: RawMapping;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   /** Where a path stands, or the nearest part of it that does. */
-  at(path: readonly PropertyKey[]): Position;
+  locate(path: readonly PropertyKey[]): TextPosition;
 }
 
 let library: typeof import("yaml") | undefined;
 /** Loaded with the first text: where there is no file, nobody has to wait for it. */
-function yaml(): typeof import("yaml") {
+function loadYaml(): typeof import("yaml") {
   library ??= createRequire(import.meta.url)("yaml") as typeof import("yaml");
   return library;
 }
@@ -37,35 +37,35 @@ export const MOST_YAML: number = 100_000;
 /** Reads any text. Never throws: what is wrong with it is among the problems, each with its line. */
 export function readYaml(text: string): YamlText {
   if (text.length > MOST_YAML)
-    return unread(`is longer than ${MOST_YAML.toLocaleString("en-US")} characters`);
-  const { LineCounter } = yaml();
+    return createUnreadYaml(`is longer than ${MOST_YAML.toLocaleString("en-US")} characters`);
+  const { LineCounter } = loadYaml();
   const lines = new LineCounter();
   const parsed = parse(text, lines);
-  const position = (offset: number): Position => {
+  const position = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  if (parsed === undefined) return unread("is nested too deeply");
+  if (parsed === undefined) return createUnreadYaml("is nested too deeply");
   const document = parsed;
-  const problems: Problem[] = [...document.errors, ...document.warnings].map((error) => ({
+  const problems: ConfigProblem[] = [...document.errors, ...document.warnings].map((error) => ({
     ...position(error.pos[0]),
-    text: sentence(error),
+    text: formatYamlError(error),
   }));
-  const read = rawOf(document, position);
+  const read = readRawRoot(document, position);
   if (problems.length === 0) problems.push(...read.problems);
-  return { document, root: read.root, problems, at: (path) => position(offsetOf(document, path)) };
+  return { document, root: read.root, problems, locate: (path) => position(findOffset(document, path)) };
 }
 
 /** Nothing of the text, and why. */
-function unread(why: string): YamlText {
+function createUnreadYaml(why: string): YamlText {
   const start = { line: 1, column: 1 };
-  const document = parse("", new (yaml().LineCounter)()) ?? unreachable();
-  return { document, root: {}, problems: [{ ...start, text: why }], at: () => start };
+  const document = parse("", new (loadYaml().LineCounter)()) ?? unreachable();
+  return { document, root: {}, problems: [{ ...start, text: why }], locate: () => start };
 }
 
 function parse(text: string, lineCounter: LineCounter): Document.Parsed | undefined {
   try {
-    return yaml().parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
+    return loadYaml().parseDocument(text, { schema: "failsafe", lineCounter, prettyErrors: false });
   } catch {
     return undefined; // deeper than the stack; every other mistake is in the document's list
   }
@@ -76,11 +76,11 @@ function unreachable(): never {
 }
 
 /** In our own words, because the library's may quote the text, and with it a secret. */
-function sentence({ code }: YAMLError): string {
-  return `is not YAML here: ${WRONG[code] ?? "something stands where it cannot"}`;
+function formatYamlError({ code }: YAMLError): string {
+  return `is not YAML here: ${YAML_ERROR_TEXTS[code] ?? "something stands where it cannot"}`;
 }
 
-const WRONG: Readonly<Partial<Record<YAMLError["code"], string>>> = {
+const YAML_ERROR_TEXTS: Readonly<Partial<Record<YAMLError["code"], string>>> = {
   BAD_ALIAS: "this alias names nothing",
   BAD_DQ_ESCAPE: "a backslash inside double quotes begins something unknown",
   BAD_INDENT: "the line is not indented as those around it",
@@ -99,30 +99,30 @@ const WRONG: Readonly<Partial<Record<YAMLError["code"], string>>> = {
 const MOST_NODES = 10_000;
 const DEEPEST = 20;
 
-function rawOf(
+function readRawRoot(
   document: Document.Parsed,
-  position: (offset: number) => Position,
-): { readonly root: RawMapping; readonly problems: readonly Problem[] } {
-  const problems: Problem[] = [];
+  position: (offset: number) => TextPosition,
+): { readonly root: RawMapping; readonly problems: readonly ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
   let nodes = 0;
   const problem = (node: Node | null | undefined, text: string): null => {
     problems.push({ ...position(node?.range?.[0] ?? 0), text });
     return null;
   };
-  const read = (given: unknown, depth: number): Raw => {
+  const read = (given: unknown, depth: number): RawValue => {
     nodes += 1;
     if (nodes > MOST_NODES || depth > DEEPEST) {
       if (problems.length === 0) problem(given as Node, "holds more than a configuration can");
       return null;
     }
-    const node = resolved(document, given);
-    if (yaml().isScalar(node)) return isNothing(node) ? null : String(node.value);
-    if (yaml().isSeq(node)) return node.items.map((item) => read(item, depth + 1));
-    if (!yaml().isMap(node)) return null;
-    const entries = node.items.flatMap(({ key, value }): [string, Raw][] => {
-      const name = resolved(document, key);
+    const node = resolveAlias(document, given);
+    if (loadYaml().isScalar(node)) return isNullScalar(node) ? null : String(node.value);
+    if (loadYaml().isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (!loadYaml().isMap(node)) return null;
+    const entries = node.items.flatMap(({ key, value }): [string, RawValue][] => {
+      const name = resolveAlias(document, key);
       // A plain object cannot hold that name as others.
-      if (yaml().isScalar(name) && name.value !== "__proto__")
+      if (loadYaml().isScalar(name) && name.value !== "__proto__")
         return [[String(name.value), read(value, depth + 1)]];
       problem(key as Node, "has a key that is no name");
       return [];
@@ -131,37 +131,37 @@ function rawOf(
   };
   const root = read(document.contents, 0);
   if (root === null) return { root: {}, problems };
-  if (typeof root !== "string" && !isList(root)) return { root, problems };
+  if (typeof root !== "string" && !isRawList(root)) return { root, problems };
   problem(document.contents, "must be settings, each as `name: value`");
   return { root: {}, problems };
 }
 
-export function isList(raw: Raw): raw is readonly Raw[] {
+export function isRawList(raw: RawValue): raw is readonly RawValue[] {
   return Array.isArray(raw);
 }
 
-function resolved(document: Document.Parsed, node: unknown): unknown {
-  return yaml().isAlias(node) ? node.resolve(document) : node;
+function resolveAlias(document: Document.Parsed, node: unknown): unknown {
+  return loadYaml().isAlias(node) ? node.resolve(document) : node;
 }
 
-function isNothing(node: { readonly type?: unknown; readonly value: unknown }): boolean {
+function isNullScalar(node: { readonly type?: unknown; readonly value: unknown }): boolean {
   return node.type === "PLAIN" && /^(?:~|null|Null|NULL|)$/.test(String(node.value ?? ""));
 }
 
-function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
+function findOffset(document: Document.Parsed, path: readonly PropertyKey[]): number {
   let node: unknown = document.contents;
   let offset = 0;
   for (const part of path) {
-    const here = resolved(document, node);
-    if (yaml().isMap(here)) {
+    const here = resolveAlias(document, node);
+    if (loadYaml().isMap(here)) {
       const pair = here.items.find(({ key }) => {
-        const name = resolved(document, key);
-        return yaml().isScalar(name) && String(name.value) === String(part);
+        const name = resolveAlias(document, key);
+        return loadYaml().isScalar(name) && String(name.value) === String(part);
       });
       if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value;
-    } else if (yaml().isSeq(here)) {
+    } else if (loadYaml().isSeq(here)) {
       node = here.items[Number(part)];
       offset = (node as Node | undefined)?.range?.[0] ?? offset;
     } else return offset;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Hook } from "../../gateway/hooks.ts";
-import { childEnvironment } from "../../processes/child-environment.ts";
+import { buildChildEnvironment } from "../../processes/child-environment.ts";
 import { signalGroup } from "../../processes/signal-group.ts";
 
 export interface CommandHookOptions {
@@ -20,16 +20,16 @@ export interface CommandHook extends Hook {
 }
 
 /** How long a program may take to end when it is told to. */
-const LAST_MS = 2000;
+const KILL_DELAY_MS = 2000;
 /** What it said on stderr is read so long after its end: a child of its own may keep the pipe open. */
 const LATE_OUTPUT_MS = 200;
-const MOST_SAID = 2000;
+const MAX_STDERR_LENGTH = 2000;
 
 /** A program that is told each event as JSON on its standard input. Fails if the program does. */
 export function commandHook(options: CommandHookOptions): CommandHook {
   const { name, events, folder, timeoutMs } = options;
   const [program = "", ...args] = options.command;
-  const passed = childEnvironment(options.environment, ["POSTRIDER_HOME"]);
+  const passed = buildChildEnvironment(options.environment, ["POSTRIDER_HOME"]);
   const running = new Map<ChildProcess, Promise<void>>();
 
   return {
@@ -42,7 +42,7 @@ export function commandHook(options: CommandHookOptions): CommandHook {
         stdio: ["pipe", "ignore", "pipe"],
         detached: true, // a group of its own, so that what it starts ends with it
       });
-      const done = ended(child, timeoutMs);
+      const done = waitForExit(child, timeoutMs);
       const gone = done.catch(() => {}).finally(() => running.delete(child));
       running.set(child, gone);
       child.stdin.on("error", () => {}); // it need not read
@@ -61,18 +61,18 @@ export function commandHook(options: CommandHookOptions): CommandHook {
 }
 
 /** Rejects when it could not be started, failed, or took too long and was ended. */
-function ended(child: ChildProcess, timeoutMs: number): Promise<void> {
+function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let said = "";
   let isLate = false;
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said = `${said}${text}`.slice(-MOST_SAID);
+    said = `${said}${text}`.slice(-MAX_STDERR_LENGTH);
   });
   let last: NodeJS.Timeout | undefined;
   const timer = setTimeout(() => {
     isLate = true;
     signalGroup(child, "SIGTERM");
-    last = setTimeout(() => signalGroup(child, "SIGKILL"), LAST_MS);
+    last = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_DELAY_MS);
   }, timeoutMs);
   const settle = (code: number | null, signal: string | null): void => {
     const words = said.trim() === "" ? "." : `: ${said.trim()}`;

@@ -1,12 +1,12 @@
 import { isAbsolute, join } from "node:path";
 import { parse } from "yaml";
 import { MOST_YAML } from "../config/yaml-text.ts";
-import { eventsIn } from "./module-hook.ts";
+import { parseHookEvents } from "./module-hook.ts";
 
 /** What a `hook.yaml` says. */
 export interface HookFile {
   readonly events: readonly string[];
-  readonly does:
+  readonly action:
     | { readonly module: string }
     | { readonly command: readonly string[]; readonly timeoutMs: number };
 }
@@ -16,7 +16,7 @@ const DEFAULT_SECONDS = 10;
 const MOST_SECONDS = 300;
 
 /** Throws a sentence that says what is wrong. */
-export function hookFile(text: string, folder: string): HookFile {
+export function parseHookFile(text: string, folder: string): HookFile {
   if (text.length > MOST_YAML) throw new Error(`hook.yaml is longer than ${MOST_YAML} characters`);
   const given: unknown = parse(text);
   if (typeof given !== "object" || given === null || Array.isArray(given))
@@ -25,34 +25,34 @@ export function hookFile(text: string, folder: string): HookFile {
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined)
     throw new Error(`hook.yaml has a field ${unknown}; there are ${FIELDS.join(", ")}`);
-  const events = eventsIn(fields.events);
+  const events = parseHookEvents(fields.events);
   const { command, module } = fields;
   if ((command === undefined) === (module === undefined))
     throw new Error("hook.yaml must name either a command or a module");
   if (command === undefined) {
     if (typeof module !== "string") throw new Error("module must be the name of a file");
-    return { events, does: { module: inFolder(module, folder) } };
+    return { events, action: { module: resolveInFolder(module, folder) } };
   }
   return {
     events,
-    does: { command: commandIn(command, folder), timeoutMs: timeoutIn(fields.timeout_seconds) },
+    action: { command: parseCommand(command, folder), timeoutMs: parseTimeout(fields.timeout_seconds) },
   };
 }
 
 /** A text is one program; a list has its arguments too. Nothing is split: no shell reads it. */
-function commandIn(given: unknown, folder: string): readonly string[] {
+function parseCommand(given: unknown, folder: string): readonly string[] {
   const words: unknown[] = Array.isArray(given) ? given : [given];
   const [program, ...args] = words;
   if (typeof program !== "string" || program === "" || !args.every((word) => typeof word === "string"))
     throw new Error('command must be a program, or a list such as ["./notify.sh", "loud"]');
-  return [program.includes("/") ? inFolder(program, folder) : program, ...(args as string[])];
+  return [program.includes("/") ? resolveInFolder(program, folder) : program, ...(args as string[])];
 }
 
-function inFolder(path: string, folder: string): string {
+function resolveInFolder(path: string, folder: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }
 
-function timeoutIn(given: unknown): number {
+function parseTimeout(given: unknown): number {
   if (given === undefined) return DEFAULT_SECONDS * 1000;
   if (typeof given === "number" && given > 0 && given <= MOST_SECONDS) return given * 1000;
   throw new Error(`timeout_seconds must be a number of seconds up to ${MOST_SECONDS}`);

@@ -3,9 +3,9 @@ import { dirname, extname, join } from "node:path";
 import type { Hook } from "../../gateway/hooks.ts";
 import type { Home } from "../home.ts";
 import { type CommandHook, commandHook } from "./command-hook.ts";
-import { hookFile } from "./hook-file.ts";
-import { moduleHook } from "./module-hook.ts";
-import { distrusted } from "./trusted.ts";
+import { findTrustProblem } from "./find-trust-problem.ts";
+import { parseHookFile } from "./hook-file.ts";
+import { loadModuleHook } from "./module-hook.ts";
 
 export interface LoadedHooks {
   readonly hooks: readonly Hook[];
@@ -18,9 +18,9 @@ export interface LoadedHooks {
 const MODULES = [".mjs", ".js", ".ts"];
 const EVENTS =
   /^(?:\*|(?:gateway|session|agent|command):\*|gateway:startup|session:(?:start|end|reset|flush)|agent:(?:start|step|end)|command:\S+)$/;
-const PATIENCE_MS = 5000;
+const CLOSE_TIMEOUT_MS = 5000;
 
-export function hooksFolder({ folder }: Pick<Home, "folder">): string {
+export function getHooksFolder({ folder }: Pick<Home, "folder">): string {
   return join(folder, "hooks");
 }
 
@@ -32,30 +32,30 @@ export async function loadHooks(
   home: Pick<Home, "folder">,
   environment: NodeJS.ProcessEnv,
 ): Promise<LoadedHooks> {
-  const folder = hooksFolder(home);
+  const folder = getHooksFolder(home);
   const hooks: Hook[] = [];
   const commands: CommandHook[] = [];
   const problems: string[] = [];
-  for (const entry of entriesIn(folder)) {
+  for (const entry of listHookEntries(folder)) {
     try {
-      const hook = await loadOne(folder, entry, environment);
+      const hook = await loadHook(folder, entry, environment);
       hooks.push(hook);
       if ("close" in hook) commands.push(hook as CommandHook);
-      problems.push(...unheard(hook));
+      problems.push(...findUnknownEvents(hook));
     } catch (error) {
-      problems.push(`The hook ${entry.name} is left out: ${sentence(error)}`);
+      problems.push(`The hook ${entry.name} is left out: ${toSentence(error)}`);
     }
   }
   return {
     hooks,
     problems,
     async close() {
-      await Promise.all(commands.map((hook) => hook.close(PATIENCE_MS)));
+      await Promise.all(commands.map((hook) => hook.close(CLOSE_TIMEOUT_MS)));
     },
   };
 }
 
-function entriesIn(folder: string): readonly Dirent[] {
+function listHookEntries(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
       .filter(({ name }) => !/^[._]|\.md$|~$/i.test(name))
@@ -67,36 +67,38 @@ function entriesIn(folder: string): readonly Dirent[] {
   }
 }
 
-async function loadOne(folder: string, { name }: Dirent, environment: NodeJS.ProcessEnv): Promise<Hook> {
-  mustBeTrusted(folder);
+async function loadHook(folder: string, { name }: Dirent, environment: NodeJS.ProcessEnv): Promise<Hook> {
+  assertTrusted(folder);
   const path = join(folder, name);
   if (MODULES.includes(extname(name))) {
-    mustBeTrusted(path);
-    return moduleHook(name.slice(0, -extname(name).length), path);
+    assertTrusted(path);
+    return loadModuleHook(name.slice(0, -extname(name).length), path);
   }
   const description = join(path, "hook.yaml");
-  mustBeTrusted(path);
-  mustBeTrusted(description);
-  const { events, does } = hookFile(readFileSync(description, "utf8"), path);
-  if ("module" in does) {
-    mustBeTrusted(does.module);
-    return moduleHook(name, does.module, events);
+  assertTrusted(path);
+  assertTrusted(description);
+  const { events, action } = parseHookFile(readFileSync(description, "utf8"), path);
+  if ("module" in action) {
+    assertTrusted(action.module);
+    return loadModuleHook(name, action.module, events);
   }
-  const [program = ""] = does.command;
+  const [program = ""] = action.command;
   // One that is found by its name alone is as good as everything else in the path.
-  if (program.includes("/")) mustBeProgram(program);
-  return commandHook({ name, events, ...does, folder: path, environment });
+  if (program.includes("/")) assertExecutable(program);
+  return commandHook({ name, events, ...action, folder: path, environment });
 }
 
 /** The file, where it really is, and the folder that it is in. */
-function mustBeTrusted(path: string): void {
+function assertTrusted(path: string): void {
   const reason =
-    distrusted(path) ?? distrusted(realpathSync(path)) ?? distrusted(dirname(realpathSync(path)));
+    findTrustProblem(path) ??
+    findTrustProblem(realpathSync(path)) ??
+    findTrustProblem(dirname(realpathSync(path)));
   if (reason !== undefined) throw new Error(reason);
 }
 
-function mustBeProgram(path: string): void {
-  mustBeTrusted(path);
+function assertExecutable(path: string): void {
+  assertTrusted(path);
   try {
     accessSync(path, constants.X_OK);
   } catch {
@@ -104,7 +106,7 @@ function mustBeProgram(path: string): void {
   }
 }
 
-function unheard({ name, events }: Hook): readonly string[] {
+function findUnknownEvents({ name, events }: Hook): readonly string[] {
   return events
     .filter((event) => !EVENTS.test(event))
     .map(
@@ -112,7 +114,7 @@ function unheard({ name, events }: Hook): readonly string[] {
     );
 }
 
-function sentence(error: unknown): string {
+function toSentence(error: unknown): string {
   const { message } = error as Error;
   const [first = ""] = message.split("\n");
   return /[.!?]$/.test(first) || /chmod/.test(first) ? first : `${first}.`;

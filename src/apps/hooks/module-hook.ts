@@ -2,19 +2,19 @@ import { pathToFileURL } from "node:url";
 import type { Hook } from "../../gateway/hooks.ts";
 
 /** A module with `handle(event, context)`; and with `events`, unless they are said elsewhere. Throws a sentence. */
-export async function moduleHook(name: string, file: string, events?: readonly string[]): Promise<Hook> {
+export async function loadModuleHook(name: string, file: string, events?: readonly string[]): Promise<Hook> {
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   const { handle, events: own } = module;
   if (typeof handle !== "function") throw new Error("it exports no function handle(event, context)");
   return {
     name,
-    events: events ?? eventsIn(own),
+    events: events ?? parseHookEvents(own),
     handle: (event, context) => handle(event, context),
   };
 }
 
 /** A list of names, or one name. */
-export function eventsIn(given: unknown): readonly string[] {
+export function parseHookEvents(given: unknown): readonly string[] {
   const events: unknown[] = Array.isArray(given) ? given : [given];
   if (events.length > 0 && events.every((event) => typeof event === "string" && event !== ""))
     return events as string[];

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
-import { lineReader } from "./line-reader.ts";
-import { rotatingFile } from "./rotating-file.ts";
+import { createLineReader } from "./line-reader.ts";
+import { openRotatingFile } from "./rotating-file.ts";
 
 const KEPT = 3;
 
@@ -21,8 +21,8 @@ describe("reading a rotating file", () => {
             const failed = (error: Error): void => {
               throw error;
             };
-            const log = rotatingFile({ file, mostBytes: 100, kept: KEPT, failed });
-            const reader = lineReader(file, KEPT);
+            const log = openRotatingFile({ file, mostBytes: 100, kept: KEPT, onFailure: failed });
+            const reader = createLineReader(file, KEPT);
             let written = 0;
             const read: string[] = [];
             for (const count of rounds) {
@@ -49,7 +49,7 @@ describe("reading a rotating file", () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const file = join(folder.path, "a.log");
-    const reader = lineReader(file, KEPT);
+    const reader = createLineReader(file, KEPT);
     expect(reader.read()).toEqual([]);
     appendFileSync(file, "one\ntw");
     expect(reader.read()).toEqual(["one"]);

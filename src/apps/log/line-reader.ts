@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { rotatedNames } from "./rotating-file.ts";
+import { listRotatedFiles } from "./rotating-file.ts";
 
 export interface LineReader {
   /** The whole lines that have come since the last call; the first time, all that there are. */
@@ -7,11 +7,11 @@ export interface LineReader {
 }
 
 /** Reads a rotating file, the oldest first. Nothing is kept open, and files are known by more than their names: they move. */
-export function lineReader(file: string, kept: number): LineReader {
+export function createLineReader(file: string, kept: number): LineReader {
   let last: { readonly inode: number; readonly position: number } | undefined;
   return {
     read() {
-      const found = rotatedNames(file, kept).flatMap((name) => {
+      const found = listRotatedFiles(file, kept).flatMap((name) => {
         const inode = statSync(name, { throwIfNoEntry: false })?.ino;
         return inode === undefined ? [] : [{ name, inode }];
       });
@@ -22,7 +22,7 @@ export function lineReader(file: string, kept: number): LineReader {
       );
       const lines: string[] = [];
       for (const { name, inode } of found.slice(from)) {
-        const read = linesFrom(name, inode, last?.inode === inode ? last.position : 0);
+        const read = readLinesFrom(name, inode, last?.inode === inode ? last.position : 0);
         if (read === undefined) break; // they have moved in between: the next time they are looked for anew
         last = { inode, position: read.position };
         lines.push(...read.lines);
@@ -32,7 +32,7 @@ export function lineReader(file: string, kept: number): LineReader {
   };
 }
 
-function linesFrom(
+function readLinesFrom(
   name: string,
   inode: number,
   position: number,

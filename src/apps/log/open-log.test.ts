@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { logFile, type OpenLog, type OpenLogOptions, openLog } from "./open-log.ts";
-import { secretsOf } from "./secrets.ts";
+import { getLogFile, type OpenLog, type OpenLogOptions, openLog } from "./open-log.ts";
+import { collectSecrets } from "./secrets.ts";
 
 const TOKEN = "123456789:AAE-x_y1234567890abcdefghijklmnop";
 
@@ -19,7 +19,7 @@ function opened(options: Partial<OpenLogOptions> = {}) {
   };
   const log: OpenLog = openLog({ home, level: "info", show, ...options });
   onTestFinished(() => log.close());
-  const file = (): string => readFileSync(logFile(home), "utf8");
+  const file = (): string => readFileSync(getLogFile(home), "utf8");
   const lines = (): Record<string, unknown>[] =>
     file()
       .trimEnd()
@@ -96,7 +96,7 @@ describe("the log", () => {
   it.each(leaks)("masks a secret in %s, in the file and on the screen", (_, leak) => {
     for (const pretty of [undefined, { color: false }]) {
       const { log, file, shown } = opened(pretty && { pretty });
-      log.learn(secretsOf({ TELEGRAM_BOT_TOKEN: TOKEN }));
+      log.addSecrets(collectSecrets({ TELEGRAM_BOT_TOKEN: TOKEN }));
       leak(log);
       for (const text of [file(), shown()]) {
         expect(text).toContain("[secret]");
@@ -108,7 +108,7 @@ describe("the log", () => {
   it("masks a secret with characters that JSON writes differently", () => {
     const secret = 'quote" back\\slash ü\n';
     const { log, file, lines } = opened();
-    log.learn([secret]);
+    log.addSecrets([secret]);
     log.info({ a: secret.trim() }, JSON.stringify({ b: secret.trim() }));
     expect(lines()).toMatchObject([{ a: "[secret]", msg: '{"b":"[secret]"}' }]);
     expect(file()).not.toContain("slash");
@@ -116,8 +116,8 @@ describe("the log", () => {
 
   it("goes on masking a secret that is none any more", () => {
     const { log, file } = opened();
-    log.learn(["first-secret"]);
-    log.learn(["second-secret"]);
+    log.addSecrets(["first-secret"]);
+    log.addSecrets(["second-secret"]);
     log.info({}, "first-secret second-secret");
     expect(file()).not.toMatch(/first-secret|second-secret/);
   });
@@ -140,7 +140,7 @@ describe("the log", () => {
       OTHER_API_KEY: "none",
     };
     const { log, lines } = opened();
-    log.learn(secretsOf(environment));
+    log.addSecrets(collectSecrets(environment));
     log.info(environment, "x");
     expect(lines()[0]).toMatchObject({
       OPENAI_API_KEY: "[secret]",

@@ -4,9 +4,9 @@ import type { Logger } from "pino";
 import type { Log } from "../../ports/log.ts";
 import type { LogLevel } from "../config/config.ts";
 import type { Home } from "../home.ts";
-import { prettyLine } from "./pretty-line.ts";
-import { rotatingFile } from "./rotating-file.ts";
-import { type Masking, masking } from "./secrets.ts";
+import { createLineFormatter } from "./line-formatter.ts";
+import { openRotatingFile } from "./rotating-file.ts";
+import { createLogMask, type LogMask } from "./secrets.ts";
 
 const MOST_BYTES = 5_000_000;
 export const LOGS_KEPT = 3;
@@ -24,14 +24,14 @@ export interface OpenLogOptions {
   readonly mostBytes?: number;
 }
 
-export interface OpenLog extends Log, Pick<Masking, "learn"> {
+export interface OpenLog extends Log, Pick<LogMask, "addSecrets"> {
   level(level: LogLevel): void;
   close(): void;
 }
 
 export type LogName = "gateway" | "editor" | "keeper";
 
-export function logFile({ folder }: Pick<Home, "folder">, name: LogName = "gateway"): string {
+export function getLogFile({ folder }: Pick<Home, "folder">, name: LogName = "gateway"): string {
   return join(folder, "logs", `${name}.log`);
 }
 
@@ -41,13 +41,13 @@ export function logFile({ folder }: Pick<Home, "folder">, name: LogName = "gatew
  */
 export function openLog(options: OpenLogOptions): OpenLog {
   const { show } = options;
-  const secrets = masking();
-  const shown = options.pretty === undefined ? (line: string) => line : prettyLine(options.pretty);
-  const file = rotatingFile({
-    file: logFile(options.home, options.name),
+  const secrets = createLogMask();
+  const shown = options.pretty === undefined ? (line: string) => line : createLineFormatter(options.pretty);
+  const file = openRotatingFile({
+    file: getLogFile(options.home, options.name),
     mostBytes: options.mostBytes ?? MOST_BYTES,
     kept: LOGS_KEPT,
-    failed: ({ message }) => show?.write(`The log cannot be written: ${message}\n`),
+    onFailure: ({ message }) => show?.write(`The log cannot be written: ${message}\n`),
   });
   let level = options.level;
   let made: Logger | undefined;
@@ -64,7 +64,7 @@ export function openLog(options: OpenLogOptions): OpenLog {
       },
       {
         write(line: string) {
-          const masked = secrets.masked(line);
+          const masked = secrets.mask(line);
           file.write(masked);
           show?.write(shown(masked));
         },
@@ -77,7 +77,7 @@ export function openLog(options: OpenLogOptions): OpenLog {
     info: (fields, words) => logger().info(fields, words),
     warn: (fields, words) => logger().warn(fields, words),
     error: (fields, words) => logger().error(fields, words),
-    learn: secrets.learn,
+    addSecrets: secrets.addSecrets,
     level(now) {
       level = now;
       if (made !== undefined) made.level = now;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../../test/support/folder.ts";
-import { type RotatingFile, rotatedNames, rotatingFile } from "./rotating-file.ts";
+import { listRotatedFiles, openRotatingFile, type RotatingFile } from "./rotating-file.ts";
 
 const KEPT = 3;
 
@@ -17,11 +17,11 @@ function opened(file: string, mostBytes: number): RotatingFile {
   const failed = (error: Error): void => {
     throw error;
   };
-  return rotatingFile({ file, mostBytes, kept: KEPT, failed });
+  return openRotatingFile({ file, mostBytes, kept: KEPT, onFailure: failed });
 }
 
 function texts(file: string): readonly string[] {
-  return rotatedNames(file, KEPT).map((name) => (existsSync(name) ? readFileSync(name, "utf8") : ""));
+  return listRotatedFiles(file, KEPT).map((name) => (existsSync(name) ? readFileSync(name, "utf8") : ""));
 }
 
 describe("a rotating file", () => {
@@ -94,11 +94,11 @@ describe("a rotating file", () => {
 
   it("never throws where nothing can be written, and tells it once", () => {
     const told: string[] = [];
-    const log = rotatingFile({
+    const log = openRotatingFile({
       file: join("/dev/null", "no", "folder.log"),
       mostBytes: 100,
       kept: KEPT,
-      failed: ({ message }) => told.push(message),
+      onFailure: ({ message }) => told.push(message),
     });
     log.write("one\n");
     log.write("two\n");

@@ -24,11 +24,11 @@ export interface RotatingFileOptions {
   /** How many of those that were put aside are kept: `.1` is the newest. */
   readonly kept: number;
   /** Told once when nothing can be written, and once more when that comes again. Writing never throws. */
-  readonly failed: (error: Error) => void;
+  readonly onFailure: (error: Error) => void;
 }
 
 /** A log that does not grow for ever. It is its owner's alone. */
-export function rotatingFile({ file, mostBytes, kept, failed }: RotatingFileOptions): RotatingFile {
+export function openRotatingFile({ file, mostBytes, kept, onFailure }: RotatingFileOptions): RotatingFile {
   let handle: number | undefined;
   let hasFailed = false;
   /** A disk that was full has taken a part of a line. */
@@ -58,7 +58,7 @@ export function rotatingFile({ file, mostBytes, kept, failed }: RotatingFileOpti
   function rotate(): void {
     close();
     for (let number = kept; number > 0; number -= 1) {
-      moveIfThere(number === 1 ? file : `${file}.${number - 1}`, `${file}.${number}`);
+      moveIfPresent(number === 1 ? file : `${file}.${number - 1}`, `${file}.${number}`);
     }
   }
 
@@ -77,7 +77,7 @@ export function rotatingFile({ file, mostBytes, kept, failed }: RotatingFileOpti
         append(Buffer.from(isTorn ? `\n${lines}` : lines));
         hasFailed = false;
       } catch (error) {
-        if (!hasFailed) failed(error as Error);
+        if (!hasFailed) onFailure(error as Error);
         hasFailed = true;
       }
     },
@@ -85,7 +85,7 @@ export function rotatingFile({ file, mostBytes, kept, failed }: RotatingFileOpti
   };
 }
 
-function moveIfThere(from: string, to: string): void {
+function moveIfPresent(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
@@ -94,6 +94,6 @@ function moveIfThere(from: string, to: string): void {
 }
 
 /** The file and those put aside, the oldest first. */
-export function rotatedNames(file: string, kept: number): readonly string[] {
+export function listRotatedFiles(file: string, kept: number): readonly string[] {
   return [...Array.from({ length: kept }, (_, index) => `${file}.${kept - index}`), file];
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Config } from "../config/config.ts";
-import { secretsOf } from "./secrets.ts";
+import { collectSecrets } from "./secrets.ts";
 
 const config = {
   platforms: { telegram: { token: "42:AAE-bot" } },
@@ -9,7 +9,7 @@ const config = {
 
 it("knows the secrets of the configuration, and those that the environment calls so", () => {
   const environment = { OPENAI_API_KEY: "sk-other", DB_PASSWORD: "hunter22", LANG: "C" };
-  expect(secretsOf(environment, config).toSorted()).toEqual(
+  expect(collectSecrets(environment, config).toSorted()).toEqual(
     ["42:AAE-bot", "sk-model", "pass-word", "sk-other", "hunter22"].toSorted(),
   );
 });

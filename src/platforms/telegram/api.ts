@@ -1,10 +1,10 @@
 import type { Api, RawApi } from "grammy";
 import { loadGrammy } from "./load-grammy.ts";
-import type { Connection } from "./options.ts";
-import { codeOf, NoApiAnswer, neverLeft, reach } from "./transport.ts";
+import type { TelegramConnection } from "./options.ts";
+import { fetchBotApi, isNeverSent, NoApiAnswer, readNetworkErrorCode } from "./transport.ts";
 
 /** Why a call brought no result. "They said no" and "we could not ask" are different things: so is what to do. */
-export type Failure =
+export type TelegramFailure =
   | {
       readonly kind: "answered";
       readonly code: number;
@@ -17,65 +17,65 @@ export type Failure =
   /** It may have been heard. */
   | { readonly kind: "lost"; readonly reason: string };
 
-export type Answer<T> =
+export type TelegramAnswer<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: Failure };
+  | { readonly ok: false; readonly failure: TelegramFailure };
 
-export type Calls = RawApi;
+export type TelegramMethods = RawApi;
 type CallSignal = Parameters<RawApi["getMe"]>[0];
 
 export interface TelegramApi {
-  readonly connection: Connection;
+  readonly connection: TelegramConnection;
   /** Calls once: never again by itself. Nothing that the network or Telegram does is an exception. */
-  ask<T>(
-    request: (calls: Calls, signal: CallSignal) => Promise<T>,
+  call<T>(
+    request: (calls: TelegramMethods, signal: CallSignal) => Promise<T>,
     within: { readonly signal: AbortSignal; readonly ms: number },
-  ): Promise<Answer<T>>;
+  ): Promise<TelegramAnswer<T>>;
 }
 
 /** Longer than any call here may take; each has its own time. */
 const LONGEST_SECONDS = 900;
 
-export function telegramApi(connection: Connection): TelegramApi {
+export function telegramApi(connection: TelegramConnection): TelegramApi {
   const grammy = loadGrammy();
   const { token, apiRoot } = connection;
   const api: Api = new grammy.Api(token, {
     apiRoot,
     timeoutSeconds: LONGEST_SECONDS,
     sensitiveLogs: false,
-    fetch: reach as unknown as NonNullable<ConstructorParameters<typeof Api>[1]>["fetch"] & {},
+    fetch: fetchBotApi as unknown as NonNullable<ConstructorParameters<typeof Api>[1]>["fetch"] & {},
   });
 
   return {
     connection,
-    async ask(request, { signal, ms }) {
-      if (signal.aborted) return failed({ kind: "unreachable", reason: "stopped before it was asked" });
+    async call(request, { signal, ms }) {
+      if (signal.aborted) return failWith({ kind: "unreachable", reason: "stopped before it was asked" });
       const timeout = AbortSignal.timeout(ms);
       try {
         const value = await request(api.raw, AbortSignal.any([signal, timeout]) as unknown as CallSignal);
         return { ok: true, value };
       } catch (error) {
-        if (error instanceof grammy.GrammyError) return failed(refusal(error));
+        if (error instanceof grammy.GrammyError) return failWith(toAnsweredFailure(error));
         if (!(error instanceof grammy.HttpError)) throw error;
-        if (signal.aborted) return failed({ kind: "lost", reason: "stopped while waiting for the answer" });
+        if (signal.aborted) return failWith({ kind: "lost", reason: "stopped while waiting for the answer" });
         if (timeout.aborted) {
-          return failed({ kind: "lost", reason: `no answer within ${Math.round(ms / 1000)} seconds` });
+          return failWith({ kind: "lost", reason: `no answer within ${Math.round(ms / 1000)} seconds` });
         }
-        return failed(networkFailure(error.error));
+        return failWith(toNetworkFailure(error.error));
       }
     },
   };
 }
 
-function failed(failure: Failure): { readonly ok: false; readonly failure: Failure } {
+function failWith(failure: TelegramFailure): { readonly ok: false; readonly failure: TelegramFailure } {
   return { ok: false, failure };
 }
 
-function refusal(error: {
+function toAnsweredFailure(error: {
   readonly error_code: number;
   readonly description: string;
   readonly parameters: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
-}): Failure {
+}): TelegramFailure {
   const { error_code: code, description, parameters } = error;
   const { retry_after: seconds, migrate_to_chat_id: movedTo } = parameters;
   return {
@@ -87,19 +87,20 @@ function refusal(error: {
   };
 }
 
-function networkFailure(error: unknown): Failure {
+function toNetworkFailure(error: unknown): TelegramFailure {
   if (error instanceof NoApiAnswer) {
     const reason = `HTTP status ${error.status} from something that is not the Bot API`;
     // A gateway that gave up waiting had passed the request on, and an answer that was cut off was one.
     const isHeard = error.status === 504 || error.status < 400;
     return isHeard ? { kind: "lost", reason } : { kind: "unreachable", reason };
   }
-  if (neverLeft(error)) return { kind: "unreachable", reason: `no connection (${codeOf(error)})` };
-  return { kind: "lost", reason: `the connection broke (${codeOf(error)})` };
+  if (isNeverSent(error))
+    return { kind: "unreachable", reason: `no connection (${readNetworkErrorCode(error)})` };
+  return { kind: "lost", reason: `the connection broke (${readNetworkErrorCode(error)})` };
 }
 
 /** What is said to people and logs of a failure. It never holds the token. */
-export function reasonOf(failure: Failure): string {
+export function formatTelegramFailure(failure: TelegramFailure): string {
   return failure.kind === "answered"
     ? `Telegram said: ${failure.description}`
     : `Telegram could not be reached: ${failure.reason}`;

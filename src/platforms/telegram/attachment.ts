@@ -14,20 +14,23 @@ export interface Attachment {
 /** What models can look at. */
 const IMAGES: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/webp", "image/gif"]);
 
-export function attachmentOf(message: Message): Attachment | undefined {
+export function parseAttachment(message: Message): Attachment | undefined {
   const { photo, animation, document, voice, audio, video, video_note: note } = message;
   const largest = photo?.reduce((best, size) =>
     size.width * size.height > best.width * best.height ? size : best,
   );
-  if (largest !== undefined) return made("photo", largest, "image/jpeg");
-  if (voice !== undefined) return made("voice message", voice, voice.mime_type ?? "audio/ogg", "voice.ogg");
-  if (audio !== undefined) return made("audio", audio, audio.mime_type ?? "audio/mpeg", audio.file_name);
-  if (note !== undefined) return made("video message", note, "video/mp4", "video.mp4");
-  if (video !== undefined) return made("video", video, video.mime_type ?? "video/mp4", video.file_name);
+  if (largest !== undefined) return buildAttachment("photo", largest, "image/jpeg");
+  if (voice !== undefined)
+    return buildAttachment("voice message", voice, voice.mime_type ?? "audio/ogg", "voice.ogg");
+  if (audio !== undefined)
+    return buildAttachment("audio", audio, audio.mime_type ?? "audio/mpeg", audio.file_name);
+  if (note !== undefined) return buildAttachment("video message", note, "video/mp4", "video.mp4");
+  if (video !== undefined)
+    return buildAttachment("video", video, video.mime_type ?? "video/mp4", video.file_name);
   // An animation comes as a document too.
   const file = animation ?? document;
   if (file === undefined) return undefined;
-  return made(
+  return buildAttachment(
     animation === undefined ? "file" : "animation",
     file,
     file.mime_type ?? "application/octet-stream",
@@ -35,7 +38,7 @@ export function attachmentOf(message: Message): Attachment | undefined {
   );
 }
 
-function made(
+function buildAttachment(
   kind: string,
   file: { readonly file_id: string; readonly file_size?: number },
   mimeType: string,

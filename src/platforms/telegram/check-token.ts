@@ -1,6 +1,6 @@
 import { PostriderError } from "../../core/errors.ts";
-import { reasonOf, telegramApi } from "./api.ts";
-import { connectionOf, type TelegramOptions } from "./options.ts";
+import { formatTelegramFailure, telegramApi } from "./api.ts";
+import { parseConnection, type TelegramOptions } from "./options.ts";
 
 const ASK_MS = 20_000;
 
@@ -9,8 +9,8 @@ export async function checkToken(
   options: Pick<TelegramOptions, "token" | "apiRoot">,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<{ readonly id: string; readonly username: string }> {
-  const api = telegramApi(connectionOf(options));
-  const answer = await api.ask((calls, within) => calls.getMe(within), { signal, ms: ASK_MS });
+  const api = telegramApi(parseConnection(options));
+  const answer = await api.call((calls, within) => calls.getMe(within), { signal, ms: ASK_MS });
   if (answer.ok) return { id: String(answer.value.id), username: answer.value.username };
   const { failure } = answer;
   if (failure.kind === "answered" && (failure.code === 401 || failure.code === 404)) {
@@ -19,5 +19,8 @@ export async function checkToken(
       "Telegram does not accept the token. Copy it again from @BotFather (/mybots, API Token).",
     );
   }
-  throw new PostriderError("platform_down", `The token could not be checked. ${reasonOf(failure)}`);
+  throw new PostriderError(
+    "platform_down",
+    `The token could not be checked. ${formatTelegramFailure(failure)}`,
+  );
 }

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { type Part, text } from "../../core/message.ts";
+import { type Part, textPart } from "../../core/message.ts";
 import type { Blob } from "../../core/turn.ts";
 import type { Log } from "../../ports/log.ts";
-import { reasonOf, type TelegramApi } from "./api.ts";
+import { formatTelegramFailure, type TelegramApi } from "./api.ts";
 import type { Attachment } from "./attachment.ts";
-import { backOffMs, type Timing } from "./timing.ts";
+import { computeBackOffMs, type Timing } from "./timing.ts";
 
 /** As much as Telegram lets bots download. */
 export const MAX_DOWNLOAD: number = 20 * 1024 * 1024;
@@ -12,30 +12,30 @@ const ATTEMPTS = 3;
 const ASK_MS = 20_000;
 const DOWNLOAD_MS = 90_000;
 
-export interface Fetched {
+export interface FetchedFile {
   readonly part: Part;
   readonly blob?: Blob;
 }
 
-export interface Files {
+export interface TelegramFiles {
   /** The file as a part. What cannot be had becomes words: a message is never lost for its file. */
-  fetch(attachment: Attachment, signal: AbortSignal): Promise<Fetched>;
+  fetch(attachment: Attachment, signal: AbortSignal): Promise<FetchedFile>;
 }
 
-type Got = { readonly bytes: Uint8Array } | { readonly problem: string; readonly forGood?: true };
+type DownloadResult = { readonly bytes: Uint8Array } | { readonly problem: string; readonly isFinal?: true };
 
-export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undefined): Files {
+export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undefined): TelegramFiles {
   const { apiRoot, token } = api.connection;
 
-  async function once({ fileId }: Attachment, signal: AbortSignal): Promise<Got> {
-    const asked = await api.ask((calls, within) => calls.getFile({ file_id: fileId }, within), {
+  async function once({ fileId }: Attachment, signal: AbortSignal): Promise<DownloadResult> {
+    const asked = await api.call((calls, within) => calls.getFile({ file_id: fileId }, within), {
       signal,
       ms: ASK_MS,
     });
     if (!asked.ok) {
       const { failure } = asked;
       const forGood = failure.kind === "answered" && failure.code === 400;
-      return { problem: reasonOf(failure), ...(forGood && { forGood }) };
+      return { problem: formatTelegramFailure(failure), ...(forGood && { isFinal: forGood }) };
     }
     const { file_path: path } = asked.value;
     if (path === undefined) return { problem: "Telegram does not say where it is" };
@@ -52,19 +52,19 @@ export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undef
   return {
     async fetch(attachment, signal) {
       const { size = 0, type, mimeType, name } = attachment;
-      let got: Got = { problem: "" };
-      if (size > MAX_DOWNLOAD) got = { problem: tooLarge(size) };
+      let got: DownloadResult = { problem: "" };
+      if (size > MAX_DOWNLOAD) got = { problem: formatTooLarge(size) };
       else {
         for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt += 1) {
           got = await once(attachment, signal);
-          if ("bytes" in got || got.forGood || attempt === ATTEMPTS) break;
-          await timing.wait(backOffMs(attempt, timing.random()), signal);
+          if ("bytes" in got || got.isFinal || attempt === ATTEMPTS) break;
+          await timing.wait(computeBackOffMs(attempt, timing.random()), signal);
         }
       }
       if ("problem" in got) {
         log?.warn({ kind: attachment.kind, problem: got.problem }, "a file could not be taken");
         const called = name === undefined ? attachment.kind : `${attachment.kind} ${name}`;
-        return { part: text(`[${called}: could not be received; ${got.problem}]`) };
+        return { part: textPart(`[${called}: could not be received; ${got.problem}]`) };
       }
       const { bytes } = got;
       const hash = createHash("sha256").update(bytes).digest("hex");
@@ -76,7 +76,7 @@ export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undef
   };
 }
 
-async function download(url: string, signal: AbortSignal): Promise<Got> {
+async function download(url: string, signal: AbortSignal): Promise<DownloadResult> {
   const response = await fetch(url, {
     signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]),
     redirect: "error",
@@ -89,12 +89,12 @@ async function download(url: string, signal: AbortSignal): Promise<Got> {
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.byteLength;
-    if (size > MAX_DOWNLOAD) return { problem: tooLarge(size), forGood: true };
+    if (size > MAX_DOWNLOAD) return { problem: formatTooLarge(size), isFinal: true };
     chunks.push(chunk);
   }
   return { bytes: Buffer.concat(chunks) };
 }
 
-function tooLarge(size: number): string {
+function formatTooLarge(size: number): string {
   return `it has ${Math.ceil(size / 1024 / 1024)} MB, and Telegram lets bots download 20 MB`;
 }

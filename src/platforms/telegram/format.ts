@@ -1,8 +1,8 @@
-import { type Inline, parseInline } from "./inline.ts";
-import { runAt } from "./marks.ts";
+import { type InlineNode, parseInline } from "./inline.ts";
+import { countRepeats } from "./mark-index.ts";
 
 /** A text as Telegram takes it, and what people will read of it. */
-export interface Formatted {
+export interface FormattedText {
   readonly html: string;
   readonly text: string;
 }
@@ -11,9 +11,9 @@ export interface Formatted {
  * The Markdown that models write as Telegram's HTML. What Telegram cannot show stays as it was written. Always valid, and
  * never longer for the reader than what was given, so that a text within the limit stays within it.
  */
-export function toHtml(markdown: string): Formatted {
+export function toHtml(markdown: string): FormattedText {
   const lines = markdown.toWellFormed().replaceAll("\r\n", "\n").split("\n");
-  const out = new Output();
+  const out = new HtmlOutput();
   writeBlocks(lines, out, false);
   return { html: out.html, text: out.text };
 }
@@ -22,18 +22,18 @@ export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-class Output {
+class HtmlOutput {
   html = "";
   text = "";
   /** Tags that are open here: a bold word in a heading is bold already. */
   readonly #open: string[] = [];
 
-  say(text: string): void {
+  addText(text: string): void {
     this.html += escapeHtml(text);
     this.text += text;
   }
 
-  within(tag: string, attributes: string, write: () => void): void {
+  wrapInTag(tag: string, attributes: string, write: () => void): void {
     if (this.#open.includes(tag)) {
       write();
       return;
@@ -55,26 +55,26 @@ const QUOTE = /^ {0,3}>[ \t]?/;
 /** Telegram has quotes of one level. */
 const QUOTES = /^(?: {0,3}>[ \t]?)+/;
 
-function writeBlocks(lines: readonly string[], out: Output, quoted: boolean): void {
+function writeBlocks(lines: readonly string[], out: HtmlOutput, quoted: boolean): void {
   let at = 0;
   while (at < lines.length) {
-    if (at > 0) out.say("\n");
+    if (at > 0) out.addText("\n");
     const line = lines[at] ?? "";
-    const fence = fenceAt(line);
+    const fence = parseFence(line);
     const heading = HEADING.exec(line);
     const bullet = BULLET.exec(line);
     if (fence !== undefined) at = writeFence(lines, at, fence, out);
     else if (QUOTE.test(line)) at = writeQuote(lines, at, out, quoted);
     else if (line.includes("|") && isTableRule(lines[at + 1] ?? "")) at = writeTable(lines, at, out);
     else if (RULE.test(line)) {
-      out.say("———");
+      out.addText("———");
       at += 1;
     } else if (heading !== null) {
-      out.within("b", "", () => writeInline(parseInline(withoutClosing(heading[1] ?? "")), out));
+      out.wrapInTag("b", "", () => writeInline(parseInline(stripClosingMarks(heading[1] ?? "")), out));
       at += 1;
     } else if (bullet !== null) {
       const box = bullet[2] === undefined ? "" : bullet[2] === " " ? "☐ " : "☑ ";
-      out.say(`${bullet[1] ?? ""}• ${box}`);
+      out.addText(`${bullet[1] ?? ""}• ${box}`);
       writeInline(parseInline(bullet[3] ?? ""), out);
       at += 1;
     } else at = writeParagraph(lines, at, out);
@@ -87,20 +87,20 @@ interface Fence {
   readonly language: string;
 }
 
-function fenceAt(line: string): Fence | undefined {
+function parseFence(line: string): Fence | undefined {
   const [, indent = "", mark, rest = ""] = /^(\s*)(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
   if (mark === undefined || rest.includes("`")) return undefined;
   return { indent, mark, language: /^[ \t]*(\S*)/.exec(rest)?.[1] ?? "" };
 }
 
 /** Closed by a line of the same marks, and at least as many. */
-function closesFence(line: string, mark: string): boolean {
+function isClosingFence(line: string, mark: string): boolean {
   const marks = line.trim();
-  return marks.length >= mark.length && runAt(marks, 0) === marks.length && marks[0] === mark[0];
+  return marks.length >= mark.length && countRepeats(marks, 0) === marks.length && marks[0] === mark[0];
 }
 
 /** A heading may end in marks, which say nothing. */
-function withoutClosing(heading: string): string {
+function stripClosingMarks(heading: string): string {
   const text = trimBlanks(heading);
   let end = text.length;
   while (text[end - 1] === "#") end -= 1;
@@ -124,51 +124,51 @@ function isTableRule(line: string): boolean {
 }
 
 /** A block that nothing closes is code to the end: the answer is still being written. */
-function writeFence(lines: readonly string[], at: number, fence: Fence, out: Output): number {
+function writeFence(lines: readonly string[], at: number, fence: Fence, out: HtmlOutput): number {
   const { indent, mark, language } = fence;
   let end = at + 1;
-  while (end < lines.length && !closesFence(lines[end] ?? "", mark)) end += 1;
+  while (end < lines.length && !isClosingFence(lines[end] ?? "", mark)) end += 1;
   const code = lines
     .slice(at + 1, end)
     .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line.trimStart()))
     .join("\n");
   const name = /^[\w+#.-]{1,32}$/.test(language) ? language : "";
-  const write = (): void => out.say(code);
-  out.within("pre", "", () =>
-    name === "" ? write() : out.within("code", ` class="language-${name}"`, write),
+  const write = (): void => out.addText(code);
+  out.wrapInTag("pre", "", () =>
+    name === "" ? write() : out.wrapInTag("code", ` class="language-${name}"`, write),
   );
   return end + 1;
 }
 
-function writeQuote(lines: readonly string[], at: number, out: Output, quoted: boolean): number {
+function writeQuote(lines: readonly string[], at: number, out: HtmlOutput, quoted: boolean): number {
   let end = at;
   while (end < lines.length && QUOTE.test(lines[end] ?? "")) end += 1;
   const inside = lines.slice(at, end).map((line) => line.replace(QUOTES, ""));
   if (quoted) writeBlocks(inside, out, true);
-  else out.within("blockquote", "", () => writeBlocks(inside, out, true));
+  else out.wrapInTag("blockquote", "", () => writeBlocks(inside, out, true));
   return end;
 }
 
 /** Telegram has no tables; in letters of one width the columns can at least be followed. */
-function writeTable(lines: readonly string[], at: number, out: Output): number {
+function writeTable(lines: readonly string[], at: number, out: HtmlOutput): number {
   let end = at + 2;
   while (end < lines.length && (lines[end] ?? "").includes("|")) end += 1;
-  out.within("pre", "", () => out.say(lines.slice(at, end).join("\n")));
+  out.wrapInTag("pre", "", () => out.addText(lines.slice(at, end).join("\n")));
   return end;
 }
 
-function writeParagraph(lines: readonly string[], at: number, out: Output): number {
+function writeParagraph(lines: readonly string[], at: number, out: HtmlOutput): number {
   let end = at + 1;
-  while (end < lines.length && !beginsBlock(lines, end)) end += 1;
+  while (end < lines.length && !isBlockStart(lines, end)) end += 1;
   writeInline(parseInline(lines.slice(at, end).join("\n")), out);
   return end;
 }
 
-function beginsBlock(lines: readonly string[], at: number): boolean {
+function isBlockStart(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? "";
   return (
     line.trim() === "" ||
-    fenceAt(line) !== undefined ||
+    parseFence(line) !== undefined ||
     [HEADING, RULE, BULLET, QUOTE].some((pattern) => pattern.test(line)) ||
     (line.includes("|") && isTableRule(lines[at + 1] ?? ""))
   );
@@ -176,31 +176,33 @@ function beginsBlock(lines: readonly string[], at: number): boolean {
 
 const TAGS = { bold: "b", italic: "i", strike: "s" } as const;
 
-function writeInline(nodes: readonly Inline[], out: Output): void {
+function writeInline(nodes: readonly InlineNode[], out: HtmlOutput): void {
   for (const node of nodes) {
     switch (node.type) {
       case "text":
-        out.say(node.text);
+        out.addText(node.text);
         break;
       case "code":
-        out.within("code", "", () => out.say(node.text));
+        out.wrapInTag("code", "", () => out.addText(node.text));
         break;
       case "link":
         writeLink(node.url, node.inside, out);
         break;
       default:
-        out.within(TAGS[node.type], "", () => writeInline(node.inside, out));
+        out.wrapInTag(TAGS[node.type], "", () => writeInline(node.inside, out));
     }
   }
 }
 
 /** A link that a messenger cannot open, such as to a file beside the text, is shown as words. */
-function writeLink(url: string, inside: readonly Inline[], out: Output): void {
+function writeLink(url: string, inside: readonly InlineNode[], out: HtmlOutput): void {
   if (/^(?:https?:\/\/[^/\s]|tg:\/\/|mailto:|tel:)/i.test(url)) {
-    out.within("a", ` href="${escapeHtml(url).replaceAll('"', "&quot;")}"`, () => writeInline(inside, out));
+    out.wrapInTag("a", ` href="${escapeHtml(url).replaceAll('"', "&quot;")}"`, () =>
+      writeInline(inside, out),
+    );
     return;
   }
   writeInline(inside, out);
   const [first] = inside;
-  if (first?.type !== "text" || first.text !== url) out.say(` (${url})`);
+  if (first?.type !== "text" || first.text !== url) out.addText(` (${url})`);
 }

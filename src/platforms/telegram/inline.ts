@@ -1,23 +1,23 @@
-import { type Marks, marksIn, runAt } from "./marks.ts";
+import { countRepeats, indexMarks, type MarkIndex } from "./mark-index.ts";
 
 /** A run of text within a block. A tree, so that what is made of it is always balanced. */
-export type Inline =
+export type InlineNode =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "code"; readonly text: string }
-  | { readonly type: "bold" | "italic" | "strike"; readonly inside: readonly Inline[] }
-  | { readonly type: "link"; readonly url: string; readonly inside: readonly Inline[] };
+  | { readonly type: "bold" | "italic" | "strike"; readonly inside: readonly InlineNode[] }
+  | { readonly type: "link"; readonly url: string; readonly inside: readonly InlineNode[] };
 
 /** Deeper than anybody writes; beyond it the marks stay as they are. */
 const MAX_DEPTH = 12;
 
 /** Reads the marks that models write within a line or paragraph. What is no mark is text, as it stands. */
-export function parseInline(source: string, depth = 0): readonly Inline[] {
-  const found: Inline[] = [];
-  const marks = marksIn(source);
+export function parseInline(source: string, depth = 0): readonly InlineNode[] {
+  const found: InlineNode[] = [];
+  const marks = indexMarks(source);
   let plain = "";
   let at = 0;
   while (at < source.length) {
-    const piece = depth < MAX_DEPTH ? pieceAt(source, at, depth, marks) : undefined;
+    const piece = depth < MAX_DEPTH ? parseInlineAt(source, at, depth, marks) : undefined;
     if (piece === undefined) {
       plain += source[at];
       at += 1;
@@ -35,43 +35,43 @@ export function parseInline(source: string, depth = 0): readonly Inline[] {
   return found;
 }
 
-interface Piece {
-  readonly node: Inline;
+interface InlineMatch {
+  readonly node: InlineNode;
   readonly end: number;
 }
 
-function pieceAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
+function parseInlineAt(source: string, at: number, depth: number, marks: MarkIndex): InlineMatch | undefined {
   switch (source[at]) {
     case "\\":
-      return escaped(source, at);
+      return parseEscape(source, at);
     case "`":
-      return codeAt(source, at, marks);
+      return parseCode(source, at, marks);
     case "!":
-      return source[at + 1] === "[" ? linkAt(source, at + 1, depth, marks) : undefined;
+      return source[at + 1] === "[" ? parseLink(source, at + 1, depth, marks) : undefined;
     case "[":
-      return linkAt(source, at, depth, marks);
+      return parseLink(source, at, depth, marks);
     case "<":
-      return addressAt(source, at);
+      return parseAutolink(source, at);
     case "h":
-      return bareAddressAt(source, at);
+      return parseBareUrl(source, at);
     case "*":
     case "_":
     case "~":
-      return emphasisAt(source, at, depth, marks);
+      return parseEmphasis(source, at, depth, marks);
     default:
       return undefined;
   }
 }
 
-function escaped(source: string, at: number): Piece | undefined {
+function parseEscape(source: string, at: number): InlineMatch | undefined {
   const next = source[at + 1];
   if (next === undefined || !/[!-/:-@[-`{-~]/.test(next)) return undefined;
   return { node: { type: "text", text: next }, end: at + 2 };
 }
 
-function codeAt(source: string, at: number, marks: Marks): Piece {
-  const ticks = runAt(source, at);
-  const close = marks.closingTicks(at + ticks, ticks);
+function parseCode(source: string, at: number, marks: MarkIndex): InlineMatch {
+  const ticks = countRepeats(source, at);
+  const close = marks.findClosingTicks(at + ticks, ticks);
   // Nothing closes it: the whole run is text, or its own end would be taken for a beginning.
   if (close === undefined)
     return { node: { type: "text", text: source.slice(at, at + ticks) }, end: at + ticks };
@@ -80,8 +80,8 @@ function codeAt(source: string, at: number, marks: Marks): Piece {
   return { node: { type: "code", text: isPadded ? inside.slice(1, -1) : inside }, end: close + ticks };
 }
 
-function linkAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
-  const close = marks.closingBracket(at);
+function parseLink(source: string, at: number, depth: number, marks: MarkIndex): InlineMatch | undefined {
+  const close = marks.findClosingBracket(at);
   if (close === undefined || source[close + 1] !== "(") return undefined;
   const target =
     /^\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))+))(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/.exec(
@@ -94,7 +94,7 @@ function linkAt(source: string, at: number, depth: number, marks: Marks): Piece 
   return { node: { type: "link", url, inside }, end: close + 1 + target[0].length };
 }
 
-function addressAt(source: string, at: number): Piece | undefined {
+function parseAutolink(source: string, at: number): InlineMatch | undefined {
   const found = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/.exec(source.slice(at, at + 2048));
   return found?.[1] === undefined
     ? undefined
@@ -102,7 +102,7 @@ function addressAt(source: string, at: number): Piece | undefined {
 }
 
 /** An address is text as it stands: underlines within it are no marks. The messenger makes a link of it by itself. */
-function bareAddressAt(source: string, at: number): Piece | undefined {
+function parseBareUrl(source: string, at: number): InlineMatch | undefined {
   const found = /^https?:\/\/[^\s<>*`~[\]()|\\]+/.exec(source.slice(at, at + 2048));
   if (found === null) return undefined;
   // A mark at its end belongs to what is around it.
@@ -113,16 +113,16 @@ function bareAddressAt(source: string, at: number): Piece | undefined {
 
 const KINDS = { "**": "bold", __: "bold", "~~": "strike", "*": "italic", _: "italic" } as const;
 
-function emphasisAt(source: string, at: number, depth: number, marks: Marks): Piece | undefined {
+function parseEmphasis(source: string, at: number, depth: number, marks: MarkIndex): InlineMatch | undefined {
   const char = source[at] ?? "";
-  const run = runAt(source, at);
-  const isText: Piece = { node: { type: "text", text: source.slice(at, at + run) }, end: at + run };
-  if (char === "_" && isWord(source[at - 1])) return isText;
+  const run = countRepeats(source, at);
+  const isText: InlineMatch = { node: { type: "text", text: source.slice(at, at + run) }, end: at + run };
+  if (char === "_" && isWordCharacter(source[at - 1])) return isText;
   if (run > 3 || isSpace(source[at + run])) return isText;
   for (const length of run === 3 ? [3, 2, 1] : [run]) {
     const mark = char.repeat(length);
     if (marks.unclosed.has(mark) || (char === "~" && length !== 2)) continue;
-    const close = closingMark(source, at + run, mark, marks);
+    const close = findClosingMark(source, at + run, mark, marks);
     if (close === undefined) {
       marks.unclosed.add(mark);
       continue;
@@ -139,7 +139,7 @@ function emphasisAt(source: string, at: number, depth: number, marks: Marks): Pi
   return isText;
 }
 
-function closingMark(source: string, from: number, mark: string, marks: Marks): number | undefined {
+function findClosingMark(source: string, from: number, mark: string, marks: MarkIndex): number | undefined {
   const [char] = mark;
   let doubles = 0;
   for (let at = from; at < source.length; at += 1) {
@@ -148,12 +148,13 @@ function closingMark(source: string, from: number, mark: string, marks: Marks): 
       continue;
     }
     if (source[at] === "`") {
-      at = codeAt(source, at, marks).end - 1;
+      at = parseCode(source, at, marks).end - 1;
       continue;
     }
     if (source[at] !== char) continue;
-    const run = runAt(source, at);
-    const closes = at > from && !isSpace(source[at - 1]) && !(char === "_" && isWord(source[at + run]));
+    const run = countRepeats(source, at);
+    const closes =
+      at > from && !isSpace(source[at - 1]) && !(char === "_" && isWordCharacter(source[at + run]));
     if (closes && run === mark.length) return at;
     // Of three, whatever was opened last is closed first.
     if (closes && run === 3) return mark.length === 1 && doubles % 2 === 0 ? at : at + 3 - mark.length;
@@ -167,6 +168,6 @@ function isSpace(char: string | undefined): boolean {
   return char === undefined || /\s/.test(char);
 }
 
-function isWord(char: string | undefined): boolean {
+function isWordCharacter(char: string | undefined): boolean {
   return char !== undefined && /[\p{L}\p{N}_]/u.test(char);
 }

@@ -13,7 +13,7 @@ const LABEL = "#";
  * place, and its line is read from the button's own label. Any other long line is put into the clipboard when pressed: the
  * person sends it themselves. What is longer still has no button.
  */
-export function keyboardFor(buttons: Buttons): InlineKeyboardButton[][] {
+export function buildKeyboard(buttons: Buttons): InlineKeyboardButton[][] {
   return buttons
     .map((row, y) =>
       row.flatMap(({ label, line }, x): InlineKeyboardButton[] => {
@@ -27,7 +27,7 @@ export function keyboardFor(buttons: Buttons): InlineKeyboardButton[][] {
 }
 
 /** The line that a pressed button stands for. */
-export function lineOf(
+export function readButtonLine(
   data: string,
   keyboard: readonly (readonly InlineKeyboardButton[])[] | undefined,
 ): string | undefined {

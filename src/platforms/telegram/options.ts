@@ -20,13 +20,16 @@ export interface TelegramOptions {
 }
 
 /** What the token and the address are, or what is wrong with them. Nothing is asked of anybody. */
-export interface Connection {
+export interface TelegramConnection {
   readonly token: string;
   readonly account: string;
   readonly apiRoot: string;
 }
 
-export function connectionOf({ token, apiRoot = "https://api.telegram.org" }: TelegramOptions): Connection {
+export function parseConnection({
+  token,
+  apiRoot = "https://api.telegram.org",
+}: TelegramOptions): TelegramConnection {
   const account = /^(\d{1,20}):[\w-]{1,200}$/.exec(token)?.[1];
   if (account === undefined) {
     throw new PostriderError(

@@ -1,9 +1,9 @@
-import type { Sent } from "../../ports/platform.ts";
-import { type Failure, reasonOf } from "./api.ts";
+import type { SendOutcome } from "../../ports/platform.ts";
+import { formatTelegramFailure, type TelegramFailure } from "./api.ts";
 
 /** What a failed call means for the message. */
-export function outcomeOf(failure: Failure): Exclude<Sent, { state: "sent" }> {
-  const reason = reasonOf(failure);
+export function toSendOutcome(failure: TelegramFailure): Exclude<SendOutcome, { state: "sent" }> {
+  const reason = formatTelegramFailure(failure);
   switch (failure.kind) {
     case "unreachable":
       return { state: "not_sent", reason };
@@ -20,7 +20,7 @@ export function outcomeOf(failure: Failure): Exclude<Sent, { state: "sent" }> {
       if (code === 401 || code === 404) {
         return { state: "not_sent", reason: "Telegram does not accept the bot's token." };
       }
-      return { state: "refused", reason: forPeople(description) ?? reason };
+      return { state: "refused", reason: explainRefusal(description) ?? reason };
     }
   }
 }
@@ -41,14 +41,14 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/TOPIC_CLOSED/i, "The topic is closed."],
 ];
 
-function forPeople(description: string): string | undefined {
+function explainRefusal(description: string): string | undefined {
   return SENTENCES.find(([pattern]) => pattern.test(description))?.[1];
 }
 
 /** What of a call Telegram did not take and can be left out. */
-export type Objection = "markup" | "thread" | "photo" | "moved";
+export type RejectedFeature = "markup" | "thread" | "photo" | "moved";
 
-export function objectionIn(failure: Failure): Objection | undefined {
+export function findRejectedFeature(failure: TelegramFailure): RejectedFeature | undefined {
   if (failure.kind !== "answered" || failure.code !== 400) return undefined;
   const { description } = failure;
   if (failure.movedTo !== undefined) return "moved";
@@ -58,11 +58,11 @@ export function objectionIn(failure: Failure): Objection | undefined {
   return undefined;
 }
 
-export function isUnchanged(failure: Failure): boolean {
+export function isUnchanged(failure: TelegramFailure): boolean {
   return failure.kind === "answered" && /message is not modified/i.test(failure.description);
 }
 
-export function isGone(failure: Failure): boolean {
+export function isGone(failure: TelegramFailure): boolean {
   return (
     failure.kind === "answered" &&
     failure.code === 400 &&

@@ -1,13 +1,13 @@
 import type { CallbackQuery, Message, Update } from "grammy/types";
 import type { Source } from "../../core/source.ts";
-import { isAddressed, isForOther, type Me, spokenText } from "./addressed.ts";
-import { type Attachment, attachmentOf } from "./attachment.ts";
-import { lineOf } from "./keyboard.ts";
-import { isGroup, personOf, sourceOf } from "./source.ts";
-import { forwardFor, quoteFor, wordsFor } from "./words.ts";
+import { type Attachment, parseAttachment } from "./attachment.ts";
+import { describeContent, formatForward, formatQuote } from "./describe-content.ts";
+import { type BotUser, isAddressed, isForOtherBot, readTelegramText } from "./is-addressed.ts";
+import { readButtonLine } from "./keyboard.ts";
+import { buildTelegramSource, isGroupChat, toMessageSender } from "./source.ts";
 
 /** What updates mean to us. Attachments are still with Telegram. */
-export type Parsed =
+export type ParsedUpdate =
   | {
       readonly kind: "message" | "edited";
       readonly source: Source;
@@ -29,19 +29,19 @@ export type Parsed =
   | { readonly kind: "nothing" };
 
 export interface ParseOptions {
-  readonly me: Me;
+  readonly me: BotUser;
   readonly requireMention: boolean;
   /** Whether this is the last message that we have sent to its chat: no need to quote it. */
   isOurLast(message: Message): boolean;
 }
 
-const NOTHING: Parsed = { kind: "nothing" };
+const NOTHING: ParsedUpdate = { kind: "nothing" };
 
 /** One update, or those of an album in order. */
-export function parse(updates: readonly Update[], options: ParseOptions): Parsed {
+export function parseUpdates(updates: readonly Update[], options: ParseOptions): ParsedUpdate {
   const [first] = updates;
   if (first?.callback_query !== undefined) return parsePress(first.callback_query);
-  const messages = updates.flatMap((update) => messageIn(update) ?? []);
+  const messages = updates.flatMap((update) => getUpdateMessage(update) ?? []);
   const [message] = messages;
   if (first === undefined || message === undefined) return NOTHING;
   if (message.migrate_to_chat_id !== undefined) {
@@ -53,13 +53,13 @@ export function parse(updates: readonly Update[], options: ParseOptions): Parsed
   // A place that is shared live is edited all the time; nobody says anything by it.
   if (isEdit && message.location !== undefined) return NOTHING;
   if (!isForUs(messages, options)) return NOTHING;
-  const attachments = messages.flatMap((part) => attachmentOf(part) ?? []);
-  const texts = textsOf(messages, options);
+  const attachments = messages.flatMap((part) => parseAttachment(part) ?? []);
+  const texts = buildTexts(messages, options);
   if (attachments.length === 0 && texts.length === 0) return NOTHING; // a service message
   const saidAt = message.date * 1000;
   return {
     kind: isEdit ? "edited" : "message",
-    source: sourceOf(message),
+    source: buildTelegramSource(message),
     messageId: String(message.message_id),
     saidAt,
     at: Math.max(...messages.map((part) => part.edit_date ?? part.date)) * 1000,
@@ -68,7 +68,7 @@ export function parse(updates: readonly Update[], options: ParseOptions): Parsed
   };
 }
 
-export function messageIn(update: Update): Message | undefined {
+export function getUpdateMessage(update: Update): Message | undefined {
   return update.message ?? update.edited_message ?? update.channel_post ?? update.edited_channel_post;
 }
 
@@ -77,25 +77,25 @@ function isForUs(messages: readonly Message[], { me, requireMention }: ParseOpti
   if (message === undefined || message.from?.id === me.id) return false;
   // Two bots that answer each other never end. Who speaks for a chat counts as a bot, and is none.
   if (message.from?.is_bot === true && message.sender_chat === undefined) return false;
-  if (!isGroup(message.chat)) return true;
-  if (messages.some((part) => isForOther(part, me))) return false;
+  if (!isGroupChat(message.chat)) return true;
+  if (messages.some((part) => isForOtherBot(part, me))) return false;
   return !requireMention || messages.some((part) => isAddressed(part, me));
 }
 
-function textsOf(messages: readonly Message[], { me, isOurLast }: ParseOptions): readonly string[] {
+function buildTexts(messages: readonly Message[], { me, isOurLast }: ParseOptions): readonly string[] {
   const [message] = messages;
-  const said = messages.map((part) => spokenText(part, me)).filter((text) => text.trim() !== "");
-  const words = messages.flatMap((part) => wordsFor(part) ?? []);
-  const forwarded = message && forwardFor(message);
+  const said = messages.map((part) => readTelegramText(part, me)).filter((text) => text.trim() !== "");
+  const words = messages.flatMap((part) => describeContent(part) ?? []);
+  const forwarded = message && formatForward(message);
   // Somebody else's command that is passed on is no command; an own one stays one, whatever it replies to.
   if (forwarded !== undefined) return [forwarded, ...said, ...words];
   if (message === undefined || said[0]?.startsWith("/")) return [...said, ...words];
   const reply = message.reply_to_message;
-  const quote = reply !== undefined && isOurLast(reply) ? undefined : quoteFor(message);
+  const quote = reply !== undefined && isOurLast(reply) ? undefined : formatQuote(message);
   return quote === undefined ? [...said, ...words] : [quote, ...said, ...words];
 }
 
-function parsePress(query: CallbackQuery): Parsed {
+function parsePress(query: CallbackQuery): ParsedUpdate {
   const { message, data } = query;
   // Buttons of inline results are not ours: there is no chat to answer in.
   if (message === undefined || data === undefined) return NOTHING;
@@ -104,8 +104,8 @@ function parsePress(query: CallbackQuery): Parsed {
     kind: "pressed",
     query: query.id,
     // Whoever pressed it is who says the line, with their own rights.
-    source: sourceOf(message as Message, personOf(query.from)),
+    source: buildTelegramSource(message as Message, toMessageSender(query.from)),
     messageId: `callback:${query.id}`,
-    line: lineOf(data, keyboard),
+    line: readButtonLine(data, keyboard),
   };
 }

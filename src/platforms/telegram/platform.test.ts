@@ -5,7 +5,7 @@ import { noWaiting } from "../../../test/support/telegram.ts";
 import { type Source, source } from "../../core/source.ts";
 import type { Platform } from "../../ports/platform.ts";
 import { type FakeTelegram, startFakeTelegram } from "../../testing/fake-telegram/index.ts";
-import { type OtherSide, platformContract, type Trouble } from "../../testing/index.ts";
+import { type PlatformServer, platformContract, type ServerFault } from "../../testing/index.ts";
 import { telegram } from "./platform.ts";
 
 /** Where nobody listens. */
@@ -25,7 +25,7 @@ describe("Telegram", () => {
   platformContract({ describe, it }, { open: otherSide, destroy: async () => fake?.close() });
 });
 
-async function otherSide(): Promise<OtherSide> {
+async function otherSide(): Promise<PlatformServer> {
   const server = await startFakeTelegram();
   fake = server;
   const user = { userId: 7, userName: "Ann" };
@@ -48,24 +48,24 @@ async function otherSide(): Promise<OtherSide> {
 
   return {
     platform: () => connect(server.token, server.url),
-    unwelcome: () => connect("42:wrong-token", server.url),
-    unreachable: () => connect(server.token, nowhere),
+    unauthorizedPlatform: () => connect("42:wrong-token", server.url),
+    unreachablePlatform: () => connect(server.token, nowhere),
     secrets: [server.token, "fake-token", "42:wrong-token", "wrong-token"],
-    places,
+    chats: places,
     async say(place, words) {
       const topicId = place.threadId === undefined ? {} : { topic: Number(place.threadId) };
       const user = place.userId === undefined ? null : Number(place.userId);
       return String(await server.say(chatOf(place), user, words, topicId));
     },
-    editSaid: (place, messageId, words) => server.edit(chatOf(place), Number(messageId), words),
+    editMessage: (place, messageId, words) => server.edit(chatOf(place), Number(messageId), words),
     async press(place, messageId, line) {
       const sent = (await server.messages(chatOf(place))).find(({ id }) => String(id) === messageId);
       const label = sent?.buttons.flat().find(({ data }) => data === `=${line}`)?.label ?? "";
       await server.press(chatOf(place), Number(messageId), Number(place.userId), label);
     },
-    remove: (place, messageId) => server.remove(chatOf(place), Number(messageId)),
-    bringAgain: (place) => server.bringAgain(chatOf(place)),
-    async shown(place) {
+    removeSilently: (place, messageId) => server.remove(chatOf(place), Number(messageId)),
+    redeliver: (place) => server.redeliver(chatOf(place)),
+    async listSent(place) {
       const sent = (await server.messages(chatOf(place))).filter(({ by }) => by === "bot");
       return Promise.all(
         sent.map(async ({ id, text, replyTo, files }) => ({
@@ -78,15 +78,15 @@ async function otherSide(): Promise<OtherSide> {
         })),
       );
     },
-    async trouble(trouble) {
+    async injectFault(trouble) {
       for (const method of ["sendMessage", "editMessageText"])
         await server.failNext(method, faultFor(trouble));
     },
-    troubles: ["refuse", "wait", "fail", "error", "cut", "silence"],
+    supportedFaults: ["refuse", "wait", "fail", "error", "cut", "silence"],
   };
 }
 
-function faultFor(trouble: Trouble): Parameters<FakeTelegram["failNext"]>[1] {
+function faultFor(trouble: ServerFault): Parameters<FakeTelegram["failNext"]>[1] {
   switch (trouble.kind) {
     case "refuse":
       return { kind: "error", code: 403, description: "Forbidden: bot was blocked by the user" };

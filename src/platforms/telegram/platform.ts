@@ -4,14 +4,14 @@ import { platformTraits } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
 import type { MenuEntry, Platform } from "../../ports/platform.ts";
 import { type TelegramApi, telegramApi } from "./api.ts";
-import { edit } from "./edit.ts";
+import { createDispatchPreparer } from "./dispatch-updates.ts";
+import { editTelegramMessage } from "./edit.ts";
 import { telegramFiles } from "./files.ts";
-import { preparingHandOver } from "./hand-over.ts";
-import { connectionOf, type TelegramOptions } from "./options.ts";
-import { outcomeOf } from "./outcome.ts";
-import { patience, untilAnswered } from "./patience.ts";
-import { poll } from "./poll.ts";
-import { chatOf, numberIn, sender } from "./send.ts";
+import { parseConnection, type TelegramOptions } from "./options.ts";
+import { toSendOutcome } from "./outcome.ts";
+import { pollTelegram } from "./poll.ts";
+import { createPollBackOff, retryUntilAnswered } from "./poll-back-off.ts";
+import { parseTelegramId, telegramSender, toTelegramChatId } from "./send.ts";
 import { systemTiming } from "./timing.ts";
 
 const ASK_MS = 20_000;
@@ -24,34 +24,34 @@ const MOST_CHATS = 5000;
 /** Telegram, over one bot's long polling. */
 export function telegram(options: TelegramOptions): Platform {
   const { requireMention = true, replyTo = "first", log, timing = systemTiming } = options;
-  const api = telegramApi(connectionOf(options));
-  const out = sender(api, replyTo, log);
+  const api = telegramApi(parseConnection(options));
+  const out = telegramSender(api, replyTo, log);
   const ourLast = new Map<string, string>();
 
   return {
     name: "telegram",
     account: api.connection.account,
     traits: platformTraits("telegram"),
-    replies: replyTo === "all" ? "all" : "first",
+    replyMode: replyTo === "all" ? "all" : "first",
     async run(receiver, signal) {
-      const patient = patience(timing, log);
-      const me = await untilAnswered(patient, signal, () =>
-        api.ask((calls, within) => calls.getMe(within), { signal, ms: ASK_MS }),
+      const patient = createPollBackOff(timing, log);
+      const me = await retryUntilAnswered(patient, signal, () =>
+        api.call((calls, within) => calls.getMe(within), { signal, ms: ASK_MS }),
       );
       if (me === undefined) return;
       const files = telegramFiles(api, timing, log);
       const isOurLast = (message: Message): boolean => {
         const thread = message.is_topic_message === true ? message.message_thread_id : undefined;
-        return ourLast.get(placeOf(message.chat.id, thread)) === String(message.message_id);
+        return ourLast.get(formatChatThread(message.chat.id, thread)) === String(message.message_id);
       };
-      const prepare = preparingHandOver({ api, files, receiver, me, requireMention, log, isOurLast });
-      await poll({ api, receiver, prepare, patience: patient, timing, log }, signal);
+      const prepare = createDispatchPreparer({ api, files, receiver, me, requireMention, log, isOurLast });
+      await pollTelegram({ api, receiver, prepare, backOff: patient, timing, log }, signal);
     },
     async send(outbound, signal) {
       const sent = await out.send(outbound, signal);
       if (sent.state === "sent") {
         const { chatId, threadId } = outbound.target;
-        const place = placeOf(chatId, threadId);
+        const place = formatChatThread(chatId, threadId);
         ourLast.delete(place);
         ourLast.set(place, sent.messageId);
         const [oldest] = ourLast.keys();
@@ -59,24 +59,24 @@ export function telegram(options: TelegramOptions): Platform {
       }
       return sent;
     },
-    edit: (outbound, messageId, signal) => edit(api, outbound, messageId, signal),
-    async typing(target, signal) {
-      const thread = numberIn(target.threadId);
+    edit: (outbound, messageId, signal) => editTelegramMessage(api, outbound, messageId, signal),
+    async sendTyping(target, signal) {
+      const thread = parseTelegramId(target.threadId);
       const to = {
-        chat_id: chatOf(target.chatId),
+        chat_id: toTelegramChatId(target.chatId),
         ...(thread !== undefined && { message_thread_id: thread }),
       };
-      await api.ask((calls, within) => calls.sendChatAction({ ...to, action: "typing" }, within), {
+      await api.call((calls, within) => calls.sendChatAction({ ...to, action: "typing" }, within), {
         signal,
         ms: TYPING_MS,
       });
     },
-    menu: (commands, signal) => setMenu(api, commands, signal),
-    draftEveryMs: ({ chatType }: Source) => (chatType === "dm" ? DRAFT_MS.direct : DRAFT_MS.elsewhere),
+    setMenu: (commands, signal) => setMenu(api, commands, signal),
+    getDraftIntervalMs: ({ chatType }: Source) => (chatType === "dm" ? DRAFT_MS.direct : DRAFT_MS.elsewhere),
   };
 }
 
-function placeOf(chat: string | number, thread: string | number | undefined): string {
+function formatChatThread(chat: string | number, thread: string | number | undefined): string {
   return `${chat}:${thread ?? ""}`;
 }
 
@@ -91,12 +91,12 @@ async function setMenu(api: TelegramApi, commands: readonly MenuEntry[], signal:
       command: name,
       description: summary.trim().slice(0, 256).toWellFormed(),
     }));
-  const answer = await api.ask((calls, within) => calls.setMyCommands({ commands: valid }, within), {
+  const answer = await api.call((calls, within) => calls.setMyCommands({ commands: valid }, within), {
     signal,
     ms: ASK_MS,
   });
   if (answer.ok) return;
-  const outcome = outcomeOf(answer.failure);
+  const outcome = toSendOutcome(answer.failure);
   const code = outcome.state === "refused" ? "platform_refused" : "platform_down";
   throw new PostriderError(code, `The menu of commands could not be set. ${outcome.reason}`);
 }

@@ -1,19 +1,19 @@
 import type { Update } from "grammy/types";
-import type { Cursor } from "../../core/turn.ts";
+import type { PlatformCursor } from "../../core/turn.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Receiver } from "../../ports/platform.ts";
-import { type Arrival, openAlbums } from "./albums.ts";
-import type { Answer, TelegramApi } from "./api.ts";
-import type { PrepareHandOver } from "./hand-over.ts";
-import { updateLedger } from "./ledger.ts";
-import type { Patience } from "./patience.ts";
+import { openAlbums, type UpdateBatch } from "./albums.ts";
+import type { TelegramAnswer, TelegramApi } from "./api.ts";
+import type { DispatchPreparer } from "./dispatch-updates.ts";
+import type { PollBackOff } from "./poll-back-off.ts";
 import type { Timing } from "./timing.ts";
+import { createUpdateTracker } from "./update-tracker.ts";
 
 export interface PollOptions {
   readonly api: TelegramApi;
   readonly receiver: Receiver;
-  readonly prepare: PrepareHandOver;
-  readonly patience: Patience;
+  readonly prepare: DispatchPreparer;
+  readonly backOff: PollBackOff;
   readonly timing: Timing;
   readonly log: Log | undefined;
 }
@@ -40,10 +40,10 @@ const WANTED = [
  * before which everything is stored once it is, itself included; while other chats still work this lies further back than
  * it could, never too far ahead.
  */
-export async function poll(options: PollOptions, signal: AbortSignal): Promise<void> {
+export async function pollTelegram(options: PollOptions, signal: AbortSignal): Promise<void> {
   const { receiver, timing, log } = options;
   const name = `telegram:${options.api.connection.account}`;
-  const ledger = updateLedger();
+  const ledger = createUpdateTracker();
   const albums = openAlbums(QUIET_ROUNDS);
   /** By chat, the last arrival that is being handed over: the next follows it. */
   const chats = new Map<number, Promise<void>>();
@@ -51,13 +51,13 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
   const working = new Set<Promise<void>>();
   const failing = new AbortController();
   const stopping = AbortSignal.any([signal, failing.signal]);
-  let offset = offsetFrom(await receiver.cursor(name));
+  let offset = parseOffset(await receiver.getCursor(name));
   let isConnected = false;
 
-  function hand(arrival: Arrival): void {
+  function hand(arrival: UpdateBatch): void {
     const ids = arrival.updates.map((update) => update.update_id);
     ledger.join(ids);
-    const cursor = (): Cursor => ({ name, value: String(ledger.next(ids)) });
+    const cursor = (): PlatformCursor => ({ name, value: String(ledger.getNextOffset(ids)) });
     const prepared = options.prepare(arrival, stopping);
     prepared.catch(() => {}); // met below, in its turn
     const before = chats.get(arrival.chat) ?? Promise.resolve();
@@ -76,7 +76,7 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
   }
 
   async function storeWhenDone(stored: Promise<boolean>, ids: readonly number[]): Promise<void> {
-    if (await stored) ledger.store(ids);
+    if (await stored) ledger.markStored(ids);
   }
 
   function own(work: Promise<void>): void {
@@ -103,9 +103,9 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
   }
 
   async function ask(): Promise<readonly Update[] | undefined> {
-    const answer = await askOnce(options.api, offset, isConnected && !ledger.hasUnstored(), stopping);
+    const answer = await fetchUpdates(options.api, offset, isConnected && !ledger.hasUnstored(), stopping);
     if (answer.ok) {
-      options.patience.works();
+      options.backOff.reset();
       return answer.value;
     }
     const { failure } = answer;
@@ -117,14 +117,14 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
     }
     if (failure.kind === "answered" && failure.code === 409 && /webhook/i.test(failure.description)) {
       log?.warn({}, "the bot had a webhook, with which nothing can be received here; removing it");
-      await options.api.ask((calls, within) => calls.deleteWebhook({}, within), {
+      await options.api.call((calls, within) => calls.deleteWebhook({}, within), {
         signal: stopping,
         ms: ANSWER_MS,
       });
       return undefined;
     }
     isConnected = false;
-    await options.patience.afterFailure(failure, stopping);
+    await options.backOff.waitAfterFailure(failure, stopping);
     return undefined;
   }
 
@@ -132,14 +132,14 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
     while (!stopping.aborted) {
       const updates = await ask();
       if (updates === undefined || stopping.aborted) continue;
-      if (!isConnected) receiver.connected();
+      if (!isConnected) receiver.markConnected();
       isConnected = true;
       for (const update of updates) {
-        if (ledger.take(update.update_id)) for (const arrival of albums.add(update)) hand(arrival);
+        if (ledger.add(update.update_id)) for (const arrival of albums.add(update)) hand(arrival);
       }
       for (const arrival of albums.endRound()) hand(arrival);
       await endOfRound();
-      offset = ledger.next() ?? offset;
+      offset = ledger.getNextOffset() ?? offset;
       if (offset !== undefined) ledger.forgetBefore(offset);
     }
   } finally {
@@ -152,14 +152,14 @@ export async function poll(options: PollOptions, signal: AbortSignal): Promise<v
     throw failed.error;
 }
 
-function askOnce(
+function fetchUpdates(
   api: TelegramApi,
   offset: number | undefined,
   isHeld: boolean,
   signal: AbortSignal,
-): Promise<Answer<Update[]>> {
+): Promise<TelegramAnswer<Update[]>> {
   const timeout = isHeld ? HELD_SECONDS : 0;
-  return api.ask(
+  return api.call(
     (calls, within) =>
       calls.getUpdates(
         { timeout, limit: 100, allowed_updates: WANTED, ...(offset !== undefined && { offset }) },
@@ -169,6 +169,6 @@ function askOnce(
   );
 }
 
-function offsetFrom(cursor: string | undefined): number | undefined {
+function parseOffset(cursor: string | undefined): number | undefined {
   return cursor !== undefined && /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined;
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { heldWaiting, noWaiting, type Scene, telegramScene } from "../../../test/support/telegram.ts";
-import { type NewMessage, textOf } from "../../core/message.ts";
+import { getText, type NewMessage } from "../../core/message.ts";
 import {
-  always,
-  type Cursors,
-  type Heard,
-  type Listening,
-  listen,
-  outbound,
+  type CursorValues,
+  createOutbound,
+  createPlatformSignal,
+  type PlatformListener,
+  type ReceivedEvent,
+  startListener,
 } from "../../testing/platform-scene.ts";
 import { MAX_DOWNLOAD } from "./files.ts";
 import type { TelegramOptions } from "./options.ts";
@@ -16,19 +16,19 @@ import { telegram } from "./platform.ts";
 const PICTURE = new Uint8Array([1, 2, 3, 4]);
 
 interface Listened extends Scene {
-  readonly listening: Listening;
-  readonly cursors: Cursors;
+  readonly listening: PlatformListener;
+  readonly cursors: CursorValues;
 }
 
 async function listened(options: Partial<TelegramOptions> = {}): Promise<Listened> {
   const scene = await telegramScene(options);
-  const cursors: Cursors = new Map();
-  const listening = listen(scene, scene.platform, cursors);
+  const cursors: CursorValues = new Map();
+  const listening = startListener(scene, scene.platform, cursors);
   onTestFinished(async () => void (await listening.stop()));
   return { ...scene, listening, cursors };
 }
 
-function messageOf(heard: Heard | undefined): NewMessage {
+function messageOf(heard: ReceivedEvent | undefined): NewMessage {
   if (heard === undefined || !("message" in heard)) throw new Error("no message was heard");
   return heard.message;
 }
@@ -37,7 +37,7 @@ function messageOf(heard: Heard | undefined): NewMessage {
 async function wordsAfter({ fake, listening }: Listened, doing: () => Promise<unknown>): Promise<string[]> {
   await doing();
   await fake.untilIdle();
-  return listening.heard.map((heard) => textOf(messageOf(heard)));
+  return listening.events.map((heard) => getText(messageOf(heard)));
 }
 
 describe("in a group", () => {
@@ -52,7 +52,7 @@ describe("in a group", () => {
     const scene = await inGroup();
     const { say, platform, group } = scene;
     const place = { platform: "telegram", chatType: "group", chatId: String(group) };
-    const sent = await platform.send(outbound(place, "I am here"), always());
+    const sent = await platform.send(createOutbound(place, "I am here"), createPlatformSignal());
     const replyTo = sent.state === "sent" ? Number(sent.messageId) : 0;
     const words = await wordsAfter(scene, async () => {
       await say("just chatting");
@@ -84,7 +84,7 @@ describe("in a group", () => {
       { bytes: PICTURE, caption: "@fake_bot which?" },
     ]);
     await scene.fake.untilIdle();
-    const { parts } = messageOf(scene.listening.heard[0]);
+    const { parts } = messageOf(scene.listening.events[0]);
     expect(parts.map(({ type }) => type)).toEqual(["text", "image", "image"]);
   });
 
@@ -100,7 +100,7 @@ describe("in a group", () => {
     const channel = { id: -100_777, type: "channel", title: "News" };
     await scene.fake.sendRaw(scene.group, null, { text: "new", from: anonymous, sender_chat: channel });
     await scene.fake.untilIdle();
-    expect(scene.listening.heard.map(({ source }) => [source.userId, source.userName])).toEqual([
+    expect(scene.listening.events.map(({ source }) => [source.userId, source.userName])).toEqual([
       [String(scene.group), "Stable"],
       ["-100777", "News"],
     ]);
@@ -113,7 +113,7 @@ describe("in a group", () => {
     const topic = await scene.fake.openTopic(forum, "Horses");
     await scene.fake.say(forum, scene.ann, "in a topic", { topic });
     await scene.fake.untilIdle();
-    expect(scene.listening.heard.map(({ source }) => source.threadId)).toEqual([undefined, String(topic)]);
+    expect(scene.listening.events.map(({ source }) => source.threadId)).toEqual([undefined, String(topic)]);
   });
 
   it("a topic that the bot has made does not make everything in it a reply to the bot", async () => {
@@ -139,7 +139,9 @@ describe("in a group", () => {
     await scene.fake.untilIdle();
     expect(scene.logged.map(({ fields }) => fields)).toContainEqual({ from: group, to: grown });
     const place = { platform: "telegram", chatType: "group", chatId: String(group) };
-    expect(await scene.platform.send(outbound(place, "still here"), always())).toMatchObject({
+    expect(
+      await scene.platform.send(createOutbound(place, "still here"), createPlatformSignal()),
+    ).toMatchObject({
       state: "sent",
     });
     expect((await scene.fake.messages(grown)).map(({ text }) => text)).toEqual(["still here"]);
@@ -152,7 +154,7 @@ describe("what a message holds", () => {
     const id = await fake.say(dm, ann, "hello");
     await fake.untilIdle();
     const at = Math.floor(((await fake.messages(dm))[0]?.at ?? 0) / 1000) * 1000;
-    expect(messageOf(listening.heard[0])).toEqual({
+    expect(messageOf(listening.events[0])).toEqual({
       role: "user",
       parts: [{ type: "text", text: "hello" }],
       at,
@@ -165,7 +167,7 @@ describe("what a message holds", () => {
     const { fake, dm, ann, platform } = scene;
     const old = await fake.say(dm, ann, `${"long ".repeat(150)}\nsecond line`);
     const place = { platform: "telegram", chatType: "dm", chatId: String(dm) };
-    const sent = await platform.send(outbound(place, "the latest"), always());
+    const sent = await platform.send(createOutbound(place, "the latest"), createPlatformSignal());
     const words = await wordsAfter(scene, async () => {
       await fake.say(dm, ann, "this one", { replyTo: old });
       await fake.say(dm, ann, "only a part", { replyTo: old, quote: "long\nlong" });
@@ -250,7 +252,7 @@ describe("files", () => {
     });
     await fake.sendFile(dm, ann, PICTURE, { name: "drawn.png", mimeType: "image/png" });
     await fake.untilIdle();
-    const parts = listening.heard.map((heard) => messageOf(heard).parts);
+    const parts = listening.events.map((heard) => messageOf(heard).parts);
     expect(parts[0]).toMatchObject([
       { type: "text", text: "look" },
       { type: "image", mimeType: "image/jpeg", size: 4 },
@@ -261,7 +263,7 @@ describe("files", () => {
       { type: "file", mimeType: "video/mp4", name: "run.mp4" },
       { type: "image", mimeType: "image/png", name: "drawn.png" },
     ]);
-    const [photo] = listening.heard;
+    const [photo] = listening.events;
     const blobs = photo !== undefined && "blobs" in photo ? photo.blobs : undefined;
     expect(blobs?.map(({ bytes }) => [...bytes])).toEqual([[...PICTURE]]);
     expect(parts[0]?.[1]).toMatchObject({ blob: blobs?.[0]?.hash });
@@ -295,7 +297,7 @@ describe("files", () => {
     await fake.failNext("download", { kind: "cut" });
     await fake.sendPhoto(dm, ann, PICTURE);
     await fake.untilIdle();
-    expect(messageOf(listening.heard[0]).parts).toMatchObject([{ type: "image", size: 4 }]);
+    expect(messageOf(listening.events[0]).parts).toMatchObject([{ type: "image", size: 4 }]);
   });
 
   it("that are slow hold up their own chat only", async () => {
@@ -306,10 +308,10 @@ describe("files", () => {
     const other = await fake.openDm(8);
     await fake.say(other, 8, "quick");
     const [first] = await listening.until(1);
-    expect(textOf(messageOf(first))).toBe("quick");
+    expect(getText(messageOf(first))).toBe("quick");
     expect(await fake.pending()).toBe(2); // the slow one is not confirmed
     await listening.stop();
-    expect(listening.heard).toHaveLength(1); // a download that we ended ourselves is no reason to go without it
+    expect(listening.events).toHaveLength(1); // a download that we ended ourselves is no reason to go without it
   });
 });
 
@@ -321,7 +323,7 @@ describe("an album", () => {
     await timing.begun();
     await fake.sendAlbum(dm, ann, [{ bytes: new Uint8Array([9]) }], { group: "g" });
     for (let round = 0; round < 5; round += 1) {
-      expect(listening.heard).toEqual([]);
+      expect(listening.events).toEqual([]);
       timing.release();
       if (round < 4) await timing.begun();
     }
@@ -346,19 +348,19 @@ describe("an album", () => {
     const timing = heldWaiting();
     const scene = await telegramScene({ timing });
     const { fake, dm, ann } = scene;
-    const cursors: Cursors = new Map();
+    const cursors: CursorValues = new Map();
     const other = await fake.openDm(8);
-    const begun = listen(scene, scene.platform, cursors);
+    const begun = startListener(scene, scene.platform, cursors);
     const [first] = await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
     await fake.say(other, 8, "in between");
     await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
     await begun.until(1);
     await timing.begun();
     await begun.stop(); // while the album waits for more
-    expect(begun.heard.map((one) => textOf(messageOf(one)))).toEqual(["in between"]);
+    expect(begun.events.map((one) => getText(messageOf(one)))).toEqual(["in between"]);
 
     const again = telegram({ token: fake.token, apiRoot: fake.url, timing: noWaiting() });
-    const listening = listen(scene, again, cursors);
+    const listening = startListener(scene, again, cursors);
     const heard = await listening.until(2);
     const album = heard.find(({ source }) => source.chatId === String(dm));
     expect([album?.messageId, messageOf(album).parts.length]).toEqual([String(first), 2]);
@@ -382,7 +384,10 @@ describe("an album", () => {
 describe("buttons", () => {
   const ask = async (scene: Listened, buttons: readonly { label: string; line: string }[]) => {
     const place = { platform: "telegram", chatType: "dm", chatId: String(scene.dm) };
-    const sent = await scene.platform.send(outbound(place, "Which?", { buttons: [buttons] }), always());
+    const sent = await scene.platform.send(
+      createOutbound(place, "Which?", { buttons: [buttons] }),
+      createPlatformSignal(),
+    );
     if (sent.state !== "sent") throw new Error("not sent");
     return Number(sent.messageId);
   };
@@ -394,7 +399,7 @@ describe("buttons", () => {
     const id = await ask(scene, [{ label: "Yes", line: "/approve 7 äöü" }]);
     const press = await fake.press(dm, id, 8, "Yes");
     await fake.untilIdle();
-    expect(listening.heard).toMatchObject([
+    expect(listening.events).toMatchObject([
       {
         kind: "pressed",
         line: "/approve 7 äöü",
@@ -415,7 +420,7 @@ describe("buttons", () => {
     ]);
     await scene.listening.stop();
     const again = telegram({ token: fake.token, apiRoot: fake.url, timing: noWaiting() });
-    const listening = listen(scene, again, new Map());
+    const listening = startListener(scene, again, new Map());
     await fake.press(dm, id, ann, two);
     expect(await listening.until(1)).toMatchObject([{ kind: "pressed", line: two }]);
     await listening.stop();
@@ -434,7 +439,7 @@ describe("buttons", () => {
     const message = { message_id: 1, date: 0, chat: { id: dm, type: "private" } };
     await fake.pushUpdate({ callback_query: { id: "old", from, message, data: "#0.0", chat_instance: "1" } });
     await fake.untilIdle();
-    expect(listening.heard).toEqual([]);
+    expect(listening.events).toEqual([]);
     expect(await fake.calls("answerCallbackQuery")).toMatchObject([
       { payload: { text: "This button is too old. Please write it instead." } },
     ]);
@@ -447,7 +452,7 @@ describe("the connection", () => {
     const scene = await telegramScene({ timing });
     for (let time = 0; time < 6; time += 1) await scene.fake.failNext("getUpdates", { kind: "badGateway" });
     await scene.fake.failNext("getUpdates", { kind: "cut" });
-    const listening = listen(scene, scene.platform, new Map());
+    const listening = startListener(scene, scene.platform, new Map());
     await listening.connected;
     expect(timing.waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
     await listening.stop();
@@ -463,7 +468,7 @@ describe("the connection", () => {
       description: "Too Many Requests",
       parameters,
     });
-    const listening = listen(scene, scene.platform, new Map());
+    const listening = startListener(scene, scene.platform, new Map());
     await listening.connected;
     expect(timing.waits).toEqual([17_000]);
     await listening.stop();
@@ -473,7 +478,7 @@ describe("the connection", () => {
     const scene = await listened();
     await scene.fake.untilIdle();
     const other = telegram({ token: scene.fake.token, apiRoot: scene.fake.url, timing: noWaiting() });
-    const rival = listen(scene, other, new Map());
+    const rival = startListener(scene, other, new Map());
     const { error } = await scene.listening.ended;
     expect(error).toMatchObject({ code: "platform_down" });
     expect(String(error)).toContain("Another program");
@@ -483,7 +488,7 @@ describe("the connection", () => {
   it("removes a webhook that would keep everything from it", async () => {
     const scene = await telegramScene();
     await scene.fake.setWebhook(true);
-    const listening = listen(scene, scene.platform, new Map());
+    const listening = startListener(scene, scene.platform, new Map());
     await listening.connected;
     expect(await scene.fake.calls("deleteWebhook")).toHaveLength(1);
     await listening.stop();
@@ -499,9 +504,9 @@ describe("the connection", () => {
       code: 400,
       description: "Bad Request: unknown offset",
     });
-    const listening = listen(scene, scene.platform, new Map([["telegram:42", "900000"]]));
+    const listening = startListener(scene, scene.platform, new Map([["telegram:42", "900000"]]));
     const heard = await listening.until(2);
-    expect(heard.map((one) => textOf(messageOf(one)))).toEqual(["one", "two"]);
+    expect(heard.map((one) => getText(messageOf(one)))).toEqual(["one", "two"]);
     await fake.untilIdle();
     const offsets = (await fake.calls("getUpdates")).map(({ payload }) => payload.offset);
     expect(offsets.slice(0, 2)).toEqual([undefined, 500_003]);
@@ -515,8 +520,8 @@ describe("the connection", () => {
     await fake.say(dm, ann, "slow");
     await fake.say(other, 8, "quick");
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cursors: Cursors = new Map();
-    const listening = listen(scene, scene.platform, cursors, ({ source }) =>
+    const cursors: CursorValues = new Map();
+    const listening = startListener(scene, scene.platform, cursors, ({ source }) =>
       source.chatId === String(dm) ? promise : undefined,
     );
     await listening.until(2);
@@ -536,11 +541,11 @@ describe("the connection", () => {
     const { fake, dm, ann } = scene;
     for (const words of ["one", "two", "three"]) await fake.say(dm, ann, words);
     const full = new Error("the disk is full");
-    const listening = listen(scene, scene.platform, new Map(), (heard) =>
-      textOf(messageOf(heard)) === "two" ? Promise.reject(full) : undefined,
+    const listening = startListener(scene, scene.platform, new Map(), (heard) =>
+      getText(messageOf(heard)) === "two" ? Promise.reject(full) : undefined,
     );
     expect((await listening.ended).error).toBe(full);
-    expect(listening.heard.map((heard) => textOf(messageOf(heard)))).toEqual(["one", "two"]);
+    expect(listening.events.map((heard) => getText(messageOf(heard)))).toEqual(["one", "two"]);
     expect(await fake.pending()).toBe(3);
   });
 
@@ -557,7 +562,7 @@ describe("the connection", () => {
         dropAfter: 0.1,
         delayMs: 2,
       });
-      const listening = listen(scene, scene.platform, new Map());
+      const listening = startListener(scene, scene.platform, new Map());
       const chats = await Promise.all([11, 12, 13].map((user) => fake.openDm(user)));
       const said = new Map<number, string[]>(chats.map((chat) => [chat, []]));
       for (let n = 0; n < 90; n += 1) {
@@ -568,7 +573,7 @@ describe("the connection", () => {
       await fake.untilIdle();
       await listening.stop();
       for (const [chat, ids] of said) {
-        const heard = listening.heard.filter(({ source }) => source.chatId === String(chat));
+        const heard = listening.events.filter(({ source }) => source.chatId === String(chat));
         expect([...new Set(heard.map(({ messageId }) => messageId))]).toEqual(ids);
       }
     },
@@ -580,7 +585,7 @@ describe("the connection", () => {
       await scene.fake.failNext("getUpdates", { kind });
       await scene.fake.failNext("getMe", { kind });
     }
-    const listening = listen(scene, scene.platform, new Map());
+    const listening = startListener(scene, scene.platform, new Map());
     await listening.connected;
     await listening.stop();
     expect(scene.logged.length).toBeGreaterThan(5);
@@ -592,7 +597,7 @@ describe("many files of one chat", () => {
   it("are fetched four at a time until they are stored, and handed over in their order", async () => {
     const scene = await telegramScene();
     const stored = Promise.withResolvers<void>();
-    const listening = listen(scene, scene.platform, new Map(), () => stored.promise);
+    const listening = startListener(scene, scene.platform, new Map(), () => stored.promise);
     onTestFinished(async () => void (await listening.stop()));
     const pictures = Array.from({ length: 10 }, (_, at) => new Uint8Array([at]));
     for (const bytes of pictures) await scene.fake.sendPhoto(scene.dm, scene.ann, bytes);
@@ -600,7 +605,8 @@ describe("many files of one chat", () => {
     expect(await scene.fake.calls("getFile")).toHaveLength(4);
     stored.resolve();
     const heard = await listening.until(10);
-    const bytesOf = (one: Heard) => ("blobs" in one ? one.blobs?.map(({ bytes }) => [...bytes]) : undefined);
+    const bytesOf = (one: ReceivedEvent) =>
+      "blobs" in one ? one.blobs?.map(({ bytes }) => [...bytes]) : undefined;
     expect(heard.map(bytesOf)).toEqual(pictures.map((bytes) => [[...bytes]]));
     await scene.fake.untilIdle();
   });
@@ -608,13 +614,17 @@ describe("many files of one chat", () => {
   it("that is stopped while files wait for their turn ends, and they come again", async () => {
     const scene = await telegramScene();
     const stuck = Promise.withResolvers<void>();
-    const first = listen(scene, scene.platform, new Map(), () => stuck.promise);
+    const first = startListener(scene, scene.platform, new Map(), () => stuck.promise);
     for (let at = 0; at < 10; at += 1) await scene.fake.sendPhoto(scene.dm, scene.ann, PICTURE);
     await first.until(4);
     const stopped = first.stop();
     stuck.reject(new Error("the disk is full"));
     await stopped;
-    const second = listen(scene, telegram({ token: scene.fake.token, apiRoot: scene.fake.url }), new Map());
+    const second = startListener(
+      scene,
+      telegram({ token: scene.fake.token, apiRoot: scene.fake.url }),
+      new Map(),
+    );
     onTestFinished(async () => void (await second.stop()));
     expect(await second.until(10)).toHaveLength(10);
   });

@@ -1,17 +1,17 @@
 import type { InputFile } from "grammy";
 import type { Message } from "grammy/types";
 import type { Log } from "../../ports/log.ts";
-import type { Outbound, Sent } from "../../ports/platform.ts";
-import type { Answer, Calls, TelegramApi } from "./api.ts";
+import type { Outbound, SendOutcome } from "../../ports/platform.ts";
+import type { TelegramAnswer, TelegramApi, TelegramMethods } from "./api.ts";
 import { toHtml } from "./format.ts";
-import { keyboardFor } from "./keyboard.ts";
+import { buildKeyboard } from "./keyboard.ts";
 import { loadGrammy } from "./load-grammy.ts";
 import type { ReplyMode } from "./options.ts";
-import { objectionIn, outcomeOf } from "./outcome.ts";
-import { type OutFile, type Step, stepsFor } from "./outgoing.ts";
+import { findRejectedFeature, toSendOutcome } from "./outcome.ts";
+import { type OutgoingFile, planSendCalls, type SendCall } from "./plan-send-calls.ts";
 
-export interface Sender {
-  send(out: Outbound, signal: AbortSignal): Promise<Sent>;
+export interface TelegramSender {
+  send(out: Outbound, signal: AbortSignal): Promise<SendOutcome>;
 }
 
 const TEXT_MS = 30_000;
@@ -20,36 +20,39 @@ const UPLOAD_MS = 300_000;
 const MOST_BEGUN = 500;
 
 /** What of a step is asked for. Whatever Telegram objects to is left out at the next try. */
-interface Shape {
+interface SendVariant {
   readonly chat: number | string;
   readonly thread: number | undefined;
   readonly asHtml: boolean;
   readonly asPhoto: boolean;
 }
 
-type Signal = Parameters<Calls["getMe"]>[0];
-type Extras = ReturnType<typeof extrasFor>;
+type Signal = Parameters<TelegramMethods["getMe"]>[0];
+type Extras = ReturnType<typeof buildExtras>;
 
-export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined): Sender {
+export function telegramSender(api: TelegramApi, mode: ReplyMode, log: Log | undefined): TelegramSender {
   const { InputFile } = loadGrammy();
-  const asInput = ({ bytes, name }: OutFile): InputFile => new InputFile(bytes, name);
+  const asInput = ({ bytes, name }: OutgoingFile): InputFile => new InputFile(bytes, name);
   /** By nonce, the ids of the steps that were taken: a further attempt goes on after them. */
   const begun = new Map<string, readonly number[]>();
 
   async function take(
-    step: Step,
-    first: Shape,
+    step: SendCall,
+    first: SendVariant,
     extras: Extras,
     signal: AbortSignal,
-  ): Promise<Answer<Message>> {
+  ): Promise<TelegramAnswer<Message>> {
     let shape = first;
     const refused = new Set<string>();
     for (;;) {
       const now = shape;
       const ms = step.type === "text" ? TEXT_MS : UPLOAD_MS;
-      const answer = await api.ask((calls, within) => call(calls, step, now, extras, within), { signal, ms });
+      const answer = await api.call((calls, within) => call(calls, step, now, extras, within), {
+        signal,
+        ms,
+      });
       if (answer.ok) return answer;
-      const objection = objectionIn(answer.failure);
+      const objection = findRejectedFeature(answer.failure);
       if (objection === undefined || refused.has(objection)) return answer;
       refused.add(objection);
       log?.info(
@@ -66,9 +69,9 @@ export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined):
   }
 
   async function call(
-    calls: Calls,
-    step: Step,
-    shape: Shape,
+    calls: TelegramMethods,
+    step: SendCall,
+    shape: SendVariant,
     extras: Extras,
     signal: Signal,
   ): Promise<Message> {
@@ -79,11 +82,11 @@ export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined):
     };
     if (step.type === "text") {
       return calls.sendMessage(
-        { ...to, ...textFor(step.text, shape.asHtml), link_preview_options: { is_disabled: true } },
+        { ...to, ...toTextFields(step.text, shape.asHtml), link_preview_options: { is_disabled: true } },
         signal,
       );
     }
-    const caption = step.caption === undefined ? {} : captionFor(step.caption, shape.asHtml);
+    const caption = step.caption === undefined ? {} : toCaptionFields(step.caption, shape.asHtml);
     const [file, ...more] = step.files;
     if (file === undefined) throw new Error("a step without files");
     if (more.length > 0) {
@@ -105,21 +108,21 @@ export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined):
 
   return {
     async send(out, signal) {
-      const steps = await stepsFor(out);
+      const steps = await planSendCalls(out);
       if (steps.length === 0) return { state: "refused", reason: "There is nothing in it to send." };
       const done = [...(begun.get(out.nonce) ?? [])];
-      const shape: Shape = {
-        chat: chatOf(out.target.chatId),
-        thread: numberIn(out.target.threadId),
+      const shape: SendVariant = {
+        chat: toTelegramChatId(out.target.chatId),
+        thread: parseTelegramId(out.target.threadId),
         asHtml: true,
         asPhoto: true,
       };
       for (const step of steps.slice(done.length)) {
         const isFirst = done.length === 0;
-        const extras = extrasFor(out, mode === "all" || (mode === "first" && isFirst), isFirst);
+        const extras = buildExtras(out, mode === "all" || (mode === "first" && isFirst), isFirst);
         const answer = await take(step, shape, extras, signal);
         if (!answer.ok) {
-          const outcome = outcomeOf(answer.failure);
+          const outcome = toSendOutcome(answer.failure);
           begun.delete(out.nonce);
           if (done.length === 0 || outcome.state === "refused") return outcome;
           // A part of it is there. We know which, as long as we live and the rest surely is not; whoever comes after us does not.
@@ -135,27 +138,27 @@ export function sender(api: TelegramApi, mode: ReplyMode, log: Log | undefined):
 }
 
 /** What Telegram reads of a text, formatted or as it stands. */
-export function textFor(text: string, asHtml: boolean): { text: string; parse_mode?: "HTML" } {
+export function toTextFields(text: string, asHtml: boolean): { text: string; parse_mode?: "HTML" } {
   const { html, text: read } = toHtml(text);
   return asHtml && read.trim() !== "" ? { text: html, parse_mode: "HTML" } : { text: text.toWellFormed() };
 }
 
-export function captionFor(text: string, asHtml: boolean): { caption: string; parse_mode?: "HTML" } {
-  const { text: caption, ...mode } = textFor(text, asHtml);
+export function toCaptionFields(text: string, asHtml: boolean): { caption: string; parse_mode?: "HTML" } {
+  const { text: caption, ...mode } = toTextFields(text, asHtml);
   return { caption, ...mode };
 }
 
-export function chatOf(id: string): number | string {
-  return numberIn(id) ?? id;
+export function toTelegramChatId(id: string): number | string {
+  return parseTelegramId(id) ?? id;
 }
 
-export function numberIn(id: string | undefined): number | undefined {
+export function parseTelegramId(id: string | undefined): number | undefined {
   return id !== undefined && /^-?\d{1,16}$/.test(id) ? Number(id) : undefined;
 }
 
-function extrasFor({ replyTo, buttons, quiet }: Outbound, isReply: boolean, isFirst: boolean) {
-  const answered = isReply ? numberIn(replyTo) : undefined;
-  const keyboard = isFirst && buttons !== undefined ? keyboardFor(buttons) : [];
+function buildExtras({ replyTo, buttons, quiet }: Outbound, isReply: boolean, isFirst: boolean) {
+  const answered = isReply ? parseTelegramId(replyTo) : undefined;
+  const keyboard = isFirst && buttons !== undefined ? buildKeyboard(buttons) : [];
   return {
     // The message may be gone by now; the answer goes all the same.
     ...(answered !== undefined && {

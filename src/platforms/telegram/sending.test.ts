@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { placeIn, telegramScene } from "../../../test/support/telegram.ts";
-import { type Part, text } from "../../core/message.ts";
+import { type Part, textPart } from "../../core/message.ts";
 import type { Outbound } from "../../ports/platform.ts";
-import { always, outbound } from "../../testing/platform-scene.ts";
+import { createOutbound, createPlatformSignal } from "../../testing/platform-scene.ts";
 import { checkToken } from "./check-token.ts";
 import { loadGrammy } from "./load-grammy.ts";
 import { telegram } from "./platform.ts";
@@ -21,9 +21,9 @@ function withFiles(
     const type = mimeType.startsWith("image/") ? "image" : "file";
     return { type, blob, mimeType, size: bytes.length, ...(name !== undefined && { name }) };
   });
-  const said = words === "" ? [] : [text(words)];
+  const said = words === "" ? [] : [textPart(words)];
   return {
-    ...outbound(placeIn(chat), ""),
+    ...createOutbound(placeIn(chat), ""),
     parts: [...said, ...parts],
     blob: async (hash) => blobs.get(hash),
     ...more,
@@ -35,7 +35,10 @@ const bytes = (first: number, length = 3): Uint8Array => new Uint8Array(length).
 describe("a text", () => {
   it("is shown formatted, without previews of links", async () => {
     const { fake, platform, dm } = await telegramScene();
-    await platform.send(outbound(placeIn(dm), "**bold** <tag> https://x.example"), always());
+    await platform.send(
+      createOutbound(placeIn(dm), "**bold** <tag> https://x.example"),
+      createPlatformSignal(),
+    );
     expect(await fake.messages(dm)).toMatchObject([
       { text: "bold <tag> https://x.example", html: "<b>bold</b> &lt;tag&gt; https://x.example" },
     ]);
@@ -47,7 +50,9 @@ describe("a text", () => {
     const { fake, platform, dm } = await telegramScene();
     const description = "Bad Request: can't parse entities: Unsupported start tag";
     await fake.failNext("sendMessage", { kind: "error", code: 400, description });
-    expect(await platform.send(outbound(placeIn(dm), "**bold**"), always())).toMatchObject({ state: "sent" });
+    expect(
+      await platform.send(createOutbound(placeIn(dm), "**bold**"), createPlatformSignal()),
+    ).toMatchObject({ state: "sent" });
     const [message] = await fake.messages(dm);
     expect(message?.text).toBe("**bold**");
     expect(message?.html).toBeUndefined();
@@ -56,16 +61,20 @@ describe("a text", () => {
   it("of nothing but marks is sent as marks, and of nothing at all is refused", async () => {
     const { fake, platform, dm } = await telegramScene();
     for (const words of ["```\n```", "# "]) {
-      expect(await platform.send(outbound(placeIn(dm), words), always())).toMatchObject({ state: "sent" });
+      expect(await platform.send(createOutbound(placeIn(dm), words), createPlatformSignal())).toMatchObject({
+        state: "sent",
+      });
     }
     expect((await fake.messages(dm)).map((message) => message.text)).toEqual(["```\n```", "#"]);
-    expect(await platform.send(outbound(placeIn(dm), " \n"), always())).toMatchObject({ state: "refused" });
+    expect(await platform.send(createOutbound(placeIn(dm), " \n"), createPlatformSignal())).toMatchObject({
+      state: "refused",
+    });
   });
 
   it("calls nobody where it is to be quiet", async () => {
     const { fake, platform, dm } = await telegramScene();
-    await platform.send(outbound(placeIn(dm), "still at it", { quiet: true }), always());
-    await platform.send(outbound(placeIn(dm), "done"), always());
+    await platform.send(createOutbound(placeIn(dm), "still at it", { quiet: true }), createPlatformSignal());
+    await platform.send(createOutbound(placeIn(dm), "done"), createPlatformSignal());
     const calls = await fake.calls("sendMessage");
     expect(calls.map(({ payload }) => payload.disable_notification)).toEqual([true, undefined]);
   });
@@ -74,12 +83,14 @@ describe("a text", () => {
     const { fake, platform, dm, ann } = await telegramScene();
     const said = await fake.say(dm, ann, "hello");
     for (const replyTo of [String(said), "999", "callback:press1"]) {
-      expect(await platform.send(outbound(placeIn(dm), "yes", { replyTo }), always())).toMatchObject({
+      expect(
+        await platform.send(createOutbound(placeIn(dm), "yes", { replyTo }), createPlatformSignal()),
+      ).toMatchObject({
         state: "sent",
       });
     }
     const quiet = telegram({ token: fake.token, apiRoot: fake.url, replyTo: "off" });
-    await quiet.send(outbound(placeIn(dm), "yes", { replyTo: String(said) }), always());
+    await quiet.send(createOutbound(placeIn(dm), "yes", { replyTo: String(said) }), createPlatformSignal());
     const answers = (await fake.messages(dm)).slice(1);
     expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, undefined, undefined, undefined]);
   });
@@ -88,9 +99,9 @@ describe("a text", () => {
     const { fake, platform, dm, ann } = await telegramScene({ replyTo: "all" });
     const said = await fake.say(dm, ann, "hello");
     const file = { type: "file", blob: "a", mimeType: "text/plain", size: 1, name: "a.txt" } as const;
-    const out = outbound(placeIn(dm), "long ".repeat(500), { replyTo: String(said) });
+    const out = createOutbound(placeIn(dm), "long ".repeat(500), { replyTo: String(said) });
     const blob = async () => new Uint8Array([1]);
-    await platform.send({ ...out, parts: [...out.parts, file], blob }, always());
+    await platform.send({ ...out, parts: [...out.parts, file], blob }, createPlatformSignal());
     const answers = (await fake.messages(dm)).slice(1);
     expect(answers.map(({ replyTo }) => replyTo)).toEqual([said, said]);
   });
@@ -100,10 +111,12 @@ describe("a text", () => {
     const forum = await fake.openGroup({ title: "Riders", forum: true });
     const topic = await fake.openTopic(forum, "Horses");
     const place = placeIn(forum, { threadId: String(topic) });
-    await platform.send(outbound(place, "there"), always());
-    await platform.typing?.(place, always());
+    await platform.send(createOutbound(place, "there"), createPlatformSignal());
+    await platform.sendTyping?.(place, createPlatformSignal());
     await fake.deleteTopic(forum, topic);
-    expect(await platform.send(outbound(place, "here"), always())).toMatchObject({ state: "sent" });
+    expect(await platform.send(createOutbound(place, "here"), createPlatformSignal())).toMatchObject({
+      state: "sent",
+    });
     expect((await fake.messages(forum)).map((message) => [message.text, message.topic])).toEqual([
       ["there", topic],
       ["here", undefined],
@@ -116,12 +129,12 @@ describe("a text", () => {
 describe("files", () => {
   it("go with their caption in one message: pictures as photos, anything else as documents", async () => {
     const { fake, platform, dm } = await telegramScene();
-    await platform.send(withFiles(dm, "**a picture**", [{ bytes: bytes(1) }]), always());
+    await platform.send(withFiles(dm, "**a picture**", [{ bytes: bytes(1) }]), createPlatformSignal());
     const named = { bytes: bytes(2), mimeType: "text/csv", name: 'a/b; "c".csv' };
-    await platform.send(withFiles(dm, "", [named]), always());
+    await platform.send(withFiles(dm, "", [named]), createPlatformSignal());
     await platform.send(
       withFiles(dm, "", [{ bytes: bytes(3), mimeType: "image/svg+xml", name: "d.svg" }]),
-      always(),
+      createPlatformSignal(),
     );
     const messages = await fake.messages(dm);
     expect(messages).toMatchObject([
@@ -134,13 +147,16 @@ describe("files", () => {
 
   it("that Telegram does not take as a photo go as a document: too large, or of an odd shape", async () => {
     const { fake, platform, dm } = await telegramScene();
-    await platform.send(withFiles(dm, "", [{ bytes: bytes(1, 10 * 1024 * 1024 + 1) }]), always());
+    await platform.send(
+      withFiles(dm, "", [{ bytes: bytes(1, 10 * 1024 * 1024 + 1) }]),
+      createPlatformSignal(),
+    );
     await fake.failNext("sendPhoto", {
       kind: "error",
       code: 400,
       description: "Bad Request: PHOTO_INVALID_DIMENSIONS",
     });
-    await platform.send(withFiles(dm, "wide", [{ bytes: bytes(2) }]), always());
+    await platform.send(withFiles(dm, "wide", [{ bytes: bytes(2) }]), createPlatformSignal());
     expect((await fake.messages(dm)).map(({ files }) => files[0]?.kind)).toEqual(["document", "document"]);
   });
 
@@ -152,7 +168,7 @@ describe("files", () => {
         "three",
         [1, 2, 3].map((n) => ({ bytes: bytes(n) })),
       ),
-      always(),
+      createPlatformSignal(),
     );
     const messages = await fake.messages(dm);
     expect(messages.map((message) => [message.text, message.files[0]?.kind])).toEqual([
@@ -164,7 +180,7 @@ describe("files", () => {
     expect(await fake.calls()).toHaveLength(1);
     await platform.send(
       withFiles(dm, "", [{ bytes: bytes(1) }, { bytes: bytes(2), mimeType: "text/csv" }]),
-      always(),
+      createPlatformSignal(),
     );
     expect((await fake.messages(dm)).slice(3).map(({ files }) => files[0]?.kind)).toEqual([
       "document",
@@ -178,30 +194,30 @@ describe("files", () => {
     const out = withFiles(dm, long, [{ bytes: bytes(1) }], { buttons: [[{ label: "Yes", line: "/yes" }]] });
     await fake.failNext("sendPhoto", { kind: "badGateway" });
     // For whoever comes after a crash, a part may be there.
-    expect(await platform.send(out, always())).toMatchObject({ state: "unknown" });
-    expect(await platform.send(out, always())).toEqual({ state: "sent", messageId: "1" });
+    expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
+    expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "1" });
     expect((await fake.messages(dm)).map((message) => [message.text, message.files.length])).toEqual([
       [long, 0],
       ["", 1],
     ]);
     // Sent as a whole, it can be sent as a whole again.
-    expect(await platform.send(out, always())).toEqual({ state: "sent", messageId: "3" });
+    expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "3" });
   });
 
   it("of which nobody knows whether they arrived are sent with their text again", async () => {
     const { fake, platform, dm } = await telegramScene();
     const out = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
     await fake.failNext("sendPhoto", { kind: "dropAfter" });
-    expect(await platform.send(out, always())).toMatchObject({ state: "unknown" });
+    expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
     // The gateway marks what it repeats, and the mark is in the text.
-    await platform.send(out, always());
+    await platform.send(out, createPlatformSignal());
     expect((await fake.messages(dm)).map(({ files }) => files.length)).toEqual([0, 1, 0, 1]);
   });
 
   it("that are no longer stored are told of", async () => {
     const { fake, platform, dm } = await telegramScene();
     const out = withFiles(dm, "here", [{ bytes: bytes(1), name: "a.png" }], { blob: async () => undefined });
-    await platform.send(out, always());
+    await platform.send(out, createPlatformSignal());
     expect((await fake.messages(dm))[0]?.text).toBe("here\n\n(The file a.png is no longer stored.)");
   });
 });
@@ -222,7 +238,10 @@ describe("what became of it", () => {
   ])("%i %s is %s", async (code, description, state, reason) => {
     const { fake, platform, dm } = await telegramScene();
     await fake.failNext("sendMessage", { kind: "error", code, description });
-    expect(await platform.send(outbound(placeIn(dm), "hello"), always())).toEqual({ state, reason });
+    expect(await platform.send(createOutbound(placeIn(dm), "hello"), createPlatformSignal())).toEqual({
+      state,
+      reason,
+    });
     expect(await fake.messages(dm)).toEqual([]);
   });
 
@@ -231,16 +250,20 @@ describe("what became of it", () => {
     const broken = { kind: "error", code: 500, description: "Internal Server Error" } as const;
     const reason = "Telegram said: Internal Server Error";
     await fake.failNext("sendMessage", broken);
-    expect(await platform.send(outbound(placeIn(dm), "hello"), always())).toEqual({
+    expect(await platform.send(createOutbound(placeIn(dm), "hello"), createPlatformSignal())).toEqual({
       state: "not_sent",
       cause: "message",
       reason,
     });
     await fake.failNext("sendPhoto", broken);
     const long = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
-    expect(await platform.send(long, always())).toEqual({ state: "unknown", cause: "message", reason });
+    expect(await platform.send(long, createPlatformSignal())).toEqual({
+      state: "unknown",
+      cause: "message",
+      reason,
+    });
     await fake.failNext("sendMessage", { kind: "badGateway" });
-    const down = await platform.send(outbound(placeIn(dm), "hello"), always());
+    const down = await platform.send(createOutbound(placeIn(dm), "hello"), createPlatformSignal());
     expect(down).toMatchObject({ state: "not_sent" });
     expect(down).not.toHaveProperty("cause");
   });
@@ -248,8 +271,8 @@ describe("what became of it", () => {
   it("a chat that is flooded asks to wait", async () => {
     const { fake, platform, dm } = await telegramScene();
     await fake.setFlood(5000);
-    await platform.send(outbound(placeIn(dm), "one"), always());
-    const second = await platform.send(outbound(placeIn(dm), "two"), always());
+    await platform.send(createOutbound(placeIn(dm), "one"), createPlatformSignal());
+    const second = await platform.send(createOutbound(placeIn(dm), "two"), createPlatformSignal());
     expect(second).toMatchObject({ state: "not_sent", retryAfterMs: 5000 });
   });
 
@@ -257,14 +280,16 @@ describe("what became of it", () => {
     const { fake, platform, dm } = await telegramScene();
     for (const kind of ["cut", "dropAfter"] as const) {
       await fake.failNext("sendMessage", { kind });
-      expect(await platform.send(outbound(placeIn(dm), kind), always())).toMatchObject({ state: "unknown" });
+      expect(await platform.send(createOutbound(placeIn(dm), kind), createPlatformSignal())).toMatchObject({
+        state: "unknown",
+      });
     }
     expect((await fake.messages(dm)).map((message) => message.text)).toEqual(["dropAfter"]);
   });
 
   it("a name that leads nowhere is not sent, and not told", async () => {
     const platform = telegram({ token: "42:secret", apiRoot: "http://nowhere.invalid" });
-    const sent = await platform.send(outbound(placeIn(7), "hello"), always());
+    const sent = await platform.send(createOutbound(placeIn(7), "hello"), createPlatformSignal());
     expect(sent).toMatchObject({ state: "not_sent" });
     expect(JSON.stringify(sent)).not.toContain("secret");
   });
@@ -273,11 +298,14 @@ describe("what became of it", () => {
 describe("a message that was sent", () => {
   it("is replaced with its buttons, and a change that is none is no failure", async () => {
     const { fake, platform, dm } = await telegramScene();
-    const draft = outbound(placeIn(dm), "thinking", { buttons: [[{ label: "Stop", line: "/stop" }]] });
-    await platform.send(draft, always());
-    const done = { ...draft, parts: [text("**done**")], buttons: [] };
+    const draft = createOutbound(placeIn(dm), "thinking", { buttons: [[{ label: "Stop", line: "/stop" }]] });
+    await platform.send(draft, createPlatformSignal());
+    const done = { ...draft, parts: [textPart("**done**")], buttons: [] };
     for (let time = 0; time < 2; time += 1) {
-      expect(await platform.edit?.(done, "1", always())).toEqual({ state: "sent", messageId: "1" });
+      expect(await platform.edit?.(done, "1", createPlatformSignal())).toEqual({
+        state: "sent",
+        messageId: "1",
+      });
     }
     expect(await fake.messages(dm)).toMatchObject([{ text: "done", edits: ["thinking"], buttons: [] }]);
   });
@@ -285,25 +313,28 @@ describe("a message that was sent", () => {
   it("cannot be replaced when it is gone or somebody else's, and its form may be refused", async () => {
     const { fake, platform, dm, ann } = await telegramScene();
     const theirs = await fake.say(dm, ann, "hello");
-    const out = outbound(placeIn(dm), "**new**");
-    expect(await platform.edit?.(out, String(theirs), always())).toEqual({ state: "gone" });
-    expect(await platform.edit?.(out, "callback:1", always())).toEqual({ state: "gone" });
-    const sent = await platform.send(outbound(placeIn(dm), "old"), always());
+    const out = createOutbound(placeIn(dm), "**new**");
+    expect(await platform.edit?.(out, String(theirs), createPlatformSignal())).toEqual({ state: "gone" });
+    expect(await platform.edit?.(out, "callback:1", createPlatformSignal())).toEqual({ state: "gone" });
+    const sent = await platform.send(createOutbound(placeIn(dm), "old"), createPlatformSignal());
     const id = sent.state === "sent" ? sent.messageId : "";
     const description = "Bad Request: can't parse entities";
     await fake.failNext("editMessageText", { kind: "error", code: 400, description });
-    expect(await platform.edit?.(out, id, always())).toEqual({ state: "sent", messageId: id });
+    expect(await platform.edit?.(out, id, createPlatformSignal())).toEqual({ state: "sent", messageId: id });
     expect((await fake.messages(dm)).at(-1)?.text).toBe("**new**");
     await fake.remove(dm, Number(id));
-    expect(await platform.edit?.(out, id, always())).toEqual({ state: "gone" });
+    expect(await platform.edit?.(out, id, createPlatformSignal())).toEqual({ state: "gone" });
   });
 
   it("keeps its file when its caption is replaced", async () => {
     const { fake, platform, dm } = await telegramScene();
     const out = withFiles(dm, "old", [{ bytes: bytes(1) }]);
-    await platform.send(out, always());
-    const changed = { ...out, parts: [text("new"), ...out.parts.slice(1)] };
-    expect(await platform.edit?.(changed, "1", always())).toEqual({ state: "sent", messageId: "1" });
+    await platform.send(out, createPlatformSignal());
+    const changed = { ...out, parts: [textPart("new"), ...out.parts.slice(1)] };
+    expect(await platform.edit?.(changed, "1", createPlatformSignal())).toEqual({
+      state: "sent",
+      messageId: "1",
+    });
     expect(await fake.messages(dm)).toMatchObject([{ text: "new", files: [{ kind: "photo" }] }]);
   });
 });
@@ -311,13 +342,13 @@ describe("a message that was sent", () => {
 describe("the bot", () => {
   it("offers its commands, those that Telegram has a place for", async () => {
     const { fake, platform } = await telegramScene();
-    await platform.menu?.(
+    await platform.setMenu?.(
       [
         { name: "new", summary: "Start afresh" },
         { name: "set-home", summary: "No such name there" },
         { name: "long", summary: "x".repeat(400) },
       ],
-      always(),
+      createPlatformSignal(),
     );
     expect((await fake.commands()).map(({ command, description }) => [command, description.length])).toEqual([
       ["new", 12],
@@ -327,7 +358,9 @@ describe("the bot", () => {
 
   it("shows drafts as often as Telegram allows", () => {
     const platform = telegram({ token: "42:secret" });
-    expect([placeIn(7), placeIn(-7)].map((place) => platform.draftEveryMs?.(place))).toEqual([1100, 3100]);
+    expect([placeIn(7), placeIn(-7)].map((place) => platform.getDraftIntervalMs?.(place))).toEqual([
+      1100, 3100,
+    ]);
   });
 
   it("is known by its token, before anybody is asked", () => {

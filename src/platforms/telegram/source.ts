@@ -2,13 +2,13 @@ import type { Chat, Message, User } from "grammy/types";
 import { type Source, source } from "../../core/source.ts";
 
 /** Where a message was said and by whom. */
-export function sourceOf(message: Message, by: Speaker = speakerOf(message)): Source {
+export function buildTelegramSource(message: Message, by: MessageSender = getMessageSender(message)): Source {
   const { chat } = message;
   return source({
     platform: "telegram",
     chatId: chat.id,
-    chatType: chatTypeOf(chat),
-    chatName: chat.type === "private" ? nameOf(chat) : chat.title,
+    chatType: toChatType(chat),
+    chatName: chat.type === "private" ? formatName(chat) : chat.title,
     userId: by?.id,
     userName: by?.name,
     // Replies in plain groups have a thread id too; only in a topic it is a place of its own.
@@ -16,31 +16,31 @@ export function sourceOf(message: Message, by: Speaker = speakerOf(message)): So
   });
 }
 
-export type Speaker = { readonly id: number; readonly name: string | undefined } | undefined;
+export type MessageSender = { readonly id: number; readonly name: string | undefined } | undefined;
 
 /**
  * In channels nobody is known. Whoever speaks for a group or a channel shares one id with all who do so anywhere, so they
  * are known by the chat for which they speak.
  */
-function speakerOf({ chat, from, sender_chat: behind }: Message): Speaker {
+function getMessageSender({ chat, from, sender_chat: behind }: Message): MessageSender {
   if (chat.type === "channel") return undefined;
   if (behind !== undefined) return { id: behind.id, name: "title" in behind ? behind.title : undefined };
-  return from && personOf(from);
+  return from && toMessageSender(from);
 }
 
-export function personOf(user: User): Speaker {
-  return { id: user.id, name: nameOf(user) };
+export function toMessageSender(user: User): MessageSender {
+  return { id: user.id, name: formatName(user) };
 }
 
-function nameOf(who: { readonly first_name?: string; readonly last_name?: string }): string {
+function formatName(who: { readonly first_name?: string; readonly last_name?: string }): string {
   return [who.first_name, who.last_name].filter(Boolean).join(" ");
 }
 
-export function isGroup(chat: Chat): boolean {
+export function isGroupChat(chat: Chat): boolean {
   return chat.type === "group" || chat.type === "supergroup";
 }
 
-function chatTypeOf(chat: Chat): string {
+function toChatType(chat: Chat): string {
   if (chat.type === "private") return "dm";
-  return isGroup(chat) ? "group" : "channel";
+  return isGroupChat(chat) ? "group" : "channel";
 }

@@ -20,7 +20,7 @@ const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;
 
 /** How long to wait after the n-th failure in a row: doubled each time, and never the same for many at once. */
-export function backOffMs(failures: number, random: number): number {
+export function computeBackOffMs(failures: number, random: number): number {
   const step = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(10, failures - 1));
   return Math.round(step * (0.5 + random / 2));
 }

@@ -2,8 +2,8 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { placeIn } from "../../../test/support/telegram.ts";
-import { text } from "../../core/message.ts";
-import type { Sent } from "../../ports/platform.ts";
+import { textPart } from "../../core/message.ts";
+import type { SendOutcome } from "../../ports/platform.ts";
 import { telegram } from "./platform.ts";
 
 const TOKEN = "42:AAE-token-of-a-test";
@@ -18,8 +18,8 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function send(apiRoot: string): Promise<Sent> {
-  const out = { target: placeIn(7), parts: [text("hello")], nonce: "1", blob: async () => undefined };
+function send(apiRoot: string): Promise<SendOutcome> {
+  const out = { target: placeIn(7), parts: [textPart("hello")], nonce: "1", blob: async () => undefined };
   return telegram({ token: TOKEN, apiRoot }).send(out, new AbortController().signal);
 }
 

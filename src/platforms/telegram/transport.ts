@@ -9,7 +9,7 @@ export class NoApiAnswer extends Error {
   }
 }
 
-interface Init {
+interface FetchInit {
   readonly signal?: Pick<AbortSignal, "aborted" | "addEventListener">;
 }
 
@@ -17,7 +17,7 @@ interface Init {
  * How grammY reaches the network. Node's own fetch tells whether a connection was ever made, and the status of an answer
  * that is no JSON: what decides whether a message may have arrived.
  */
-export async function reach(url: string, init: Init): Promise<Response> {
+export async function fetchBotApi(url: string, init: FetchInit): Promise<Response> {
   const { signal, ...rest } = init;
   const aborting = new AbortController();
   // grammY's signal is another library's, which fetch does not take.
@@ -43,7 +43,7 @@ const NEVER_CONNECTED =
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/;
 
 /** Whether the request surely never left: no connection was made. */
-export function neverLeft(error: unknown): boolean {
+export function isNeverSent(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, syscall } = cause as NodeJS.ErrnoException;
     // Several addresses of one name were tried, and none took the connection.
@@ -55,7 +55,7 @@ export function neverLeft(error: unknown): boolean {
 }
 
 /** What is known of a failed connection, without addresses: they hold the token. */
-export function codeOf(error: unknown): string {
+export function readNetworkErrorCode(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (typeof code === "string") return code;

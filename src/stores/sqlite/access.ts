@@ -1,10 +1,10 @@
-import type { AccountName, Grant, KnownAccount, Role } from "../../core/access.ts";
+import type { AccessRole, AccountName, AccountRole, Grant } from "../../core/access.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
-import { isOwnersOwn } from "./accounts.ts";
+import { isOwnerPlatform } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import * as sql from "./sql.ts";
 
-interface KnownRow {
+interface AccountPersonRow {
   alt_id: string | null;
   person: string;
   name: string | null;
@@ -12,14 +12,17 @@ interface KnownRow {
 }
 
 /** Asked for every message that arrives: two look-ups by key at most, and nothing is made. */
-export function account(db: Db, { platform, userId, altId }: AccountName): KnownAccount | undefined {
-  const byAlt = altId === undefined ? undefined : db.get<KnownRow>(sql.knownByAlt, platform, altId);
-  let row = byAlt ?? (userId === undefined ? undefined : db.get<KnownRow>(sql.knownByUser, platform, userId));
+export function getAccount(db: Db, { platform, userId, altId }: AccountName): AccountRole | undefined {
+  const byAlt =
+    altId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByAltIdSql, platform, altId);
+  let row =
+    byAlt ??
+    (userId === undefined ? undefined : db.get<AccountPersonRow>(sql.personByUserIdSql, platform, userId));
   // An id that passed from one person to another: the alternative one, which does not, tells them apart.
   if (row !== undefined && altId !== undefined && row.alt_id !== null && row.alt_id !== altId)
     row = undefined;
-  if (row === undefined) return isOwnersOwn(platform) ? { person: OWNER, role: "owner" } : undefined;
-  const role = roleIn(row.person, row.role);
+  if (row === undefined) return isOwnerPlatform(platform) ? { person: OWNER, role: "owner" } : undefined;
+  const role = getRole(row.person, row.role);
   return {
     person: row.person,
     ...(role !== undefined && { role }),
@@ -27,14 +30,14 @@ export function account(db: Db, { platform, userId, altId }: AccountName): Known
   };
 }
 
-function roleIn(person: PersonId, role: "member" | null): Role | undefined {
+function getRole(person: PersonId, role: "member" | null): AccessRole | undefined {
   return person === OWNER ? "owner" : (role ?? undefined);
 }
 
 /** The owner keeps theirs, and there is nothing to give to nobody. */
-export function grant(
+export function setRole(
   db: Db,
-  { person, role, now }: { person: PersonId; role: Exclude<Role, "owner"> | undefined; now: number },
+  { person, role, now }: { person: PersonId; role: Exclude<AccessRole, "owner"> | undefined; now: number },
 ): boolean {
   if (person === OWNER) return false;
   const { changes } = db.run(
@@ -47,7 +50,7 @@ export function grant(
   return changes > 0;
 }
 
-interface GrantedRow {
+interface GrantRow {
   id: string;
   name: string | null;
   created_at: number;
@@ -55,24 +58,24 @@ interface GrantedRow {
   role_since: number | null;
 }
 
-export function grants(db: Db): Grant[] {
-  const people = db.all<GrantedRow>(
+export function listGrants(db: Db): Grant[] {
+  const people = db.all<GrantRow>(
     `select * from people where role = 'member' union select * from people where id = '${OWNER}'`,
   );
   return people
-    .toSorted((a, b) => sinceOf(a) - sinceOf(b) || (a.id < b.id ? -1 : 1))
+    .toSorted((a, b) => getGrantTime(a) - getGrantTime(b) || (a.id < b.id ? -1 : 1))
     .map((row) => ({
       person: row.id,
-      role: roleIn(row.id, row.role) ?? "member",
+      role: getRole(row.id, row.role) ?? "member",
       ...(row.name !== null && { name: row.name }),
-      since: sinceOf(row),
+      since: getGrantTime(row),
       accounts: db
         .all<NamedAccountRow>("select * from accounts where person = ? order by n", row.id)
-        .map(accountName),
+        .map(toAccountName),
     }));
 }
 
-function sinceOf({ id, role_since, created_at }: GrantedRow): number {
+function getGrantTime({ id, role_since, created_at }: GrantRow): number {
   return id === OWNER ? created_at : (role_since ?? created_at);
 }
 
@@ -83,7 +86,7 @@ export interface NamedAccountRow {
   name?: string | null;
 }
 
-export function accountName({ platform, user_id, alt_id, name }: NamedAccountRow): AccountName {
+export function toAccountName({ platform, user_id, alt_id, name }: NamedAccountRow): AccountName {
   return {
     platform,
     ...(user_id !== null && { userId: user_id }),

@@ -1,10 +1,10 @@
 import type { Participant } from "../../core/identity.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
-import { EDITOR } from "../../core/platforms.ts";
+import { EDITOR_PLATFORM } from "../../core/platforms.ts";
 import type { Source } from "../../core/source.ts";
-import { randomHex } from "./chance.ts";
 import type { Db } from "./connection.ts";
-import { handOver } from "./hand-over.ts";
+import { mergePerson } from "./merge-person.ts";
+import { randomHex } from "./random-hex.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
 
@@ -16,15 +16,15 @@ export interface AccountRow {
   person: string;
 }
 
-const byUser = "select * from accounts where platform = ? and user_id = ?";
-const byAlt = "select * from accounts where platform = ? and alt_id = ?";
-export const accountByNumber = "select * from accounts where n = ?";
+const accountByUserIdSql = "select * from accounts where platform = ? and user_id = ?";
+const accountByAltIdSql = "select * from accounts where platform = ? and alt_id = ?";
+export const accountByNumberSql = "select * from accounts where n = ?";
 
 /** Platforms on which whoever speaks is the owner of this home. */
-const OWNERS_OWN: ReadonlySet<string> = new Set(["local", EDITOR, "web"]);
+const OWNER_PLATFORMS: ReadonlySet<string> = new Set(["local", EDITOR_PLATFORM, "web"]);
 
-export function isOwnersOwn(platform: string): boolean {
-  return OWNERS_OWN.has(platform);
+export function isOwnerPlatform(platform: string): boolean {
+  return OWNER_PLATFORMS.has(platform);
 }
 
 /**
@@ -41,15 +41,15 @@ export function resolveAccount(
 ): AccountRow {
   const { platform } = source;
   const { id = null, altId = null } = participant;
-  const foundAlt = altId === null ? undefined : db.get<AccountRow>(byAlt, platform, altId);
-  let found = id === null ? undefined : db.get<AccountRow>(byUser, platform, id);
+  const foundAlt = altId === null ? undefined : db.get<AccountRow>(accountByAltIdSql, platform, altId);
+  let found = id === null ? undefined : db.get<AccountRow>(accountByUserIdSql, platform, id);
   if (found !== undefined && found.alt_id !== null && altId !== null && found.alt_id !== altId) {
     // A phone number passes from one person to another; the alternative id does not, so it decides.
     db.run("update accounts set user_id = null where n = ?", found.n);
     found = undefined;
   }
   if (found !== undefined && foundAlt !== undefined && found.n !== foundAlt.n)
-    return merge(db, found, foundAlt, now);
+    return mergeAccounts(db, found, foundAlt, now);
   const account = found ?? foundAlt;
   if (account === undefined) return createAccount(db, source, id, altId, named, now);
   const [user_id, alt_id] = [id ?? account.user_id, altId ?? account.alt_id];
@@ -60,7 +60,7 @@ export function resolveAccount(
 }
 
 /** The person behind a direct chat without a named sender: the chat itself is the account. */
-export function personOf(
+export function resolvePerson(
   db: Db,
   source: Source,
   account: AccountRow | undefined,
@@ -68,12 +68,12 @@ export function personOf(
   now: number,
 ): PersonId {
   if (named !== undefined) return ensurePerson(db, named, now);
-  if (OWNERS_OWN.has(source.platform)) return ensurePerson(db, OWNER, now);
+  if (OWNER_PLATFORMS.has(source.platform)) return ensurePerson(db, OWNER, now);
   return (account ?? resolveAccount(db, source, { id: source.chatId }, undefined, now)).person;
 }
 
 /** An id for somebody who was not here before. */
-export function newPerson(): PersonId {
+export function createPersonId(): PersonId {
   return `p_${randomHex(6)}`;
 }
 
@@ -90,7 +90,7 @@ function createAccount(
   named: PersonId | undefined,
   now: number,
 ): AccountRow {
-  const owns = OWNERS_OWN.has(source.platform) ? OWNER : newPerson();
+  const owns = OWNER_PLATFORMS.has(source.platform) ? OWNER : createPersonId();
   const person = ensurePerson(db, named ?? owns, now);
   const { lastInsertRowid } = db.run(
     "insert into accounts (platform, user_id, alt_id, person, name, created_at) values (?, ?, ?, ?, ?, ?)",
@@ -108,7 +108,7 @@ function createAccount(
  * Two accounts turn out to be one. The older stays and takes over the other's conversations and sessions. Where
  * both talked in one place, the later active conversation stays and the other's session remains resumable.
  */
-function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): AccountRow {
+function mergeAccounts(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): AccountRow {
   const [kept, gone] = byId.n < byAltId.n ? [byId, byAltId] : [byAltId, byId];
   const person = gone.person === OWNER ? OWNER : kept.person;
   for (const theirs of db.all<ConversationRow>("select * from conversations where account = ?", gone.n)) {
@@ -134,9 +134,9 @@ function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): Acco
     );
     db.run("delete from conversations where n = ?", leaves.n);
     db.run("update conversations set account = ? where n = ?", kept.n, stays.n);
-    db.run(sql.endIfLeft, now, "merged", leaves.session);
+    db.run(sql.endUnreferencedSessionSql, now, "merged", leaves.session);
     db.run(
-      sql.insertDecision,
+      sql.insertDecisionSql,
       stays.n,
       now,
       "merged",
@@ -144,8 +144,8 @@ function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): Acco
       null,
       null,
       null,
-      idOf(db, leaves.session),
-      idOf(db, stays.session),
+      getSessionId(db, leaves.session),
+      getSessionId(db, stays.session),
     );
   }
   db.run("delete from accounts where n = ?", gone.n);
@@ -158,10 +158,10 @@ function merge(db: Db, byId: AccountRow, byAltId: AccountRow, now: number): Acco
     kept.n,
   );
   const leaving = person === kept.person ? gone.person : kept.person;
-  if (leaving !== person) handOver(db, leaving, person, now);
+  if (leaving !== person) mergePerson(db, leaving, person, now);
   return { ...kept, user_id, alt_id, person };
 }
 
-function idOf(db: Db, session: number): string | null {
-  return db.get<{ id: string }>(sql.sessionByNumber, session)?.id ?? null;
+function getSessionId(db: Db, session: number): string | null {
+  return db.get<{ id: string }>(sql.sessionByNumberSql, session)?.id ?? null;
 }

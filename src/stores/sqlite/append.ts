@@ -1,37 +1,37 @@
 import { PostriderError } from "../../core/errors.ts";
-import { isHuman, type NewMessage, toolCallCount } from "../../core/message.ts";
+import { countToolCalls, isHuman, type NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Blob } from "../../core/turn.ts";
 import type { Append } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
-import { messageColumns, messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
+import { SEQS_PER_SESSION, type SessionRow, toMessageColumns, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { addUsageTo } from "./usage.ts";
-import { ownedSession } from "./visible.ts";
+import { addSessionUsage } from "./usage.ts";
+import { findVisibleSession } from "./visibility.ts";
 
 export function append(db: Db, input: Append): { seqs: number[] } | Refused {
-  const session = ownedSession(db, input.asker, input.session);
+  const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return refuse("not_found", "There is no such session.");
-  const stale = staleFence(session, input.fence);
+  const stale = checkFence(session, input.fence);
   if (stale !== undefined) return stale;
   const grown = insertMessages(db, session, input.messages, input.blobs, input.now);
-  db.run(sql.growSession, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
+  db.run(sql.growSessionSql, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session.n);
   if (input.usage !== undefined)
-    addUsageTo(db, session, { purpose: "answer", usage: input.usage, now: input.now });
+    addSessionUsage(db, session, { purpose: "answer", usage: input.usage, now: input.now });
   // What the holder had said before its message was whole is in that message now.
-  if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.dropSaidIn, session.n);
+  if (input.fence !== undefined && grown.seqs.length > 0) db.run(sql.clearTurnDraftSql, session.n);
   // A person speaks, so what points here is in use; what only the agent or a program says does not count.
-  if (grown.humans > 0) db.run(sql.touchConversationsOf, input.now, session.n);
+  if (grown.humans > 0) db.run(sql.touchSessionConversationsSql, input.now, session.n);
   return { seqs: grown.seqs };
 }
 
-export function staleFence(session: SessionRow, fence: number | undefined): Refused | undefined {
+export function checkFence(session: SessionRow, fence: number | undefined): Refused | undefined {
   if (fence === undefined || (session.fence === fence && session.lease_holder !== null)) return undefined;
   return refuse("stale_fence", "Another runner has taken this session over; this write comes too late.");
 }
 
 /** What the session's row must grow by; each caller does so in the statement it runs anyway. */
-export interface Grown {
+export interface SessionGrowth {
   readonly seqs: number[];
   readonly lastAt: number;
   readonly humans: number;
@@ -45,41 +45,41 @@ export function insertMessages(
   messages: readonly NewMessage[],
   blobs: readonly Blob[] | undefined,
   now: number,
-): Grown {
-  if (session.next_seq + messages.length > SEQ_BITS) {
+): SessionGrowth {
+  if (session.next_seq + messages.length > SEQS_PER_SESSION) {
     throw new PostriderError(
       "too_large",
-      `A session holds at most ${SEQ_BITS - 1} messages. Start a new one.`,
+      `A session holds at most ${SEQS_PER_SESSION - 1} messages. Start a new one.`,
     );
   }
   const seqs: number[] = [];
   let lastAt = 0;
   let humans = 0;
   let toolCalls = 0;
-  for (const blob of blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
+  for (const blob of blobs ?? []) db.run(sql.insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
   for (const message of messages) {
     const seq = session.next_seq + seqs.length;
     const at = message.at ?? now;
-    const [role, text, parts, meta] = messageColumns(message);
-    db.run(sql.insertMessage, messageId(session.n, seq), at, role, text, parts, meta);
-    if (parts !== null) useBlobs(db, session.n, message);
+    const [role, text, parts, meta] = toMessageColumns(message);
+    db.run(sql.insertMessageSql, toMessageId(session.n, seq), at, role, text, parts, meta);
+    if (parts !== null) recordBlobUses(db, session.n, message);
     seqs.push(seq);
     lastAt = Math.max(lastAt, at);
     if (isHuman(message)) humans += 1;
-    toolCalls += toolCallCount(message);
+    toolCalls += countToolCalls(message);
   }
   return { seqs, lastAt, humans, toolCalls };
 }
 
 /** Names the blobs that this session needs. One that is not there fails the step: a part never dangles. */
-export function useBlobs(db: Db, session: number, message: Pick<NewMessage, "parts">): void {
+export function recordBlobUses(db: Db, session: number, message: Pick<NewMessage, "parts">): void {
   for (const part of message.parts) {
     if (!("blob" in part) || part.blob === undefined) continue;
-    if (db.get(sql.blobSize, part.blob) === undefined) {
+    if (db.get(sql.blobSizeSql, part.blob) === undefined) {
       throw new PostriderError("invalid_input", "A part names bytes that were not given with it.", {
         details: { field: "blob", hash: part.blob },
       });
     }
-    db.run(sql.useBlob, part.blob, session);
+    db.run(sql.insertBlobUseSql, part.blob, session);
   }
 }

@@ -2,16 +2,16 @@ import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalRequest,
+  type ApprovalRule,
   canBeKept,
-  type Standing,
 } from "../../core/approval.ts";
-import { participantOf } from "../../core/identity.ts";
-import { type Asker, chatOf, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
+import { getParticipant } from "../../core/identity.ts";
+import { type Asker, getChatAudience, isEveryone, OWNER, type PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import { account } from "./access.ts";
+import { getAccount } from "./access.ts";
 import type { Db } from "./connection.ts";
-import { type Cell, convertReadable, parseObject, requireObject } from "./json-columns.ts";
+import { convertReadable, type JsonCell, parseObject, requireObject } from "./json-columns.ts";
 import type { ConversationRow } from "./rows.ts";
 import * as sql from "./sql.ts";
 
@@ -32,7 +32,7 @@ export interface ApprovalRow {
   is_put: number;
 }
 
-export interface StandingRow {
+export interface ApprovalRuleRow {
   pattern: string;
   folder: string;
   session: string | null;
@@ -41,11 +41,11 @@ export interface StandingRow {
 }
 
 /** Of a never, and of what has no folder. */
-const EVERY_FOLDER = "";
+const ANY_FOLDER = "";
 
-const SELECT = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
+const SELECT_APPROVAL = "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session";
 
-export function askApproval(
+export function createApproval(
   db: Db,
   input: { turn: number; fence: number; request: ApprovalRequest; deadline: number; now: number },
 ): Approval | Refused {
@@ -56,20 +56,20 @@ export function askApproval(
     fence: number;
     attempt: number;
     target: string;
-  }>(sql.turnToFinish, input.turn);
+  }>(sql.turnToFinishSql, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse("stale_fence", "This turn was finished or taken over by another runner; nobody was asked.");
   }
   const request = JSON.stringify(input.request);
   const before =
-    turn.attempt === 1 ? undefined : askedBefore(db, { ...turn, n: input.turn }, request, input.now);
+    turn.attempt === 1 ? undefined : adoptEarlierApproval(db, { ...turn, n: input.turn }, request, input.now);
   if (before !== undefined) return toApproval(before);
   const { lastInsertRowid } = db.run(
     `insert into approvals (session, conversation, person, turn, attempt, target, request, asked_at, deadline)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     turn.session,
     turn.conversation,
-    whoMayAnswer(
+    findApprover(
       db,
       turn.conversation,
       requireObject<Source>(turn.target, { table: "turns", column: "target", row: input.turn }),
@@ -81,11 +81,11 @@ export function askApproval(
     input.now,
     input.deadline,
   );
-  return toApproval(present(db, lastInsertRowid));
+  return toApproval(getApprovalRow(db, lastInsertRowid));
 }
 
 /** The first that an earlier attempt has asked in these words and that this one has not taken up. It is this one's from now on. */
-function askedBefore(
+function adoptEarlierApproval(
   db: Db,
   turn: { n: number; session: number; attempt: number },
   request: string,
@@ -93,7 +93,7 @@ function askedBefore(
 ): ApprovalRow | undefined {
   const { n, session, attempt } = turn;
   const found = db.get<ApprovalRow>(
-    `${SELECT} where a.session = ? and a.turn = ? and a.attempt < ? and a.request = ?
+    `${SELECT_APPROVAL} where a.session = ? and a.turn = ? and a.attempt < ? and a.request = ?
        and (a.answer <> 'expired' or (a.answer is null and a.deadline >= ?)) order by a.n limit 1`,
     session,
     n,
@@ -106,11 +106,11 @@ function askedBefore(
 }
 
 /** Where several people share a conversation, whoever spoke last to begin the turn. Who speaks without a name cannot. */
-function whoMayAnswer(db: Db, conversation: number, target: Source): PersonId {
-  const own = db.get<ConversationRow>(sql.conversationByNumber, conversation)?.person;
+function findApprover(db: Db, conversation: number, target: Source): PersonId {
+  const own = db.get<ConversationRow>(sql.conversationByNumberSql, conversation)?.person;
   if (own !== null && own !== undefined) return own;
-  const { id, altId } = participantOf(target) ?? {};
-  const known = account(db, {
+  const { id, altId } = getParticipant(target) ?? {};
+  const known = getAccount(db, {
     platform: target.platform,
     ...(id !== undefined && { userId: id }),
     ...(altId !== undefined && { altId }),
@@ -123,11 +123,11 @@ export function answerApproval(
   input: { person: PersonId; approval: number; answer: ApprovalAnswer | "expired"; now: number },
 ): Approval | Refused {
   const { now } = input;
-  const row = rowOf(db, input.approval);
+  const row = findApprovalRow(db, input.approval);
   if (row === undefined) return refuse("not_found", "There is no such question.");
   if (row.person !== input.person)
     return refuse("not_allowed", "Only the person who was asked may answer this.");
-  if (row.answer === "expired") return tooLate();
+  if (row.answer === "expired") return refuseLateAnswer();
   if (row.answer !== null) {
     return refuse("not_allowed", `This was answered already: ${row.answer}.`, {
       answer: row.answer,
@@ -137,28 +137,28 @@ export function answerApproval(
   const isLate = now > row.deadline && input.answer !== "expired";
   const answer = isLate ? "expired" : input.answer;
   db.run("update approvals set answer = ?, answered_at = ? where n = ?", answer, now, row.n);
-  if (isLate) return tooLate();
-  keepAnswer(db, row, answer, now);
+  if (isLate) return refuseLateAnswer();
+  saveApprovalRule(db, row, answer, now);
   return toApproval({ ...row, answer, answered_at: now });
 }
 
-function keepAnswer(
+function saveApprovalRule(
   db: Db,
   { n, request: json, person, session }: ApprovalRow,
   answer: ApprovalAnswer | "expired",
   now: number,
 ): void {
   const request = requireObject<ApprovalRequest>(json, { table: "approvals", column: "request", row: n });
-  const { pattern, folder = EVERY_FOLDER } = request;
+  const { pattern, folder = ANY_FOLDER } = request;
   if (pattern === undefined) return;
   if (answer === "never") {
-    db.run(sql.dropOpposite, person, pattern, 0);
-    db.run(sql.allow, person, pattern, EVERY_FOLDER, 0, now, 1);
+    db.run(sql.deleteOppositeApprovalRuleSql, person, pattern, 0);
+    db.run(sql.upsertApprovalRuleSql, person, pattern, ANY_FOLDER, 0, now, 1);
   } else if (answer === "always" && canBeKept(request)) {
-    db.run(sql.dropOpposite, person, pattern, 1);
-    db.run(sql.allow, person, pattern, folder, 0, now, 0);
+    db.run(sql.deleteOppositeApprovalRuleSql, person, pattern, 1);
+    db.run(sql.upsertApprovalRuleSql, person, pattern, folder, 0, now, 0);
   } else if (answer === "session" && canBeKept(request)) {
-    db.run(sql.allow, person, pattern, folder, session, now, 0);
+    db.run(sql.upsertApprovalRuleSql, person, pattern, folder, session, now, 0);
   }
 }
 
@@ -166,7 +166,7 @@ export function moveApprovalDeadline(db: Db, input: { approval: number; deadline
   db.run("update approvals set deadline = ? where n = ? and answer is null", input.deadline, input.approval);
 }
 
-function tooLate(): Refused {
+function refuseLateAnswer(): Refused {
   return refuse(
     "expired",
     "The answer comes too late: it counted as no. Ask again for what is still wanted.",
@@ -176,68 +176,70 @@ function tooLate(): Refused {
   );
 }
 
-export function approvals(db: Db, input: { person: PersonId; conversation?: number }): Approval[] {
+export function listApprovals(db: Db, input: { person: PersonId; conversation?: number }): Approval[] {
   const rows = db
-    .all<ApprovalRow>(`${SELECT} where a.person = ? and a.answer is null order by a.n`, input.person)
+    .all<ApprovalRow>(`${SELECT_APPROVAL} where a.person = ? and a.answer is null order by a.n`, input.person)
     .filter(({ conversation }) => input.conversation === undefined || conversation === input.conversation);
   return convertReadable(rows, toApproval);
 }
 
 /** Asked in a chat, everyone there reads it: it must have been asked there. */
-export function approval(db: Db, input: { asker: Asker; approval: number }): Approval | undefined {
+export function getApproval(db: Db, input: { asker: Asker; approval: number }): Approval | undefined {
   const { asker } = input;
-  const row = rowOf(db, input.approval);
+  const row = findApprovalRow(db, input.approval);
   if (row === undefined) return undefined;
   if (!isEveryone(asker)) {
     if (row.person !== asker.person) return undefined;
     const askedIn = parseObject<Source>(row.target);
-    if (asker.chat !== undefined && (askedIn === undefined || asker.chat !== chatOf(askedIn)))
+    if (asker.chat !== undefined && (askedIn === undefined || asker.chat !== getChatAudience(askedIn)))
       return undefined;
   }
   return toApproval(row);
 }
 
-export function standing(
+export function checkApprovalRules(
   db: Db,
   input: { person: PersonId; session: string; pattern: string; folder?: string },
 ): "allowed" | "never" | undefined {
-  const { person, session, pattern, folder = EVERY_FOLDER } = input;
-  const row = db.get<{ never: number | null }>(sql.standingOf, person, pattern, folder, session);
+  const { person, session, pattern, folder = ANY_FOLDER } = input;
+  const row = db.get<{ never: number | null }>(sql.approvalRuleSql, person, pattern, folder, session);
   const said = row?.never ?? undefined;
   return said === undefined ? undefined : said === 0 ? "allowed" : "never";
 }
 
-export function standings(db: Db, { person }: { person: PersonId }): Standing[] {
-  return db.all<StandingRow>(sql.standingsOf, person).map(({ pattern, folder, session, at, never }) => ({
-    pattern,
-    ...(folder !== EVERY_FOLDER && { folder }),
-    kind: never === 1 ? "never" : "allowed",
-    ...(session !== null && { session }),
-    at,
-  }));
+export function listApprovalRules(db: Db, { person }: { person: PersonId }): ApprovalRule[] {
+  return db
+    .all<ApprovalRuleRow>(sql.approvalRulesSql, person)
+    .map(({ pattern, folder, session, at, never }) => ({
+      pattern,
+      ...(folder !== ANY_FOLDER && { folder }),
+      kind: never === 1 ? "never" : "allowed",
+      ...(session !== null && { session }),
+      at,
+    }));
 }
 
-export function forgetStanding(
+export function removeApprovalRule(
   db: Db,
   input: { person: PersonId; pattern: string; folder?: string; session?: string },
 ): boolean {
-  const { person, pattern, folder = EVERY_FOLDER, session } = input;
-  const where = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionById, session)?.n;
-  return where !== undefined && db.run(sql.forgetStanding, person, pattern, folder, where).changes > 0;
+  const { person, pattern, folder = ANY_FOLDER, session } = input;
+  const where = session === undefined ? 0 : db.get<{ n: number }>(sql.sessionByIdSql, session)?.n;
+  return where !== undefined && db.run(sql.deleteApprovalRuleSql, person, pattern, folder, where).changes > 0;
 }
 
-function rowOf(db: Db, n: number): ApprovalRow | undefined {
-  return db.get<ApprovalRow>(`${SELECT} where a.n = ?`, n);
+function findApprovalRow(db: Db, n: number): ApprovalRow | undefined {
+  return db.get<ApprovalRow>(`${SELECT_APPROVAL} where a.n = ?`, n);
 }
 
-function present(db: Db, n: number): ApprovalRow {
-  const row = rowOf(db, n);
+function getApprovalRow(db: Db, n: number): ApprovalRow {
+  const row = findApprovalRow(db, n);
   if (row === undefined) throw new Error(`approval ${n} is gone though it was just asked`);
   return row;
 }
 
 export function toApproval(row: ApprovalRow): Approval {
-  const cell = (column: string): Cell => ({ table: "approvals", column, row: row.n });
+  const cell = (column: string): JsonCell => ({ table: "approvals", column, row: row.n });
   return {
     number: row.n,
     session: row.session_id,
@@ -249,6 +251,6 @@ export function toApproval(row: ApprovalRow): Approval {
     deadline: row.deadline,
     ...(row.answer !== null && { answer: row.answer }),
     ...(row.answered_at !== null && { answeredAt: row.answered_at }),
-    ...(row.is_put === 1 && { isPut: true }),
+    ...(row.is_put === 1 && { isPosted: true }),
   };
 }

@@ -1,57 +1,68 @@
 import type { Opened } from "../../core/conversation.ts";
 import { isRefused, type Refused } from "../../core/refusal.ts";
-import type { Ask, Attach } from "../../ports/store.ts";
+import type { Attach, SessionRequest } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
 import { requireObject } from "./json-columns.ts";
-import { beginConversation, decide, opened, type Place, placeOf } from "./routing.ts";
+import {
+  type ConversationMatch,
+  insertConversationRow,
+  lookUpConversation,
+  readOpened,
+  recordDecision,
+} from "./routing.ts";
 import type { SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
 import {
-  keptSession,
+  type ChatRow,
+  canSpeakIn,
+  checkReaders,
+  conversationNotFound,
+  findSessionRow,
   leaveChat,
-  moveTo,
-  noConversation,
-  noSession,
-  notForAll,
-  type PlaceRow,
-  speaksIn,
+  moveConversation,
+  sessionNotFound,
 } from "./switching.ts";
 
-export function attach(db: Db, input: Ask & Attach): Opened | Refused {
+export function attach(db: Db, input: SessionRequest & Attach): Opened | Refused {
   const { asker, now } = input;
-  const target = keptSession(db, input.session);
-  if (target === undefined) return noSession;
+  const target = findSessionRow(db, input.session);
+  if (target === undefined) return sessionNotFound;
   // Its agent would be made from what cannot be read.
   if (target.config !== null)
     requireObject(target.config, { table: "sessions", column: "config", row: target.handle });
-  const place = placeOf(db, input);
+  const place = lookUpConversation(db, input);
   const { found } = place;
-  if (found === undefined) return begin(db, input, place, target);
-  if (!speaksIn(asker, found)) return noConversation;
-  const moved = moveTo(db, asker, found, target, now, found.account !== place.account);
+  if (found === undefined) return attachNewConversation(db, input, place, target);
+  if (!canSpeakIn(asker, found)) return conversationNotFound;
+  const moved = moveConversation(db, asker, found, target, now, found.account !== place.account);
   if (isRefused(moved) || moved.session.endedAt === undefined) return moved;
   // Closed by hand, while the conversation went on pointing there.
-  db.run(sql.reopen, target.n);
-  return opened(db, found.n, moved);
+  db.run(sql.reopenSessionSql, target.n);
+  return readOpened(db, found.n, moved);
 }
 
 /** A conversation that begins with a session that is there already. */
-function begin(db: Db, input: Ask & Attach, place: Place, target: SessionRow): Opened | Refused {
+function attachNewConversation(
+  db: Db,
+  input: SessionRequest & Attach,
+  place: ConversationMatch,
+  target: SessionRow,
+): Opened | Refused {
   const { asker, source, profile, now } = input;
   const person = place.person();
-  const here: PlaceRow = {
+  const here: ChatRow = {
     platform: source.platform,
     chat_type: source.chatType,
     chat_id: source.chatId,
     thread_id: source.threadId ?? "",
     person: person ?? null,
   };
-  if (!speaksIn(asker, here)) return noConversation;
-  const refused = notForAll(asker, here, target) ?? leaveChat(db, here, target, now);
+  if (!canSpeakIn(asker, here)) return conversationNotFound;
+  const refused = checkReaders(asker, here, target) ?? leaveChat(db, here, target, now);
   if (refused !== undefined) return refused;
-  db.run(sql.insertProfile, profile, now);
-  const n = beginConversation(db, input, place.account, person, target.n, now);
-  decide(db, n, now, "created", { to: target.id });
-  db.run(sql.reopen, target.n);
-  return opened(db, n, { created: false, scopeKept: false });
+  db.run(sql.insertProfileSql, profile, now);
+  const n = insertConversationRow(db, input, place.account, person, target.n, now);
+  recordDecision(db, n, now, "created", { to: target.id });
+  db.run(sql.reopenSessionSql, target.n);
+  return readOpened(db, n, { created: false, usesOldScope: false });
 }

@@ -1,13 +1,13 @@
 import type { NewMessage } from "../../core/message.ts";
 import type { Db } from "./connection.ts";
-import { messageId, SEQ_BITS } from "./rows.ts";
+import { SEQS_PER_SESSION, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";
 
 /** In blob_uses.session: needed by a delivery that belongs to none. */
 export const NO_SESSION = 0;
 
 /** The bytes that a message names. */
-export function blobsOf({ parts }: Pick<NewMessage, "parts">): string[] {
+export function getBlobHashes({ parts }: Pick<NewMessage, "parts">): string[] {
   return parts.flatMap((part) => ("blob" in part && part.blob !== undefined ? [part.blob] : []));
 }
 
@@ -17,26 +17,26 @@ export function releaseBlob(db: Db, hash: string): void {
     "select session from blob_uses where hash = ?",
     hash,
   )) {
-    if (!needs(db, session, hash))
+    if (!isBlobNeeded(db, session, hash))
       db.run("delete from blob_uses where hash = ? and session = ?", hash, session);
   }
-  db.run(sql.deleteUnusedBlob, hash);
+  db.run(sql.deleteUnusedBlobSql, hash);
 }
 
-function needs(db: Db, session: number, hash: string): boolean {
+function isBlobNeeded(db: Db, session: number, hash: string): boolean {
   const shown = db.rows("select distinct piece_session from pieces where session = ?", session);
   const named = [session, ...shown.map(([n]) => n as number)].some(
     (n) =>
       db.get(
         "select 1 from messages where id between ? and ? and parts is not null and instr(parts, ?) > 0",
-        messageId(n, 1),
-        messageId(n, SEQ_BITS - 1),
+        toMessageId(n, 1),
+        toMessageId(n, SEQS_PER_SESSION - 1),
         hash,
       ) !== undefined,
   );
   return (
     named ||
-    db.get(sql.deliveredWith, hash, hash) !== undefined ||
+    db.get(sql.deliveryUsingBlobSql, hash, hash) !== undefined ||
     db.get(
       `select 1 from inbox i join conversations c on c.n = i.conversation
        where i.state = 0 and c.session = ? and instr(i.message, ?) > 0`,

@@ -1,9 +1,9 @@
 import { basename, dirname } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../core/errors.ts";
-import { randomHex } from "./chance.ts";
-import { retryBusy, storeError } from "./failure.ts";
+import { randomHex } from "./random-hex.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
+import { retryBusy, toStoreError } from "./store-errors.ts";
 
 // Asked for, not imported: to make an ES module of node:fs takes longer than to open the database.
 const {
@@ -47,9 +47,9 @@ export interface WriterOptions {
 /** Opens the database to write, creating or migrating it first. There is one writer per store. */
 export function openWriter({ file, maxBytes }: WriterOptions): Db {
   try {
-    if (!existsSync(file)) create(file);
-    else if (statSync(file).size === 0) throw empty(file);
-    const db = open(file, "write");
+    if (!existsSync(file)) createDatabase(file);
+    else if (statSync(file).size === 0) throw createEmptyFileError(file);
+    const db = openConnection(file, "write");
     try {
       migrate(db, MIGRATIONS);
       if (maxBytes !== undefined) {
@@ -62,16 +62,16 @@ export function openWriter({ file, maxBytes }: WriterOptions): Db {
       throw error;
     }
   } catch (error) {
-    throw storeError(error, file);
+    throw toStoreError(error, file);
   }
 }
 
 /** A second connection that cannot write, for reads that must not wait for the writer. */
 export function openReader(file: string): Db {
   try {
-    return open(file, "read");
+    return openConnection(file, "read");
   } catch (error) {
-    throw storeError(error, file);
+    throw toStoreError(error, file);
   }
 }
 
@@ -80,12 +80,12 @@ export function openReader(file: string): Db {
  * migrated or explained by `openWriter`. It may write as far as SQLite itself needs to, so that the last one to leave
  * puts the log away.
  */
-export function openLooking(file: string): Db | undefined {
+export function openIfCurrent(file: string): Db | undefined {
   let db: Db | undefined;
   try {
     if (!existsSync(file) || statSync(file).size === 0) return undefined;
     accessSync(file, constants.R_OK | constants.W_OK);
-    db = open(file, "look");
+    db = openConnection(file, "look");
     // Reads the whole schema, as the first question would: a damaged one is met here.
     db.get("select 1 from sqlite_schema limit 1");
     if (Number(db.pragma("user_version")) === MIGRATIONS.length) return db;
@@ -98,9 +98,9 @@ export function openLooking(file: string): Db | undefined {
 
 const MAPPED_BYTES = 256 * 1024 * 1024;
 
-function open(file: string, use: "read" | "look" | "write" | "create"): Db {
+function openConnection(file: string, use: "read" | "look" | "write" | "create"): Db {
   const raw = new Database(file, { readonly: use === "read", fileMustExist: true, timeout: 0 });
-  const db = wrap(raw, file);
+  const db = wrapDatabase(raw, file);
   try {
     retryBusy(() => {
       db.pragma("foreign_keys = ON");
@@ -108,7 +108,7 @@ function open(file: string, use: "read" | "look" | "write" | "create"): Db {
       if (use === "read") return;
       if (use === "create") db.pragma(`application_id = ${APPLICATION_ID}`);
       // Looked at first: to set the journal mode is to write into the file.
-      assertOurs(db);
+      assertPostriderDatabase(db);
       if (use === "look") {
         db.pragma("query_only = ON");
         // A list over everything is read from the system's own cache, a third faster than through copies of its pages.
@@ -128,7 +128,7 @@ function open(file: string, use: "read" | "look" | "write" | "create"): Db {
   }
 }
 
-function wrap(raw: Database.Database, file: string): Db {
+function wrapDatabase(raw: Database.Database, file: string): Db {
   const prepared = new Map<string, Database.Statement>();
   const statement = (sql: string): Database.Statement => {
     let found = prepared.get(sql);
@@ -176,7 +176,7 @@ function wrap(raw: Database.Database, file: string): Db {
  * A new database is built under another name and linked into place whole. So an empty file is never ours: it is
  * a broken one, and two processes that start at once get the same database.
  */
-function create(file: string): void {
+function createDatabase(file: string): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   // Looked at again: between the two looks another process may have made the database and begun its log.
   if (log !== undefined && log.size > 0 && !existsSync(file)) {
@@ -189,7 +189,7 @@ function create(file: string): void {
   const building = `${file}.new-${process.pid}-${randomHex(4)}`;
   try {
     closeSync(openSync(building, "wx", 0o600));
-    const db = open(building, "create");
+    const db = openConnection(building, "create");
     migrate(db, MIGRATIONS);
     db.close();
     try {
@@ -207,7 +207,7 @@ function create(file: string): void {
   }
 }
 
-function assertOurs(db: Db): void {
+function assertPostriderDatabase(db: Db): void {
   if (Number(db.pragma("application_id")) === APPLICATION_ID) return;
   throw new PostriderError(
     "corrupt",
@@ -257,7 +257,7 @@ function backUp(db: Db, version: number): void {
   }
 }
 
-function empty(file: string): PostriderError {
+function createEmptyFileError(file: string): PostriderError {
   return new PostriderError(
     "corrupt",
     `${basename(file)} is empty, so it is not a database any more. Restore it from a backup, or remove it from ${dirname(file)} to start afresh.`,

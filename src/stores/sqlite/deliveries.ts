@@ -1,31 +1,31 @@
 import type {
+  AttemptTrace,
   Buttons,
   Delivery,
+  DeliveryFailures,
   DeliveryState,
   Enqueue,
   NewDelivery,
   Settle,
   SettledDelivery,
-  Shown,
-  Trouble,
 } from "../../core/delivery.ts";
 import type { Part } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import { useBlobs } from "./append.ts";
-import { blobsOf, NO_SESSION, releaseBlob } from "./blobs.ts";
+import { recordBlobUses } from "./append.ts";
+import { getBlobHashes, NO_SESSION, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
 import {
-  type Cell,
   convertReadable,
+  type JsonCell,
   parseList,
   parseObject,
   requireList,
   requireObject,
 } from "./json-columns.ts";
-import { tellProcess } from "./processes.ts";
+import { markProcessReported } from "./processes.ts";
 import type { SessionRow } from "./rows.ts";
-import { left } from "./runners.ts";
+import { filterOrphaned } from "./runners.ts";
 import * as sql from "./sql.ts";
 
 export interface DeliveryRow {
@@ -52,23 +52,23 @@ export interface DeliveryRow {
 }
 
 /** What a delivery belongs to. */
-export interface Maker {
+export interface DeliveryOwner {
   readonly session?: { readonly n: number; readonly id: string } | undefined;
   readonly turn?: number;
   /** Who sends what is begun. */
   readonly runner: string;
 }
 
-export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: number): Delivery {
-  const begun = delivery.begun ?? false;
-  useBlobs(db, by.session?.n ?? NO_SESSION, delivery);
+export function insertDelivery(db: Db, by: DeliveryOwner, delivery: NewDelivery, now: number): Delivery {
+  const begun = delivery.sendNow ?? false;
+  recordBlobUses(db, by.session?.n ?? NO_SESSION, delivery);
   const { lastInsertRowid: n } = db.run(
-    sql.insertDelivery,
+    sql.insertDeliverySql,
     delivery.target.platform,
     by.session?.n ?? null,
     by.turn ?? null,
     JSON.stringify(delivery.target),
-    ...contentColumns(delivery),
+    ...toContentColumns(delivery),
     begun ? "sending" : "waiting",
     begun ? 1 : 0,
     now,
@@ -76,7 +76,7 @@ export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: nu
     null,
     now,
   );
-  if (delivery.quiet) db.run(sql.quietDelivery, n);
+  if (delivery.quiet) db.run(sql.setDeliveryQuietSql, n);
   // As the row is now, without reading it again: every answer ends with one.
   const { target, parts, replyTo, buttons, quiet } = delivery;
   return {
@@ -88,14 +88,14 @@ export function insertDelivery(db: Db, by: Maker, delivery: NewDelivery, now: nu
     ...(replyTo !== undefined && { replyTo }),
     ...(buttons !== undefined && { buttons }),
     ...(quiet && { quiet }),
-    nonce: nonceOf(n, now),
+    nonce: buildNonce(n, now),
     status: begun
       ? { state: "sending", attempts: 1, shown: "nothing", runner: by.runner }
       : { state: "waiting", attempts: 0, nextAt: now, shown: "nothing" },
   };
 }
 
-export function contentColumns({
+export function toContentColumns({
   parts,
   replyTo,
   buttons,
@@ -111,17 +111,17 @@ export function beginDelivery(
   db: Db,
   input: { delivery: number; runner: string; now: number },
 ): Delivery | undefined {
-  if (db.run(sql.beginDelivery, input.runner, input.delivery).changes === 0) return undefined;
-  return deliveryOf(db, input.delivery);
+  if (db.run(sql.beginDeliverySql, input.runner, input.delivery).changes === 0) return undefined;
+  return loadDelivery(db, input.delivery);
 }
 
-export function deliveryOf(db: Db, n: number): Delivery | undefined {
-  const row = db.get<DeliveryRow>(sql.deliveryByNumber, n);
+export function loadDelivery(db: Db, n: number): Delivery | undefined {
+  const row = db.get<DeliveryRow>(sql.deliveryByNumberSql, n);
   return row && toDelivery(row);
 }
 
 export function settle(db: Db, input: Settle): SettledDelivery | Refused {
-  const row = db.get<DeliveryRow>(sql.deliveryByNumber, input.delivery);
+  const row = db.get<DeliveryRow>(sql.deliveryByNumberSql, input.delivery);
   if (row === undefined) return refuse("not_found", "There is no such delivery.");
   if (row.state === "sent" || row.state === "dead") return toDelivery(row);
   if (row.state === "draft")
@@ -129,76 +129,78 @@ export function settle(db: Db, input: Settle): SettledDelivery | Refused {
   const { outcome, now } = input;
   const waits = outcome.state === "waiting";
   db.run(
-    sql.settleDelivery,
+    sql.settleDeliverySql,
     outcome.state,
     waits ? outcome.nextAt : row.next_at,
-    waits && outcome.shown !== undefined ? shownColumn(outcome.shown) : row.shown,
+    waits && outcome.shown !== undefined ? toShownColumn(outcome.shown) : row.shown,
     (outcome.state === "sent" && outcome.platformMessageId) || null,
     outcome.state === "sent" ? null : outcome.error,
     waits ? null : now,
     waits && outcome.failed ? 1 : 0,
-    waits && outcome.aside ? now : null,
+    waits && outcome.deferred ? now : null,
     row.n,
   );
   // A session keeps the bytes of what was said in it; what belongs to none needs them no longer.
   if (!waits && row.session_id === null)
-    for (const hash of blobsOf({ parts: parseList<Part>(row.parts) ?? [] })) releaseBlob(db, hash);
+    for (const hash of getBlobHashes({ parts: parseList<Part>(row.parts) ?? [] })) releaseBlob(db, hash);
   const notice = insertNotice(db, row, input);
-  const settled = toDelivery(db.get<DeliveryRow>(sql.deliveryByNumber, row.n) ?? row);
+  const settled = toDelivery(db.get<DeliveryRow>(sql.deliveryByNumberSql, row.n) ?? row);
   return { ...settled, ...(notice !== undefined && { notice }) };
 }
 
 /** Once for each delivery: one that stepped aside is dead later without another word. */
 function insertNotice(db: Db, row: DeliveryRow, { notice, outcome, now }: Settle): Delivery | undefined {
-  const isOver = outcome.state === "dead" || (outcome.state === "waiting" && outcome.aside === true);
+  const isOver = outcome.state === "dead" || (outcome.state === "waiting" && outcome.deferred === true);
   if (notice === undefined || !isOver || row.aside_at !== null) return undefined;
-  const inserted = insertDelivery(db, { runner: "" }, { ...notice, begun: false }, now);
-  db.run(sql.placeDelivery, row.n, inserted.number);
-  return { ...inserted, inPlaceOf: row.n };
+  const inserted = insertDelivery(db, { runner: "" }, { ...notice, sendNow: false }, now);
+  db.run(sql.setReplacedDeliverySql, row.n, inserted.number);
+  return { ...inserted, noticeFor: row.n };
 }
 
-export function deliveriesAside(db: Db, { limit }: { readonly limit: number }): Delivery[] {
-  return db.all<DeliveryRow>(sql.deliveriesAside, limit).map(toDelivery);
+export function listDeferredDeliveries(db: Db, { limit }: { readonly limit: number }): Delivery[] {
+  return db.all<DeliveryRow>(sql.deferredDeliveriesSql, limit).map(toDelivery);
 }
 
 export function enqueue(db: Db, input: Enqueue): { deliveries: Delivery[] } {
-  const { runner, tells, now } = input;
-  if (tells !== undefined && !tellProcess(db, { ...tells, now })) return { deliveries: [] };
-  for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlob, hash, bytes.byteLength, bytes);
-  const found = input.session === undefined ? undefined : db.get<SessionRow>(sql.sessionById, input.session);
+  const { runner, processReport, now } = input;
+  if (processReport !== undefined && !markProcessReported(db, { ...processReport, now }))
+    return { deliveries: [] };
+  for (const { hash, bytes } of input.blobs ?? []) db.run(sql.insertBlobSql, hash, bytes.byteLength, bytes);
+  const found =
+    input.session === undefined ? undefined : db.get<SessionRow>(sql.sessionByIdSql, input.session);
   const by = { session: found?.removed_at === null ? found : undefined, runner };
   const deliveries = input.deliveries.map((delivery) => insertDelivery(db, by, delivery, now));
-  if (input.line !== undefined) db.run(sql.lineDone, input.line);
-  if (input.noticed !== undefined) db.run(sql.noticeGiven, input.noticed);
-  if (input.asks !== undefined) db.run(sql.approvalPut, input.asks);
-  if (tells?.isProgress && deliveries[0] !== undefined)
-    db.run(sql.setProgress, deliveries[0].number, tells.process);
+  if (input.answeredCommand !== undefined) db.run(sql.finishCommandSql, input.answeredCommand);
+  if (input.resetNoticeFor !== undefined) db.run(sql.clearNoticeDueSql, input.resetNoticeFor);
+  if (input.approval !== undefined) db.run(sql.markApprovalSentSql, input.approval);
+  if (processReport?.isProgress && deliveries[0] !== undefined)
+    db.run(sql.setProcessProgressSql, deliveries[0].number, processReport.process);
   return { deliveries };
 }
 
-export function delivery(db: Db, { number }: { number: number }): Delivery | undefined {
-  return deliveryOf(db, number);
+export function getDelivery(db: Db, { number }: { number: number }): Delivery | undefined {
+  return loadDelivery(db, number);
 }
 
-export function deliveries(
+export function listPendingDeliveries(
   db: Db,
   input: { dueAt: number; limit: number; platform?: string; after?: number },
 ): Delivery[] {
   const { dueAt, limit, platform, after = 0 } = input;
   const rows =
     platform === undefined
-      ? db.all<DeliveryRow>(sql.deliveriesDue, dueAt, after, limit)
-      : db.all<DeliveryRow>(sql.deliveriesDueOn, platform, dueAt, after, limit);
+      ? db.all<DeliveryRow>(sql.dueDeliveriesSql, dueAt, after, limit)
+      : db.all<DeliveryRow>(sql.dueDeliveriesOnPlatformSql, platform, dueAt, after, limit);
   return convertReadable(rows, toDelivery);
 }
 
-export function leftDeliveries(db: Db, input: { platform: string; now: number }): Delivery[] {
-  const rows = left(db, db.all<DeliveryRow>(sql.deliveriesBegunOn, input.platform), input.now);
+export function listOrphanedDeliveries(db: Db, input: { platform: string; now: number }): Delivery[] {
+  const rows = filterOrphaned(db, db.all<DeliveryRow>(sql.sendingDeliveriesSql, input.platform), input.now);
   return convertReadable(rows, toDelivery);
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
-  const cell = (column: string): Cell => ({ table: "deliveries", column, row: row.n });
+  const cell = (column: string): JsonCell => ({ table: "deliveries", column, row: row.n });
   const buttons = parseList(row.buttons) as Buttons | undefined;
   return {
     number: row.n,
@@ -209,18 +211,18 @@ export function toDelivery(row: DeliveryRow): Delivery {
     ...(row.reply_to !== null && { replyTo: row.reply_to }),
     ...(buttons !== undefined && { buttons }),
     ...(row.quiet === 1 && { quiet: true }),
-    ...(row.in_place_of !== null && { inPlaceOf: row.in_place_of }),
-    nonce: nonceOf(row.n, row.created_at),
-    status: statusOf(row),
+    ...(row.in_place_of !== null && { noticeFor: row.in_place_of }),
+    nonce: buildNonce(row.n, row.created_at),
+    status: toDeliveryState(row),
   };
 }
 
 /** Numbers begin at 1 in every home; the instant tells the homes apart that one bot has served. */
-function nonceOf(n: number, createdAt: number): string {
+function buildNonce(n: number, createdAt: number): string {
   return `${createdAt.toString(36)}-${n.toString(36)}`;
 }
 
-function statusOf(row: DeliveryRow): DeliveryState {
+function toDeliveryState(row: DeliveryRow): DeliveryState {
   const { attempts } = row;
   switch (row.state) {
     case "draft":
@@ -232,7 +234,7 @@ function statusOf(row: DeliveryRow): DeliveryState {
         nextAt: row.next_at,
         shown: toShown(row.shown),
         ...(row.last_error !== null && { lastError: row.last_error }),
-        ...troubleOf(row),
+        ...toFailures(row),
       };
     case "sending":
       return {
@@ -240,7 +242,7 @@ function statusOf(row: DeliveryRow): DeliveryState {
         attempts,
         shown: toShown(row.shown),
         ...(row.runner !== null && { runner: row.runner }),
-        ...troubleOf(row),
+        ...toFailures(row),
       };
     case "sent":
       return {
@@ -254,17 +256,17 @@ function statusOf(row: DeliveryRow): DeliveryState {
   }
 }
 
-function troubleOf({ failures, aside_at: asideAt }: DeliveryRow): Trouble {
-  return { ...(failures > 0 && { failures }), ...(asideAt !== null && { asideAt }) };
+function toFailures({ failures, aside_at: asideAt }: DeliveryRow): DeliveryFailures {
+  return { ...(failures > 0 && { failures }), ...(asideAt !== null && { deferredAt: asideAt }) };
 }
 
 /** In deliveries.shown: NULL is nothing, {} is unknown. */
-export function shownColumn(shown: Shown): string | null {
+export function toShownColumn(shown: AttemptTrace): string | null {
   if (shown === "nothing") return null;
   return shown === "unknown" ? "{}" : JSON.stringify({ messageId: shown.messageId });
 }
 
-export function toShown(column: string | null): Shown {
+export function toShown(column: string | null): AttemptTrace {
   if (column === null) return "nothing";
   const messageId = parseObject<{ messageId?: string }>(column)?.messageId;
   return messageId === undefined ? "unknown" : { messageId };

@@ -25,7 +25,7 @@ export interface FileIdentity {
  * A look takes as long as a tenth of a commit. What is acknowledged in between is still read through the open files and
  * saved by the next look.
  */
-const LOOK_EVERY_MS = 5;
+const CHECK_INTERVAL_MS = 5;
 
 /**
  * Remembers which files a connection has open. SQLite resets and truncates its log but keeps the file as long as one
@@ -34,17 +34,17 @@ const LOOK_EVERY_MS = 5;
 export function guardFiles(db: Db): FileGuard {
   const hasLog = db.pragma("journal_mode") === "wal";
   // SQLite follows a symbolic link to the database before it names the files beside it.
-  const real = realPath(db.file);
+  const real = resolveRealPath(db.file);
   const paths = hasLog ? [db.file, `${real}-wal`, `${real}-shm`] : [db.file];
-  const files = paths.map((path) => ({ path, ...identify(path) }));
+  const files = paths.map((path) => ({ path, ...identifyFile(path) }));
   let lookedAt = 0;
   return {
     database: files[0] ?? { dev: 0, ino: 0 },
     findLost() {
-      if (performance.now() - lookedAt < LOOK_EVERY_MS) return undefined;
+      if (performance.now() - lookedAt < CHECK_INTERVAL_MS) return undefined;
       lookedAt = performance.now();
       for (const { path, dev, ino } of files) {
-        const found = stat(path);
+        const found = statFile(path);
         if (found === "unknown") continue;
         if (found === undefined || ino === 0) return { path, how: "removed" };
         if (found.ino !== ino || found.dev !== dev) return { path, how: "replaced" };
@@ -54,7 +54,7 @@ export function guardFiles(db: Db): FileGuard {
   };
 }
 
-function realPath(file: string): string {
+function resolveRealPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {
@@ -62,13 +62,13 @@ function realPath(file: string): string {
   }
 }
 
-function identify(path: string): FileIdentity {
-  const found = stat(path);
+function identifyFile(path: string): FileIdentity {
+  const found = statFile(path);
   // A file that is missing from the start is found lost by the first look.
   return found === undefined || found === "unknown" ? { dev: 0, ino: 0 } : { dev: found.dev, ino: found.ino };
 }
 
-function stat(path: string): FileIdentity | undefined | "unknown" {
+function statFile(path: string): FileIdentity | undefined | "unknown" {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {

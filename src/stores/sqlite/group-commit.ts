@@ -1,10 +1,10 @@
 import type { Db } from "./connection.ts";
-import { retryBusy } from "./failure.ts";
-import { type Call, type Outcome, write } from "./operations.ts";
+import { type CallOutcome, getWriteOperation, type WriteCall } from "./operations.ts";
 import * as sql from "./sql.ts";
+import { retryBusy } from "./store-errors.ts";
 
 /** More per commit brings no more speed, only longer waits. */
-export const BATCH = 64;
+export const MAX_BATCH = 64;
 
 /**
  * Runs the calls in one transaction, each in a savepoint of its own, and answers only after COMMIT has returned:
@@ -13,46 +13,46 @@ export const BATCH = 64;
  * A full disk may make SQLite roll the whole transaction back, and with it calls that had succeeded. Their
  * answers were not given yet, so all calls then run again, each alone, in order.
  */
-export function commitTogether(db: Db, calls: readonly Call[]): Outcome[] {
-  if (calls.length === 1) return commitAlone(db, calls);
-  const outcomes: Outcome[] = [];
+export function commitBatch(db: Db, calls: readonly WriteCall[]): CallOutcome[] {
+  if (calls.length === 1) return commitEach(db, calls);
+  const outcomes: CallOutcome[] = [];
   try {
-    retryBusy(() => db.run(sql.beginImmediate));
+    retryBusy(() => db.run(sql.beginImmediateSql));
     for (const call of calls) {
-      const outcome = inSavepoint(db, call);
-      if (outcome === undefined) return commitAlone(db, calls);
+      const outcome = runInSavepoint(db, call);
+      if (outcome === undefined) return commitEach(db, calls);
       outcomes.push(outcome);
     }
-    db.run(sql.commit);
+    db.run(sql.commitSql);
     return outcomes;
   } catch {
     // BEGIN, COMMIT or a savepoint failed, not a call: what is true of each call shows when it runs alone.
     rollBack(db);
-    return commitAlone(db, calls);
+    return commitEach(db, calls);
   }
 }
 
 /** `undefined` when the transaction is gone. */
-function inSavepoint(db: Db, call: Call): Outcome | undefined {
-  db.run(sql.savepoint);
+function runInSavepoint(db: Db, call: WriteCall): CallOutcome | undefined {
+  db.run(sql.savepointSql);
   try {
-    const value = write(call.name)(db, call.input);
-    db.run(sql.releaseSavepoint);
+    const value = getWriteOperation(call.name)(db, call.input);
+    db.run(sql.releaseSavepointSql);
     return { value };
   } catch (error) {
     if (!db.inTransaction) return undefined;
-    db.run(sql.rollbackToSavepoint);
-    db.run(sql.releaseSavepoint);
+    db.run(sql.rollbackToSavepointSql);
+    db.run(sql.releaseSavepointSql);
     return { error };
   }
 }
 
-function commitAlone(db: Db, calls: readonly Call[]): Outcome[] {
+function commitEach(db: Db, calls: readonly WriteCall[]): CallOutcome[] {
   return calls.map((call) => {
     try {
-      retryBusy(() => db.run(sql.beginImmediate));
-      const value = write(call.name)(db, call.input);
-      db.run(sql.commit);
+      retryBusy(() => db.run(sql.beginImmediateSql));
+      const value = getWriteOperation(call.name)(db, call.input);
+      db.run(sql.commitSql);
       return { value };
     } catch (error) {
       rollBack(db);
@@ -62,5 +62,5 @@ function commitAlone(db: Db, calls: readonly Call[]): Outcome[] {
 }
 
 export function rollBack(db: Db): void {
-  if (db.inTransaction) db.run(sql.rollback);
+  if (db.inTransaction) db.run(sql.rollbackSql);
 }

@@ -1,8 +1,8 @@
-import type { CountGuess, GuessCounted } from "../../core/access.ts";
+import type { GuessAttempt, GuessResult } from "../../core/access.ts";
 import type { Db } from "./connection.ts";
 
 /** The last one that may be made also begins the wait; whoever guessed right is let off it by `clearGuesses`. */
-export function countGuess(db: Db, { name, most, lockMs, now }: CountGuess): GuessCounted {
+export function countGuess(db: Db, { name, maxGuesses, lockMs, now }: GuessAttempt): GuessResult {
   const row = db.get<{ count: number; locked_until: number }>("select * from guesses where name = ?", name);
   const isLocked = row !== undefined && row.locked_until > now;
   // One that ends later than any could was stored under a clock that was ahead: it is over.
@@ -14,7 +14,7 @@ export function countGuess(db: Db, { name, most, lockMs, now }: CountGuess): Gue
      do update set count = excluded.count, locked_until = excluded.locked_until, at = excluded.at`,
     name,
     count,
-    count >= most ? now + lockMs : 0,
+    count >= maxGuesses ? now + lockMs : 0,
     now,
   );
   return { allowed: true };

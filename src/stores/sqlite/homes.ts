@@ -2,7 +2,7 @@ import type { HomeChannel } from "../../core/session-context.ts";
 import type { Db } from "./connection.ts";
 import { parseObject } from "./json-columns.ts";
 
-export function setHome(db: Db, { home, now }: { home: HomeChannel; now: number }): void {
+export function setHomeChannel(db: Db, { home, now }: { home: HomeChannel; now: number }): void {
   db.run(
     `insert into homes (platform, home, at) values (?, ?, ?)
      on conflict (platform) do update set home = excluded.home, at = excluded.at`,
@@ -12,12 +12,12 @@ export function setHome(db: Db, { home, now }: { home: HomeChannel; now: number 
   );
 }
 
-export function homes(db: Db): HomeChannel[] {
+export function listHomeChannels(db: Db): HomeChannel[] {
   return db
     .all<{ home: string }>("select home from homes order by platform")
     .flatMap(({ home }) => parseObject<HomeChannel>(home) ?? []);
 }
 
-export function forgetHome(db: Db, { platform }: { platform: string }): boolean {
+export function removeHomeChannel(db: Db, { platform }: { platform: string }): boolean {
   return db.run("delete from homes where platform = ?", platform).changes > 0;
 }

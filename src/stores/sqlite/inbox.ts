@@ -1,12 +1,12 @@
+import type { InboundState } from "../../core/diagnostics.ts";
 import { PostriderError } from "../../core/errors.ts";
 import type { Source } from "../../core/source.ts";
-import type { ArrivalState } from "../../core/surroundings.ts";
-import type { Cursor } from "../../core/turn.ts";
+import type { PlatformCursor } from "../../core/turn.ts";
 import type { Db } from "./connection.ts";
 import * as sql from "./sql.ts";
 
 /** inbox.state, by its number. */
-export const INBOX_STATES: readonly ArrivalState[] = [
+export const INBOX_STATES: readonly InboundState[] = [
   "waiting",
   "running",
   "done",
@@ -15,16 +15,16 @@ export const INBOX_STATES: readonly ArrivalState[] = [
   "refused",
 ];
 
-export interface Arriving {
+export interface InboundKey {
   readonly profile: string;
   readonly source: Pick<Source, "platform" | "chatId">;
   readonly messageId: string;
-  readonly cursor?: Cursor;
+  readonly cursor?: PlatformCursor;
   readonly now: number;
 }
 
 /** The row of what has arrived before under this name. The cursor moves in any case. */
-export function seenBefore(db: Db, input: Arriving): number | undefined {
+export function findDuplicate(db: Db, input: InboundKey): number | undefined {
   const { profile, source, messageId } = input;
   if (messageId === "") {
     // Without a name of its own every message would be a duplicate of the first.
@@ -32,18 +32,24 @@ export function seenBefore(db: Db, input: Arriving): number | undefined {
       details: { field: "messageId" },
     });
   }
-  const seen = db.get<{ n: number }>(sql.inboxOnce, profile, source.platform, source.chatId, messageId);
+  const seen = db.get<{ n: number }>(
+    sql.inboxNumberByMessageIdSql,
+    profile,
+    source.platform,
+    source.chatId,
+    messageId,
+  );
   moveCursor(db, input);
   return seen?.n;
 }
 
-export function moveCursor(db: Db, { cursor, now }: Pick<Arriving, "cursor" | "now">): void {
-  if (cursor !== undefined) db.run(sql.setCursor, cursor.name, cursor.value, now);
+export function moveCursor(db: Db, { cursor, now }: Pick<InboundKey, "cursor" | "now">): void {
+  if (cursor !== undefined) db.run(sql.setCursorSql, cursor.name, cursor.value, now);
 }
 
 export interface InboxColumns {
   readonly conversation: number;
-  readonly state: ArrivalState;
+  readonly state: InboundState;
   readonly runner?: string | undefined;
   readonly message?: string;
   readonly source?: string;
@@ -51,13 +57,13 @@ export interface InboxColumns {
   readonly seq?: number;
 }
 
-export function insertInbox(
+export function insertInboxRow(
   db: Db,
-  { profile, source, messageId, now }: Arriving,
+  { profile, source, messageId, now }: InboundKey,
   row: InboxColumns,
 ): number {
   return db.run(
-    sql.insertInbox,
+    sql.insertInboxSql,
     profile,
     source.platform,
     source.chatId,

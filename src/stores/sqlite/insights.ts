@@ -1,27 +1,27 @@
 import type { Insights } from "../../core/insights.ts";
 import { ROLES } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
-import { sumUsage, usageByPurpose } from "../../core/usage.ts";
-import { usageByDay } from "../../core/usage-days.ts";
+import { sumByPurpose, sumUsage } from "../../core/usage.ts";
+import { sumByDay } from "../../core/usage-days.ts";
 import type { Db } from "./connection.ts";
-import { messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
-import { usageSince } from "./usage.ts";
-import { visibleSql } from "./visible.ts";
+import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
+import { listUsageSince } from "./usage.ts";
+import { buildVisibleCondition } from "./visibility.ts";
 
 const USER = ROLES.indexOf("user");
-const MOST_BUSY = 5;
+const MAX_BUSIEST = 5;
 
-interface Counted {
+interface SessionActivity {
   readonly messages: number;
   readonly humans: number;
   readonly calls: number;
 }
 
-export function insights(
+export function getInsights(
   db: Db,
   input: { asker: Asker; since: number; platform?: string; zone?: string },
 ): Insights {
-  const { where, values } = visibleSql(input.asker);
+  const { where, values } = buildVisibleCondition(input.asker);
   const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
   const used = db
     .all<SessionRow>(
@@ -30,10 +30,10 @@ export function insights(
       input.since,
       ...(input.platform === undefined ? [] : [input.platform]),
     )
-    .map((row) => ({ row, ...said(db, row, input.since) }))
+    .map((row) => ({ row, ...countActivity(db, row, input.since) }))
     .filter(({ messages }) => messages > 0);
-  const entries = usageSince(db, input);
-  const sum = (count: (session: Counted) => number): number =>
+  const entries = listUsageSince(db, input);
+  const sum = (count: (session: SessionActivity) => number): number =>
     used.reduce((total, session) => total + count(session), 0);
   return {
     sessions: used.length,
@@ -41,8 +41,8 @@ export function insights(
     humanMessages: sum(({ humans }) => humans),
     toolCalls: sum(({ calls }) => calls),
     usage: sumUsage(entries.map(({ usage }) => usage)),
-    usageByPurpose: usageByPurpose(entries),
-    usageByDay: usageByDay(entries, input.zone ?? "UTC"),
+    usageByPurpose: sumByPurpose(entries),
+    usageByDay: sumByDay(entries, input.zone ?? "UTC"),
     byPlatform: [...Map.groupBy(used, ({ row }) => row.platform ?? "none")]
       .map(([platform, there]) => ({
         platform,
@@ -52,7 +52,7 @@ export function insights(
       .toSorted((a, b) => b.messages - a.messages || (a.platform < b.platform ? -1 : 1)),
     busiest: used
       .toSorted((a, b) => b.messages - a.messages || b.row.last_at - a.row.last_at)
-      .slice(0, MOST_BUSY)
+      .slice(0, MAX_BUSIEST)
       .map(({ row, messages }) => ({
         handle: row.handle,
         ...(row.title !== null && { title: row.title }),
@@ -62,17 +62,17 @@ export function insights(
 }
 
 /** What was said in it since then. Of a session that is younger, its counters know without a look at the messages. */
-function said(db: Db, session: SessionRow, since: number): Counted {
+function countActivity(db: Db, session: SessionRow, since: number): SessionActivity {
   if (session.created_at >= since) {
     const { next_seq, human_count: humans, tool_call_count: calls } = session;
     return { messages: next_seq - 1, humans, calls };
   }
-  const row = db.get<Counted>(
+  const row = db.get<SessionActivity>(
     `select count(*) as messages, coalesce(sum(role = ${USER}), 0) as humans,
        coalesce(sum(case when json_valid(meta) then json_array_length(meta, '$.toolCalls') end), 0) as calls
      from messages where id between ? and ? and at >= ?`,
-    messageId(session.n, 1),
-    messageId(session.n, SEQ_BITS - 1),
+    toMessageId(session.n, 1),
+    toMessageId(session.n, SEQS_PER_SESSION - 1),
     since,
   );
   return row ?? { messages: 0, humans: 0, calls: 0 };

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { text } from "../../core/message.ts";
+import { textPart } from "../../core/message.ts";
 import { isRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import type { Store } from "../../ports/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
 import { JSON_COLUMNS, type JsonColumn } from "./json-columns.ts";
 import { sqliteStore } from "./store.ts";
-import { checkDatabase, fixDatabase } from "./upkeep/checkup.ts";
+import { checkDatabase, fixDatabase } from "./upkeep/check-database.ts";
 
 const everyone = { everyone: true } as const;
 const NOW = 1_800_000_000_000;
@@ -30,7 +30,11 @@ async function say(store: Store, chat: string, id: string, runner?: string) {
   return store.accept({
     ...routing(chat),
     messageId: id,
-    message: { role: "user", parts: [text(`words ${id}`), text("more")], origin: { platform: "telegram" } },
+    message: {
+      role: "user",
+      parts: [textPart(`words ${id}`), textPart("more")],
+      origin: { platform: "telegram" },
+    },
     ...(runner !== undefined && { claim: { runner, take: "one" as const } }),
     now: NOW,
   });
@@ -39,13 +43,13 @@ async function say(store: Store, chat: string, id: string, runner?: string) {
 /** Rows with every JSON column: ada's are broken one by one, bob's stay whole. */
 async function fill(): Promise<void> {
   const store = await sqliteStore({ file, mode: "in-process" });
-  for (const runner of [gone, own]) await store.beat({ runner, now: NOW });
+  for (const runner of [gone, own]) await store.recordHeartbeat({ runner, now: NOW });
   for (const chat of ["ada", "bob"]) {
     const first = await say(store, chat, "1", gone.id);
     if (first.duplicate || first.tooMany !== undefined || first.turn === undefined)
       throw new Error("no turn");
     await say(store, chat, "2");
-    await store.setHome({ home: { platform: chat, chatId: chat, name: chat }, now: NOW });
+    await store.setHomeChannel({ home: { platform: chat, chatId: chat, name: chat }, now: NOW });
     await store.changeMemory({ owner: chat, change: { action: "add", text: "likes tea" }, now: NOW });
   }
   await store.close();
@@ -128,7 +132,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       breakFirst(column, value);
       const store = await sqliteStore({ file, mode: "in-process" });
       onTestFinished(() => store.close());
-      const listed = (await store.list({ asker: everyone, limit: 10 })).items;
+      const listed = (await store.querySessions({ asker: everyone, limit: 10 })).items;
       expect(listed.map(({ id }) => id).sort()).toEqual(["session-ada", "session-bob"]);
       const hasDamage = column.table === "sessions";
       expect(listed.find(({ id }) => id === "session-ada")?.damaged).toEqual(
@@ -136,33 +140,33 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       );
       for (const { id, owner } of listed) {
         const ask = { asker: everyone, session: id };
-        expect((await store.history(ask))?.map(({ parts: [part] }) => part)).toMatchObject([
+        expect((await store.readHistory(ask))?.map(({ parts: [part] }) => part)).toMatchObject([
           { type: "text", text: expect.stringContaining("words 1") },
         ]);
         await store.find({ asker: everyone, text: id });
-        await store.waiting(ask);
-        await store.surroundings(ask);
-        await store.conversations(ask);
-        await store.approvals({ person: owner });
-        await store.personData({ person: owner });
-        expect((await store.memory({ owner: id.slice(8) })).version).toBe(1);
+        await store.listPending(ask);
+        await store.getDiagnostics(ask);
+        await store.findConversations(ask);
+        await store.listApprovals({ person: owner });
+        await store.readPersonData({ person: owner });
+        expect((await store.getMemory({ owner: id.slice(8) })).version).toBe(1);
       }
-      expect(await store.search({ asker: everyone, text: "words" })).toBeDefined();
-      await store.insights({ asker: everyone, since: 0 });
-      await store.stats({ asker: everyone });
-      expect((await store.homes()).map(({ platform }) => platform)).toContain("bob");
-      expect((await store.pairings({ now: NOW })).length).toBe(2);
-      const due = await store.deliveries({ dueAt: NOW, limit: 10 });
+      expect(await store.searchMessages({ asker: everyone, text: "words" })).toBeDefined();
+      await store.getInsights({ asker: everyone, since: 0 });
+      await store.getStats({ asker: everyone });
+      expect((await store.listHomeChannels()).map(({ platform }) => platform)).toContain("bob");
+      expect((await store.listPairings({ now: NOW })).length).toBe(2);
+      const due = await store.listPendingDeliveries({ dueAt: NOW, limit: 10 });
       expect(due.map(({ session }) => session)).toContain("session-bob");
-      await store.leftDeliveries({ platform: "telegram", now: NOW });
-      await store.leftLines({ platform: "telegram", now: NOW });
-      const processes = (await store.processes({ asker: everyone })).map(({ id }) => id);
+      await store.listOrphanedDeliveries({ platform: "telegram", now: NOW });
+      await store.listOrphanedCommands({ platform: "telegram", now: NOW });
+      const processes = (await store.listProcesses({ asker: everyone })).map(({ id }) => id);
       expect(processes).toContain("proc_bob");
-      await store.watchedProcesses();
+      await store.listWatchedProcesses();
       await store.adoptProcesses({ keeper: own.id, now: NOW });
 
       // What was left is taken up, and new words are taken in, in both chats.
-      const waits = (await store.work({ now: NOW })).map(({ session }) => session);
+      const waits = (await store.listClaimable({ now: NOW })).map(({ session }) => session);
       expect(waits).toEqual(expect.arrayContaining(["session-ada", "session-bob"]));
       for (const { id } of listed)
         expect(await store.claim({ session: id, runner: own.id, take: "all", now: NOW })).toMatchObject({
@@ -182,7 +186,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
         now: NOW,
         onDone: (line) => fixed.push(line),
       });
-      expect(jsonFindings()).toHaveLength(column.isReset ? 0 : 1);
+      expect(jsonFindings()).toHaveLength(column.isResettable ? 0 : 1);
     });
   },
 );

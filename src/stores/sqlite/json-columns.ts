@@ -8,53 +8,53 @@ export interface JsonColumn {
   /** SQL that names a row for people. */
   readonly row: string;
   /** Whether an unreadable value may become absent: a setting or something derived, never what somebody said. */
-  readonly isReset?: true;
+  readonly isResettable?: true;
 }
 
 const MESSAGE_ROW = "(id >> 24) || ':' || (id & 16777215)";
 
 /** Every one there is: `doctor` reads them all, and a test breaks each in turn. */
 export const JSON_COLUMNS: readonly JsonColumn[] = [
-  { table: "sessions", column: "origin", holds: "object", row: "coalesce(handle, n)", isReset: true },
-  { table: "sessions", column: "config", holds: "object", row: "coalesce(handle, n)", isReset: true },
-  { table: "conversations", column: "settings", holds: "object", row: "n", isReset: true },
+  { table: "sessions", column: "origin", holds: "object", row: "coalesce(handle, n)", isResettable: true },
+  { table: "sessions", column: "config", holds: "object", row: "coalesce(handle, n)", isResettable: true },
+  { table: "conversations", column: "settings", holds: "object", row: "n", isResettable: true },
   { table: "messages", column: "parts", holds: "array", row: MESSAGE_ROW },
   { table: "messages", column: "meta", holds: "object", row: MESSAGE_ROW },
   { table: "inbox", column: "message", holds: "object", row: "n" },
   { table: "inbox", column: "source", holds: "object", row: "n" },
   { table: "turns", column: "target", holds: "object", row: "n" },
-  { table: "turns", column: "said", holds: "object", row: "n", isReset: true },
+  { table: "turns", column: "said", holds: "object", row: "n", isResettable: true },
   { table: "deliveries", column: "target", holds: "object", row: "n" },
   { table: "deliveries", column: "parts", holds: "array", row: "n" },
-  { table: "deliveries", column: "buttons", holds: "array", row: "n", isReset: true },
+  { table: "deliveries", column: "buttons", holds: "array", row: "n", isResettable: true },
   { table: "approvals", column: "target", holds: "object", row: "n" },
   { table: "approvals", column: "request", holds: "object", row: "n" },
   { table: "processes", column: "target", holds: "object", row: "id" },
   { table: "processes", column: "watch", holds: "object", row: "id" },
-  { table: "processes", column: "match_lines", holds: "array", row: "id", isReset: true },
+  { table: "processes", column: "match_lines", holds: "array", row: "id", isResettable: true },
   { table: "memories", column: "entries", holds: "array", row: "owner || ' ' || version" },
   { table: "homes", column: "home", holds: "object", row: "platform" },
-  { table: "pairings", column: "asker", holds: "object", row: "n", isReset: true },
+  { table: "pairings", column: "asker", holds: "object", row: "n", isResettable: true },
 ];
 
 /** The condition under which a column's text cannot be read as what it holds. */
-export function unreadable({ column, holds }: Pick<JsonColumn, "column" | "holds">): string {
+export function buildUnreadableCondition({ column, holds }: Pick<JsonColumn, "column" | "holds">): string {
   return `${column} is not null and case when json_valid(${column}) then json_type(${column}) <> '${holds}' else 1 end`;
 }
 
 /** The object in a column; `undefined` when it cannot be read as one. */
 export function parseObject<T extends object>(text: string | null): T | undefined {
-  const value = parse(text);
+  const value = parseJson(text);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as T) : undefined;
 }
 
 /** The list in a column; `undefined` when it cannot be read as one. */
 export function parseList<T>(text: string | null): T[] | undefined {
-  const value = parse(text);
+  const value = parseJson(text);
   return Array.isArray(value) ? (value as T[]) : undefined;
 }
 
-function parse(text: string | null): unknown {
+function parseJson(text: string | null): unknown {
   if (text === null) return undefined;
   try {
     return JSON.parse(text);
@@ -64,22 +64,22 @@ function parse(text: string | null): unknown {
 }
 
 /** Where a value comes from, for whoever has to mend it. */
-export interface Cell {
+export interface JsonCell {
   readonly table: string;
   readonly column: string;
   readonly row: string | number;
 }
 
 /** For whoever cannot do without it: throws `corrupt`, which names the row. */
-export function requireObject<T extends object>(text: string | null, cell: Cell): T {
+export function requireObject<T extends object>(text: string | null, cell: JsonCell): T {
   const value = parseObject<T>(text);
-  if (value === undefined) throw unreadableCell(cell);
+  if (value === undefined) throw createUnreadableError(cell);
   return value;
 }
 
-export function requireList<T>(text: string | null, cell: Cell): T[] {
+export function requireList<T>(text: string | null, cell: JsonCell): T[] {
   const value = parseList<T>(text);
-  if (value === undefined) throw unreadableCell(cell);
+  if (value === undefined) throw createUnreadableError(cell);
   return value;
 }
 
@@ -95,7 +95,7 @@ export function convertReadable<Row, Value>(rows: readonly Row[], convert: (row:
   });
 }
 
-export function unreadableCell({ table, column, row }: Cell): PostriderError {
+export function createUnreadableError({ table, column, row }: JsonCell): PostriderError {
   return new PostriderError(
     "corrupt",
     `${table}.${column} of row ${row} cannot be read, and everything else can. postrider doctor tells what to do.`,

@@ -2,11 +2,11 @@ import { PostriderError } from "../../core/errors.ts";
 import type { ConversationQuery, CurrentConversation, Page } from "../../core/listing.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
 import type { Db } from "./connection.ts";
-import { sessionRow } from "./routing.ts";
+import { describeConversation } from "./diagnostics.ts";
+import { getSessionRow } from "./routing.ts";
 import { type ConversationRow, toSession } from "./rows.ts";
-import { placed } from "./surroundings.ts";
-import { speaksIn } from "./switching.ts";
-import { visible } from "./visible.ts";
+import { canSpeakIn } from "./switching.ts";
+import { isVisible } from "./visibility.ts";
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
@@ -16,9 +16,9 @@ export function listConversations(db: Db, input: ConversationQuery): Page<Curren
   const items: CurrentConversation[] = [];
   let after = parseCursor(input.cursor);
   for (;;) {
-    const rows = rowsAfter(db, input, after, limit);
+    const rows = readRowsAfter(db, input, after, limit);
     for (const row of rows) {
-      const found = currentIn(db, input.asker, row);
+      const found = toCurrentConversation(db, input.asker, row);
       if (found === undefined) continue;
       // The page is full: this one begins the next.
       if (items.length === limit) return { items, cursor: String(items.at(-1)?.conversation.number) };
@@ -31,7 +31,7 @@ export function listConversations(db: Db, input: ConversationQuery): Page<Curren
 }
 
 /** Those of one person are found by an index; a chat's own belong to nobody. */
-function rowsAfter(db: Db, input: ConversationQuery, after: number, limit: number): ConversationRow[] {
+function readRowsAfter(db: Db, input: ConversationQuery, after: number, limit: number): ConversationRow[] {
   const { asker, platform } = input;
   const conditions = ["n > ?"];
   const values: unknown[] = [after];
@@ -50,11 +50,11 @@ function rowsAfter(db: Db, input: ConversationQuery, after: number, limit: numbe
   );
 }
 
-function currentIn(db: Db, asker: Asker, row: ConversationRow): CurrentConversation | undefined {
-  if (!speaksIn(asker, row)) return undefined;
-  const session = sessionRow(db, row.session);
-  if (session.removed_at !== null || !visible(asker, session)) return undefined;
-  return { conversation: placed(db, row), session: toSession(session) };
+function toCurrentConversation(db: Db, asker: Asker, row: ConversationRow): CurrentConversation | undefined {
+  if (!canSpeakIn(asker, row)) return undefined;
+  const session = getSessionRow(db, row.session);
+  if (session.removed_at !== null || !isVisible(asker, session)) return undefined;
+  return { conversation: describeConversation(db, row), session: toSession(session) };
 }
 
 function parseCursor(cursor: string | undefined): number {

@@ -1,9 +1,9 @@
 import {
-  changedMemory,
+  applyMemoryChange,
+  getMemoryOwner,
   type Memory,
   type MemoryChange,
   type MemoryOwner,
-  memoryOwnerOf,
 } from "../../core/memory.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
@@ -25,34 +25,34 @@ export function changeMemory(
   db: Db,
   { owner, change, now }: { owner: MemoryOwner; change: MemoryChange; now: number },
 ): Memory | Refused {
-  return changeEach(db, owner, [change], now);
+  return applyMemoryChanges(db, owner, [change], now);
 }
 
 /** All or, with `leavingOut`, those that fit, one after the other, as one version. */
-export function changeEach(
+export function applyMemoryChanges(
   db: Db,
   owner: MemoryOwner,
   changes: readonly MemoryChange[],
   now: number,
   leavingOut = false,
 ): Memory | Refused {
-  const before = memory(db, { owner });
+  const before = getMemory(db, { owner });
   let entries = before.entries;
   for (const change of changes) {
-    const changed = changedMemory(entries, change);
+    const changed = applyMemoryChange(entries, change);
     if (!isRefused(changed)) entries = changed;
     else if (!leavingOut) return changed;
   }
-  return remember(db, before, entries, now);
+  return saveMemoryVersion(db, before, entries, now);
 }
 
 /** A new version, unless it would say the same. */
-export function remember(db: Db, before: Memory, entries: readonly string[], now: number): Memory {
+export function saveMemoryVersion(db: Db, before: Memory, entries: readonly string[], now: number): Memory {
   const { owner } = before;
   if (JSON.stringify(entries) === JSON.stringify(before.entries)) return before;
   const version = before.version + 1;
-  db.run(sql.insertMemory, owner, version, now, JSON.stringify(entries));
-  db.run(sql.dropOldMemories, owner, version - KEPT_VERSIONS);
+  db.run(sql.insertMemorySql, owner, version, now, JSON.stringify(entries));
+  db.run(sql.deleteOldMemoriesSql, owner, version - KEPT_VERSIONS);
   return { owner, version, entries, at: now };
 }
 
@@ -60,51 +60,51 @@ export function restoreMemory(
   db: Db,
   { owner, version, now }: { owner: MemoryOwner; version: number; now: number },
 ): Memory | Refused {
-  const row = db.get<MemoryRow>(sql.memoryVersion, owner, version);
+  const row = db.get<MemoryRow>(sql.memoryVersionSql, owner, version);
   if (row === undefined)
     return refuse(
       "not_found",
       `There is no version ${version} of this memory. The newest ${KEPT_VERSIONS} are kept.`,
     );
-  return remember(db, memory(db, { owner }), toMemory(row).entries, now);
+  return saveMemoryVersion(db, getMemory(db, { owner }), toMemory(row).entries, now);
 }
 
 /** What is remembered of a person, and of them in chats with others. */
-export function memoriesOfPerson(db: Db, person: PersonId): (Memory & { readonly chat?: string })[] {
-  const inChats = memoryOwnerOf({ owner: person, audience: "" });
-  const owners = db.all<{ owner: MemoryOwner }>(sql.memoryOwners, inChats, `${inChats}\u{10ffff}`);
+export function listPersonMemories(db: Db, person: PersonId): (Memory & { readonly chat?: string })[] {
+  const inChats = getMemoryOwner({ owner: person, audience: "" });
+  const owners = db.all<{ owner: MemoryOwner }>(sql.memoryOwnersSql, inChats, `${inChats}\u{10ffff}`);
   return [
-    memory(db, { owner: person }),
-    ...owners.map(({ owner }) => ({ ...memory(db, { owner }), chat: owner.slice(inChats.length) })),
+    getMemory(db, { owner: person }),
+    ...owners.map(({ owner }) => ({ ...getMemory(db, { owner }), chat: owner.slice(inChats.length) })),
   ];
 }
 
 /** What is remembered of one is remembered of the other, as far as it fits. */
-export function handOverMemory(db: Db, from: PersonId, to: PersonId, now: number): void {
-  for (const { entries, chat } of memoriesOfPerson(db, from)) {
-    const owner = memoryOwnerOf({ owner: to, ...(chat !== undefined && { audience: chat }) });
+export function mergeMemories(db: Db, from: PersonId, to: PersonId, now: number): void {
+  for (const { entries, chat } of listPersonMemories(db, from)) {
+    const owner = getMemoryOwner({ owner: to, ...(chat !== undefined && { audience: chat }) });
     const moved = entries.map((text) => ({ action: "add", text }) as const);
-    changeEach(db, owner, moved, now, true);
+    applyMemoryChanges(db, owner, moved, now, true);
   }
   eraseMemories(db, from);
 }
 
 export function eraseMemories(db: Db, person: PersonId): void {
-  for (const { owner } of memoriesOfPerson(db, person)) db.run(sql.eraseMemories, owner);
+  for (const { owner } of listPersonMemories(db, person)) db.run(sql.deleteMemoriesSql, owner);
 }
 
-export function memory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
-  const row = db.get<MemoryRow>(sql.newestMemory, owner);
+export function getMemory(db: Db, { owner }: { owner: MemoryOwner }): Memory {
+  const row = db.get<MemoryRow>(sql.newestMemorySql, owner);
   if (row === undefined) return { owner, version: 0, entries: [] };
   if (parseList(row.entries) !== undefined) return toMemory(row);
   // What was remembered before stands in for a version that cannot be read; the next one gets a number of its own.
-  const [before] = memoryVersions(db, { owner });
+  const [before] = listMemoryVersions(db, { owner });
   return { owner, entries: [], ...before, version: row.version };
 }
 
-export function memoryVersions(db: Db, input: { owner: MemoryOwner; limit?: number }): Memory[] {
+export function listMemoryVersions(db: Db, input: { owner: MemoryOwner; limit?: number }): Memory[] {
   const limit = input.limit ?? KEPT_VERSIONS;
-  return convertReadable(db.all<MemoryRow>(sql.memoryVersions, input.owner, limit), toMemory);
+  return convertReadable(db.all<MemoryRow>(sql.memoryVersionsSql, input.owner, limit), toMemory);
 }
 
 function toMemory({ owner, version, at, entries }: MemoryRow): Memory {

@@ -2,48 +2,48 @@ import type { AccessReads, AccessSteps } from "../../ports/access.ts";
 import type { MemoryReads, MemorySteps } from "../../ports/memory.ts";
 import type { OutboxReads, OutboxSteps } from "../../ports/outbox.ts";
 import type { ProcessReads, ProcessSteps } from "../../ports/processes.ts";
-import type { Reads, Runners, Shapes, Steps } from "../../ports/store.ts";
-import { grant } from "./access.ts";
-import { reconsider } from "./afterthoughts.ts";
+import type { Reads, RunnerSteps, SessionSteps, Steps } from "../../ports/store.ts";
+import { setRole } from "./access.ts";
 import { append } from "./append.ts";
-import { answerApproval, askApproval, forgetStanding, moveApprovalDeadline } from "./approvals.ts";
+import { answerApproval, createApproval, moveApprovalDeadline, removeApprovalRule } from "./approvals.ts";
 import { attach } from "./attaching.ts";
-import { choose } from "./choosing.ts";
-import { clear } from "./clearing.ts";
+import { changeView, fork } from "./change-view.ts";
+import { acceptCommand } from "./command-inbox.ts";
 import type { Db } from "./connection.ts";
+import { changeConversationSettings } from "./conversation-settings.ts";
 import { beginDelivery, enqueue, settle } from "./deliveries.ts";
-import { beginDraft, noteDraft } from "./drafts.ts";
-import { erasePerson } from "./erasure.ts";
-import { expire, limitActivity } from "./expiry.ts";
-import { askFlush, claimFlush, finishFlush } from "./flushes.ts";
+import { beginDraft, recordDraftOutcome } from "./drafts.ts";
+import { erasePerson } from "./erase-person.ts";
+import { clampActivity, expireConversation } from "./expiry.ts";
+import { claimFlush, finishFlush, requestFlush } from "./flushes.ts";
 import { clearGuesses, countGuess } from "./guesses.ts";
-import { forgetHome, setHome } from "./homes.ts";
+import { removeHomeChannel, setHomeChannel } from "./homes.ts";
+import { importMessages, importSession } from "./import-session.ts";
+import { editInbound } from "./inbound-edits.ts";
 import { moveCursor } from "./inbox.ts";
-import { acceptLine } from "./lines.ts";
-import { link } from "./linking.ts";
+import { linkAccount } from "./link-account.ts";
 import { changeMemory, restoreMemory } from "./memory.ts";
-import { askPairing, usePairing } from "./pairing.ts";
+import { redeemPairing, requestPairing } from "./pairing.ts";
 import {
   adoptProcesses,
+  appendProcessOutput,
   beginProcess,
   endProcess,
-  keepOutput,
-  processRuns,
+  markProcessReported,
+  markProcessRunning,
   recordProcessInput,
-  tellProcess,
 } from "./processes.ts";
+import { purgeFinished } from "./purge-finished.ts";
 import { prune, remove } from "./removal.ts";
 import { open } from "./routing.ts";
-import { beat, lease, retire, unlease } from "./runners.ts";
+import { acquireLease, recordHeartbeat, releaseLease, retire } from "./runners.ts";
 import { change, create, hold, recordUsage, release, setTitle } from "./sessions.ts";
-import { fork, reshape } from "./shapes.ts";
 import { reset, switchTo } from "./switching.ts";
-import { importMore, importSession } from "./transfer.ts";
-import { accept, acceptMany, cancelWaiting, claim, finish, keepSaid, markShown } from "./turns.ts";
-import { wake } from "./waking.ts";
+import { accept, acceptMany, cancelPending, claim, finish, markResetNotified, saveDraft } from "./turns.ts";
+import { wakeAgent } from "./wake-agent.ts";
 
 /** A port's methods as they are on a connection: at once, with the connection in front. */
-export type On<Port> = {
+export type ConnectionMethods<Port> = {
   [Name in keyof Port]: Port[Name] extends () => Promise<infer Output>
     ? (db: Db) => Output
     : Port[Name] extends (input: infer Input) => Promise<infer Output>
@@ -51,88 +51,94 @@ export type On<Port> = {
       : never;
 };
 
-export type Writes = Steps & OutboxSteps & AccessSteps & ProcessSteps & MemorySteps & Shapes & Runners;
-export type AllReads = Reads & OutboxReads & AccessReads & ProcessReads & MemoryReads;
+export type StoreWrites = Steps &
+  OutboxSteps &
+  AccessSteps &
+  ProcessSteps &
+  MemorySteps &
+  SessionSteps &
+  RunnerSteps;
+export type StoreReads = Reads & OutboxReads & AccessReads & ProcessReads & MemoryReads;
 
 /** Everything that writes. Each runs inside a transaction that the writer opens and commits. */
-export const WRITES: On<Writes> = {
+export const WRITE_OPERATIONS: ConnectionMethods<StoreWrites> = {
   open,
   accept,
   acceptMany,
   moveCursor,
   claim,
   append,
-  keepSaid,
+  saveDraft,
   finish,
-  acceptLine,
-  reconsider,
+  acceptCommand,
+  editInbound,
   beginDelivery,
   settle,
   enqueue,
   beginDraft,
-  noteDraft,
-  cancelWaiting,
-  markShown,
-  expire,
-  limitActivity,
-  clear,
-  askPairing,
+  recordDraftOutcome,
+  cancelPending,
+  markResetNotified,
+  expireConversation,
+  clampActivity,
+  purgeFinished,
+  requestPairing,
   countGuess,
   clearGuesses,
-  usePairing,
-  link,
-  grant,
-  askApproval,
+  redeemPairing,
+  linkAccount,
+  setRole,
+  createApproval,
   answerApproval,
   moveApprovalDeadline,
-  forgetStanding,
+  removeApprovalRule,
   beginProcess,
-  processRuns,
-  keepOutput,
+  markProcessRunning,
+  appendProcessOutput,
   endProcess,
   adoptProcesses,
   recordProcessInput,
-  tellProcess,
-  wake,
+  markProcessReported,
+  wakeAgent,
   changeMemory,
   restoreMemory,
-  askFlush,
+  requestFlush,
   claimFlush,
   finishFlush,
   create,
   reset,
   switchTo,
   attach,
-  reshape,
+  changeView,
   fork,
   setTitle,
   change,
-  choose,
-  setHome,
-  forgetHome,
+  changeConversationSettings,
+  setHomeChannel,
+  removeHomeChannel,
   recordUsage,
   remove,
   prune,
   hold,
   release,
   importSession,
-  importMore,
+  importMessages,
   erasePerson,
-  beat,
+  recordHeartbeat,
   retire,
-  lease,
-  unlease,
+  acquireLease,
+  releaseLease,
 };
 
-export interface Call {
-  readonly name: keyof Writes;
+export interface WriteCall {
+  readonly name: keyof StoreWrites;
   readonly input: unknown;
 }
 
-export type Outcome = { readonly value: unknown } | { readonly error: unknown };
+export type CallOutcome = { readonly value: unknown } | { readonly error: unknown };
 
-export type Operation = (db: Db, input: unknown) => unknown;
+export type StoreOperation = (db: Db, input: unknown) => unknown;
 
-export function write(name: keyof Writes): Operation {
-  return WRITES[name] as Operation;
+export function getWriteOperation(name: keyof StoreWrites): StoreOperation {
+  return WRITE_OPERATIONS[name] as StoreOperation;
 }

@@ -1,14 +1,14 @@
-import type { AccountName, AskPairing, Pairing, PairingAsked } from "../../core/access.ts";
+import type { AccountName, Pairing, PairingRequest, PairingRequestResult } from "../../core/access.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { participantOf } from "../../core/identity.ts";
+import { getParticipant } from "../../core/identity.ts";
 import type { PersonId } from "../../core/owner.ts";
 import { isRefused, type Refused, refuse } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import { accountName, grant } from "./access.ts";
+import { setRole, toAccountName } from "./access.ts";
 import { resolveAccount } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { parseObject } from "./json-columns.ts";
-import { link } from "./linking.ts";
+import { linkAccount } from "./link-account.ts";
 
 interface PairingRow {
   n: number;
@@ -22,14 +22,14 @@ interface PairingRow {
   expires_at: number;
 }
 
-export function askPairing(db: Db, input: AskPairing): PairingAsked {
+export function requestPairing(db: Db, input: PairingRequest): PairingRequestResult {
   const { platform, asker, person, now } = input;
   if (asker === undefined && person === undefined) {
     throw new PostriderError("invalid_input", "A code needs someone who asks or a person to link to.", {
       details: { field: "asker" },
     });
   }
-  const ids = asker === undefined ? [] : idsOf(asker);
+  const ids = asker === undefined ? [] : getSenderIds(asker);
   if (ids.length > 0) {
     const marks = ids.map(() => "?").join(", ");
     const last = db.get<{ at: number | null }>(
@@ -46,7 +46,7 @@ export function askPairing(db: Db, input: AskPairing): PairingAsked {
       `delete from pairings where n in (select n from pairings where platform = ? and asker is not null
        order by n desc limit -1 offset ?)`,
       platform,
-      input.mostPending - 1,
+      input.maxPending - 1,
     );
   }
   const { lastInsertRowid } = db.run(
@@ -65,12 +65,12 @@ export function askPairing(db: Db, input: AskPairing): PairingAsked {
 }
 
 /** Whoever writes without an id is known by the direct chat. */
-function idsOf({ userId, userIdAlt, chatId }: Source): string[] {
+function getSenderIds({ userId, userIdAlt, chatId }: Source): string[] {
   const ids = [userId, userIdAlt].filter((id) => id !== undefined);
   return ids.length > 0 ? ids : [chatId];
 }
 
-export function usePairing(
+export function redeemPairing(
   db: Db,
   input: { pairing: number; account?: AccountName; now: number },
 ): { person: PersonId; account: AccountName } | Refused {
@@ -79,39 +79,40 @@ export function usePairing(
   if (row === undefined) return refuse("not_found", "There is no such code.");
   if (row.expires_at <= now) return refuse("expired", "That code has expired. Ask for a new one.");
   const asker = parseObject<Source>(row.asker);
-  const used = row.person === null ? admit(db, asker, now) : linkTo(db, row.person, asker, input);
+  const used =
+    row.person === null ? admitMember(db, asker, now) : linkPairedAccount(db, row.person, asker, input);
   if (!isRefused(used)) db.run("delete from pairings where n = ?", pairing);
   return used;
 }
 
 /** Whoever asked may speak from now on. */
-function admit(
+function admitMember(
   db: Db,
   asker: Source | undefined,
   now: number,
 ): { person: PersonId; account: AccountName } | Refused {
   if (asker === undefined) return refuse("not_found", "There is no such code.");
-  const known = resolveAccount(db, asker, participantOf(asker) ?? { id: asker.chatId }, undefined, now);
-  grant(db, { person: known.person, role: "member", now });
-  return { person: known.person, account: named(accountName(known), asker.userName) };
+  const known = resolveAccount(db, asker, getParticipant(asker) ?? { id: asker.chatId }, undefined, now);
+  setRole(db, { person: known.person, role: "member", now });
+  return { person: known.person, account: addName(toAccountName(known), asker.userName) };
 }
 
-function linkTo(
+function linkPairedAccount(
   db: Db,
   person: PersonId,
   asker: Source | undefined,
   input: { account?: AccountName; now: number },
 ): { person: PersonId; account: AccountName } | Refused {
-  const account = input.account ?? (asker && nameOf(asker));
+  const account = input.account ?? (asker && buildAccountName(asker));
   if (account === undefined)
     return refuse("invalid_input", "This code links an account. Say which one.", { field: "account" });
-  const linked = link(db, { account, person, now: input.now });
+  const linked = linkAccount(db, { account, person, now: input.now });
   return isRefused(linked) ? linked : { person, account };
 }
 
-function nameOf({ platform, userId, userIdAlt, userName, chatId }: Source): AccountName {
+function buildAccountName({ platform, userId, userIdAlt, userName, chatId }: Source): AccountName {
   const id = userId ?? (userIdAlt === undefined ? chatId : undefined);
-  return named(
+  return addName(
     {
       platform,
       ...(id !== undefined && { userId: id }),
@@ -121,7 +122,7 @@ function nameOf({ platform, userId, userIdAlt, userName, chatId }: Source): Acco
   );
 }
 
-function named(account: AccountName, name: string | undefined): AccountName {
+function addName(account: AccountName, name: string | undefined): AccountName {
   return name === undefined ? account : { ...account, name };
 }
 
@@ -130,7 +131,7 @@ function isFromFuture(at: number, now: number): boolean {
   return at > now + 60_000;
 }
 
-export function pairings(db: Db, input: { platform?: string; now: number }): Pairing[] {
+export function listPairings(db: Db, input: { platform?: string; now: number }): Pairing[] {
   const rows =
     input.platform === undefined
       ? db.all<PairingRow>("select * from pairings where expires_at > ? order by n", input.now)

@@ -3,20 +3,20 @@ import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { PersonAccess } from "../../core/person.ts";
 import type { HomeChannel } from "../../core/session-context.ts";
 import type { Source } from "../../core/source.ts";
-import { type ApprovalRow, type StandingRow, toApproval } from "./approvals.ts";
+import { type ApprovalRow, type ApprovalRuleRow, toApproval } from "./approvals.ts";
 import type { Db } from "./connection.ts";
 import { convertReadable, parseObject } from "./json-columns.ts";
-import { accountsOf, speaks } from "./person-rows.ts";
+import { buildSenderFilter, listPersonAccounts } from "./person-rows.ts";
 import * as sql from "./sql.ts";
 
 /** What a person may do here, was asked and has allowed: one place for showing it and for erasing it. */
-export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
+export function readPersonAccess(db: Db, person: PersonId): PersonAccess {
   const row = db.get<{ role: "member" | null }>("select role from people where id = ?", person);
   const role = person === OWNER ? "owner" : row?.role;
   return {
     ...(role !== null && role !== undefined && { role }),
     // Without salt and hash: a code is a secret of whoever got it, and these are what it is known by.
-    pairings: pairingsOf(db, person).map((row) => {
+    pairings: listPersonPairings(db, person).map((row) => {
       const asker = parseObject<Source>(row.asker);
       return {
         platform: row.platform,
@@ -25,22 +25,25 @@ export function accessOfPerson(db: Db, person: PersonId): PersonAccess {
         expiresAt: row.expires_at,
       };
     }),
-    approvals: approvalsOf(db, person),
-    allowed: db.all<StandingRow>(sql.standingsOf, person).map(({ pattern, folder, session, at, never }) => ({
-      pattern,
-      at,
-      ...(folder !== "" && { folder }),
-      ...(session !== null && { session }),
-      ...(never === 1 && { never: true as const }),
-    })),
+    approvals: listPersonApprovals(db, person),
+    allowed: db
+      .all<ApprovalRuleRow>(sql.approvalRulesSql, person)
+      .map(({ pattern, folder, session, at, never }) => ({
+        pattern,
+        at,
+        ...(folder !== "" && { folder }),
+        ...(session !== null && { session }),
+        ...(never === 1 && { never: true as const }),
+      })),
   };
 }
 
-export function eraseAccess(db: Db, person: PersonId): void {
-  for (const { n } of pairingsOf(db, person)) db.run("delete from pairings where n = ?", n);
-  for (const { number } of approvalsOf(db, person)) db.run("delete from approvals where n = ?", number);
+export function erasePersonAccess(db: Db, person: PersonId): void {
+  for (const { n } of listPersonPairings(db, person)) db.run("delete from pairings where n = ?", n);
+  for (const { number } of listPersonApprovals(db, person))
+    db.run("delete from approvals where n = ?", number);
   db.run("delete from allowed where person = ?", person);
-  const ids = accountsOf(db, person).flatMap(({ platform, user_id, alt_id }) =>
+  const ids = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
     [user_id, alt_id].filter((id) => id !== null).map((id) => ({ platform, id })),
   );
   for (const { platform, id } of ids) {
@@ -60,7 +63,7 @@ export function eraseAccess(db: Db, person: PersonId): void {
   }
 }
 
-interface PairingRow {
+interface PersonPairingRow {
   n: number;
   platform: string;
   asker: string | null;
@@ -69,16 +72,16 @@ interface PairingRow {
   expires_at: number;
 }
 
-function pairingsOf(db: Db, person: PersonId): PairingRow[] {
-  const isTheirs = speaks(accountsOf(db, person));
+function listPersonPairings(db: Db, person: PersonId): PersonPairingRow[] {
+  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
   return db
-    .all<PairingRow>("select * from pairings order by n")
+    .all<PersonPairingRow>("select * from pairings order by n")
     .filter((row) => row.person === person || isTheirs(row.asker));
 }
 
 /** Asked of them, or because of what they said. */
-function approvalsOf(db: Db, person: PersonId): Approval[] {
-  const isTheirs = speaks(accountsOf(db, person));
+function listPersonApprovals(db: Db, person: PersonId): Approval[] {
+  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
   const rows = db
     .all<ApprovalRow>(
       "select a.*, s.id as session_id from approvals a join sessions s on s.n = a.session order by a.n",

@@ -5,31 +5,31 @@ import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
 import { INBOX_STATES } from "./inbox.ts";
 import { parseList, parseObject } from "./json-columns.ts";
-import { memoriesOfPerson } from "./memory.ts";
-import { accessOfPerson } from "./person-access.ts";
+import { listPersonMemories } from "./memory.ts";
+import { readPersonAccess } from "./person-access.ts";
 import {
-  accountsOf,
-  conversationsOfPerson,
-  deliveriesOfPerson,
-  type InboxRow,
-  inboxOfPerson,
+  findPersonRow,
+  listMessagesElsewhere,
+  listPersonAccounts,
+  listPersonConversations,
+  listPersonDeliveries,
+  listPersonInbox,
+  listPersonProcesses,
+  listPersonTurns,
+  type PersonInboxRow,
   type PersonProcessRow,
-  personRow,
-  processesOfPerson,
-  saidElsewhere,
-  turnsOfPerson,
 } from "./person-rows.ts";
-import { lastOutput } from "./process-output.ts";
-import { SEQ_BITS, toMessage } from "./rows.ts";
+import { readLastOutput } from "./process-output.ts";
+import { SEQS_PER_SESSION, toMessage } from "./rows.ts";
 import * as sql from "./sql.ts";
 
-export function personData(db: Db, input: PersonName): PersonData | undefined {
-  const row = personRow(db, input);
+export function readPersonData(db: Db, input: PersonName): PersonData | undefined {
+  const row = findPersonRow(db, input);
   if (row === undefined) return undefined;
   const { id: person } = row;
-  const accounts = accountsOf(db, person);
-  const ids = saidElsewhere(db, person);
-  const conversations = conversationsOfPerson(db, person);
+  const accounts = listPersonAccounts(db, person);
+  const ids = listMessagesElsewhere(db, person);
+  const conversations = listPersonConversations(db, person);
   const decisions = conversations.flatMap(({ n }) =>
     db
       .all<{ at: number; decision: string }>(
@@ -38,21 +38,21 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       )
       .map((decision) => ({ conversation: n, ...decision })),
   );
-  const inbox = inboxOfPerson(db, person);
-  const turns = turnsOfPerson(db, person);
-  const deliveries = deliveriesOfPerson(db, person);
-  const processes = processesOfPerson(db, person);
-  const access = accessOfPerson(db, person);
-  const memories = memoriesOfPerson(db, person).flatMap(({ entries, chat }) =>
+  const inbox = listPersonInbox(db, person);
+  const turns = listPersonTurns(db, person);
+  const deliveries = listPersonDeliveries(db, person);
+  const processes = listPersonProcesses(db, person);
+  const access = readPersonAccess(db, person);
+  const memories = listPersonMemories(db, person).flatMap(({ entries, chat }) =>
     entries.map((text) => ({ text, ...(chat !== undefined && { chat }) })),
   );
   const own = db.get<{ sessions: number; messages: number }>(
     `select count(*) filter (where removed_at is null) as sessions, coalesce(sum((
-       select count(*) from messages where id between s.n * ${SEQ_BITS} and s.n * ${SEQ_BITS} + ${SEQ_BITS - 1})), 0) as messages
+       select count(*) from messages where id between s.n * ${SEQS_PER_SESSION} and s.n * ${SEQS_PER_SESSION} + ${SEQS_PER_SESSION - 1})), 0) as messages
      from sessions s where owner = ?`,
     person,
   );
-  const nameOf = (n: number): string => db.get<{ id: string }>(sql.sessionByNumber, n)?.id ?? "";
+  const nameOf = (n: number): string => db.get<{ id: string }>(sql.sessionByNumberSql, n)?.id ?? "";
   return {
     person,
     ...(row.name !== null && { name: row.name }),
@@ -70,7 +70,7 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       sessions: own?.sessions ?? 0,
       messages: own?.messages ?? 0,
       elsewhere: ids.length,
-      attachments: attachments(db, person, ids),
+      attachments: countAttachments(db, person, ids),
       conversations: conversations.length,
       decisions: decisions.length,
       inbox: inbox.length,
@@ -84,8 +84,8 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
     },
     elsewhere: ids.flatMap((id) =>
       db
-        .rows(sql.messagesBetween, id, id)
-        .map((found) => toMessage(found, nameOf(Math.floor(id / SEQ_BITS)))),
+        .rows(sql.messagesBetweenSql, id, id)
+        .map((found) => toMessage(found, nameOf(Math.floor(id / SEQS_PER_SESSION)))),
     ),
     conversations: conversations.map((one) => ({
       number: one.n,
@@ -97,19 +97,19 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
       activeAt: one.active_at,
     })),
     decisions,
-    inbox: inbox.map(toInbox),
+    inbox: inbox.map(toPersonInbox),
     turns: turns.map(({ session, state, started_at, ended_at, target }) => ({
       session: nameOf(session),
       state,
       startedAt: started_at,
       ...(ended_at !== null && { endedAt: ended_at }),
-      target: sourceOf(target),
+      target: parseSource(target),
     })),
     deliveries: deliveries.map(({ session, state, created_at, target, parts }) => ({
       ...(session !== null && { session: nameOf(session) }),
       state,
       createdAt: created_at,
-      target: sourceOf(target),
+      target: parseSource(target),
       parts: parseList<Part>(parts) ?? [],
     })),
     processes: processes.map((one) => toPersonProcess(db, one, nameOf(one.session))),
@@ -118,11 +118,11 @@ export function personData(db: Db, input: PersonName): PersonData | undefined {
 }
 
 /** A place that cannot be read is told as none: the rest is theirs all the same. */
-function sourceOf(json: string): Source {
+function parseSource(json: string): Source {
   return parseObject<Source>(json) ?? { platform: "", chatType: "dm", chatId: "" };
 }
 
-function toInbox({ platform, chat_id, message_id, at, state, ...row }: InboxRow): PersonInbox {
+function toPersonInbox({ platform, chat_id, message_id, at, state, ...row }: PersonInboxRow): PersonInbox {
   const message = parseObject<NewMessage>(row.message);
   return {
     platform,
@@ -143,13 +143,13 @@ function toPersonProcess(db: Db, row: PersonProcessRow, session: string): Person
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
     command: row.command,
     cwd: row.cwd,
-    target: sourceOf(row.target),
-    output: lastOutput(db, row, KEPT_OUTPUT).text,
+    target: parseSource(row.target),
+    output: readLastOutput(db, row, KEPT_OUTPUT).text,
   };
 }
 
 /** Files and images in what they said and were answered. Bytes that others sent as well stay with those. */
-function attachments(db: Db, person: string, elsewhere: readonly number[]): number {
+function countAttachments(db: Db, person: string, elsewhere: readonly number[]): number {
   const hashes = new Set(
     db
       .rows(
@@ -159,7 +159,7 @@ function attachments(db: Db, person: string, elsewhere: readonly number[]): numb
       .map(([hash]) => hash as string),
   );
   for (const id of elsewhere) {
-    for (const row of db.rows(sql.messagesBetween, id, id)) {
+    for (const row of db.rows(sql.messagesBetweenSql, id, id)) {
       for (const part of toMessage(row, "").parts)
         if ("blob" in part && part.blob !== undefined) hashes.add(part.blob);
     }

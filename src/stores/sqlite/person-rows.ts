@@ -1,11 +1,11 @@
 import { ROLES } from "../../core/message.ts";
 import type { PersonId } from "../../core/owner.ts";
-import { isFrom, type PersonName } from "../../core/person.ts";
+import { isSentBy, type PersonName } from "../../core/person.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
 import { parseObject } from "./json-columns.ts";
 import type { ProcessRow } from "./process-rows.ts";
-import { type ConversationRow, SEQ_BITS } from "./rows.ts";
+import { type ConversationRow, SEQS_PER_SESSION } from "./rows.ts";
 
 /** Which rows are a person's: one place for showing them and for erasing them. */
 export interface PersonRow {
@@ -14,7 +14,7 @@ export interface PersonRow {
   created_at: number;
 }
 
-export interface AccountRow {
+export interface PersonAccountRow {
   n: number;
   platform: string;
   user_id: string | null;
@@ -23,7 +23,7 @@ export interface AccountRow {
   created_at: number;
 }
 
-export interface InboxRow {
+export interface PersonInboxRow {
   n: number;
   platform: string;
   chat_id: string;
@@ -34,7 +34,7 @@ export interface InboxRow {
   source: string | null;
 }
 
-export interface TurnRow {
+export interface PersonTurnRow {
   n: number;
   session: number;
   runner: string;
@@ -44,7 +44,7 @@ export interface TurnRow {
   ended_at: number | null;
 }
 
-export function personRow(db: Db, name: PersonName): PersonRow | undefined {
+export function findPersonRow(db: Db, name: PersonName): PersonRow | undefined {
   if ("person" in name) return db.get<PersonRow>("select * from people where id = ?", name.person);
   return db.get<PersonRow>(
     `select p.* from accounts a join people p on p.id = a.person
@@ -55,13 +55,13 @@ export function personRow(db: Db, name: PersonName): PersonRow | undefined {
   );
 }
 
-export function accountsOf(db: Db, person: PersonId): AccountRow[] {
-  return db.all<AccountRow>("select * from accounts where person = ? order by n", person);
+export function listPersonAccounts(db: Db, person: PersonId): PersonAccountRow[] {
+  return db.all<PersonAccountRow>("select * from accounts where person = ? order by n", person);
 }
 
 /** Tells whether a source, as it is stored, is one of theirs. */
-export function speaks(
-  accounts: readonly Pick<AccountRow, "platform" | "user_id" | "alt_id">[],
+export function buildSenderFilter(
+  accounts: readonly Pick<PersonAccountRow, "platform" | "user_id" | "alt_id">[],
 ): (json: string | null) => boolean {
   const known = accounts.map(({ platform, user_id, alt_id }) => ({
     platform,
@@ -70,12 +70,12 @@ export function speaks(
   }));
   return (json) => {
     const source = parseObject<Source>(json);
-    return source !== undefined && isFrom(known, source);
+    return source !== undefined && isSentBy(known, source);
   };
 }
 
 /** Their conversations: their own ones, and those in which one of their accounts is the participant. */
-export function conversationsOfPerson(db: Db, person: PersonId): ConversationRow[] {
+export function listPersonConversations(db: Db, person: PersonId): ConversationRow[] {
   return db.all<ConversationRow>(
     `select * from conversations where person = ? or account in (select n from accounts where person = ?) order by n`,
     person,
@@ -87,9 +87,9 @@ export function conversationsOfPerson(db: Db, person: PersonId): ConversationRow
  * What was accepted from them: all of their own conversations and direct chats, and what waits in others, lines too.
  * Elsewhere a row that waits no more has neither words nor sender.
  */
-export function inboxOfPerson(db: Db, person: PersonId): InboxRow[] {
-  const isTheirs = speaks(accountsOf(db, person));
-  const own = db.all<InboxRow>(
+export function listPersonInbox(db: Db, person: PersonId): PersonInboxRow[] {
+  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
+  const own = db.all<PersonInboxRow>(
     `select i.* from inbox i where i.conversation in (
          select n from conversations where person = ? or account in (select n from accounts where person = ?))
        or exists (select 1 from accounts a where a.person = ? and a.platform = i.platform
@@ -100,24 +100,24 @@ export function inboxOfPerson(db: Db, person: PersonId): InboxRow[] {
   );
   const numbers = new Set(own.map(({ n }) => n));
   const waiting = ["select * from inbox where state = 0", "select * from inbox where state = 4"]
-    .flatMap((statement) => db.all<InboxRow>(statement))
+    .flatMap((statement) => db.all<PersonInboxRow>(statement))
     .filter(({ n, source }) => !numbers.has(n) && isTheirs(source));
   return [...own, ...waiting].toSorted((a, b) => a.n - b.n);
 }
 
 /** Turns that answered them, in whichever session. */
-export function turnsOfPerson(db: Db, person: PersonId): TurnRow[] {
-  return targeted<TurnRow>(db, "turns", person);
+export function listPersonTurns(db: Db, person: PersonId): PersonTurnRow[] {
+  return listTargetedRows<PersonTurnRow>(db, "turns", person);
 }
 
 /** Rows whose session is theirs, or whose target is. */
-function targeted<Row extends { n: number; target: string }>(
+function listTargetedRows<Row extends { n: number; target: string }>(
   db: Db,
   table: "turns" | "deliveries" | "processes",
   person: PersonId,
 ): Row[] {
-  const accounts = accountsOf(db, person);
-  const isTheirs = speaks(accounts);
+  const accounts = listPersonAccounts(db, person);
+  const isTheirs = buildSenderFilter(accounts);
   const ids = accounts.flatMap(({ user_id, alt_id }) => [user_id, alt_id]).filter((id) => id !== null);
   // To look for the letters of an id is much quicker than to take every target apart.
   const mentioned = ids.map(() => "or instr(target, ?) > 0").join(" ");
@@ -132,16 +132,16 @@ function targeted<Row extends { n: number; target: string }>(
 }
 
 /** Whether one of those that run now is theirs. */
-export function runningTurnOf(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
-  const isTheirs = speaks(accountsOf(db, person));
+export function hasRunningTurn(db: Db, person: PersonId, isAlive: (runner: string) => boolean): boolean {
+  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
   return db
-    .all<TurnRow & { owner: string }>(
+    .all<PersonTurnRow & { owner: string }>(
       "select t.*, s.owner from turns t join sessions s on s.n = t.session where t.state = 'running'",
     )
     .some(({ owner, target, runner }) => (owner === person || isTheirs(target)) && isAlive(runner));
 }
 
-export interface DeliveryRow {
+export interface PersonDeliveryRow {
   n: number;
   session: number | null;
   target: string;
@@ -150,20 +150,20 @@ export interface DeliveryRow {
   created_at: number;
 }
 
-export function deliveriesOfPerson(db: Db, person: PersonId): DeliveryRow[] {
-  return targeted<DeliveryRow>(db, "deliveries", person);
+export function listPersonDeliveries(db: Db, person: PersonId): PersonDeliveryRow[] {
+  return listTargetedRows<PersonDeliveryRow>(db, "deliveries", person);
 }
 
 export type PersonProcessRow = Omit<ProcessRow, "session_id">;
 
 /** Programs that ran for them, in whichever session. */
-export function processesOfPerson(db: Db, person: PersonId): PersonProcessRow[] {
-  return targeted<PersonProcessRow>(db, "processes", person);
+export function listPersonProcesses(db: Db, person: PersonId): PersonProcessRow[] {
+  return listTargetedRows<PersonProcessRow>(db, "processes", person);
 }
 
 /** One of those that run now, if it is theirs. */
-export function runningProcessOf(db: Db, person: PersonId): string | undefined {
-  const isTheirs = speaks(accountsOf(db, person));
+export function findRunningProcess(db: Db, person: PersonId): string | undefined {
+  const isTheirs = buildSenderFilter(listPersonAccounts(db, person));
   return db
     .all<ProcessRow & { owner: string }>(
       "select p.*, s.owner from processes p cross join sessions s on s.n = p.session where p.state <> 'ended'",
@@ -174,20 +174,20 @@ export function runningProcessOf(db: Db, person: PersonId): string | undefined {
 const USER = ROLES.indexOf("user");
 
 /** The numbers of messages that they said in sessions which are not theirs. */
-export function saidElsewhere(db: Db, person: PersonId): number[] {
-  const signed = signedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
-  return [...new Set([...signed, ...unsignedElsewhere(db, person).map(({ id }) => id)])].toSorted(
+export function listMessagesElsewhere(db: Db, person: PersonId): number[] {
+  const signed = listAttributedElsewhere(db, person, { after: 0, last: Number.MAX_SAFE_INTEGER });
+  return [...new Set([...signed, ...listUnattributedElsewhere(db, person).map(({ id }) => id)])].toSorted(
     (a, b) => a - b,
   );
 }
 
 /** Those that say so themselves, in a range of numbers. */
-export function signedElsewhere(
+export function listAttributedElsewhere(
   db: Db,
   person: PersonId,
   { after, last }: { readonly after: number; readonly last: number },
 ): number[] {
-  const found = accountsOf(db, person).flatMap(({ platform, user_id, alt_id }) =>
+  const found = listPersonAccounts(db, person).flatMap(({ platform, user_id, alt_id }) =>
     db.rows(
       `select m.id from messages m where m.id > ? and m.id <= ? and m.role = ${USER} and m.meta is not null
          and json_valid(m.meta) and json_extract(m.meta, '$.origin.userId') in (?, ?) and json_extract(m.meta, '$.origin.platform') = ?
@@ -204,8 +204,10 @@ export function signedElsewhere(
 }
 
 /** Those without a sender that a turn for them took up last. */
-export function unsignedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
-  const turns = turnsOfPerson(db, person).map(({ n, session, target }) => [n, { session, target }] as const);
+export function listUnattributedElsewhere(db: Db, person: PersonId): { id: number; target: string }[] {
+  const turns = listPersonTurns(db, person).map(
+    ({ n, session, target }) => [n, { session, target }] as const,
+  );
   if (turns.length === 0) return [];
   const byNumber = new Map(turns);
   const last = new Map<number, number>();
@@ -217,7 +219,7 @@ export function unsignedElsewhere(db: Db, person: PersonId): { id: number; targe
   }
   return [...last].flatMap(([turn, seq]) => {
     const { session = 0, target = "" } = byNumber.get(turn) ?? {};
-    const id = session * SEQ_BITS + seq;
+    const id = session * SEQS_PER_SESSION + seq;
     const unsigned = db.get(
       `select 1 from messages m join sessions s on s.n = m.id >> 24 where m.id = ? and m.role = ${USER}
          and s.owner <> ? and (m.text is not null or m.parts is not null)

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Routing } from "../../core/conversation.ts";
 import type { NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
-import { unrefused } from "../../core/refusal.ts";
+import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { emptyUsage } from "../../core/usage.ts";
-import type { Erased } from "../../ports/store.ts";
+import type { ErasureProgress } from "../../ports/store.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { WRITES } from "./operations.ts";
-import { READS } from "./reads.ts";
+import { WRITE_OPERATIONS } from "./operations.ts";
+import { READ_OPERATIONS } from "./read-operations.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 
@@ -144,7 +144,9 @@ describe("query plans", () => {
   });
 
   it("are taken from every step and every read there is", () => {
-    expect([...called].toSorted()).toEqual([...Object.keys(WRITES), ...Object.keys(READS)].toSorted());
+    expect([...called].toSorted()).toEqual(
+      [...Object.keys(WRITE_OPERATIONS), ...Object.keys(READ_OPERATIONS)].toSorted(),
+    );
     expect(run.size).toBeGreaterThan(100);
   });
 
@@ -224,7 +226,7 @@ function everyStep(db: Db, called: Set<string>): void {
         return Reflect.get(target, name, receiver);
       },
     });
-  const [write, read] = [noting(WRITES), noting(READS)];
+  const [write, read] = [noting(WRITE_OPERATIONS), noting(READ_OPERATIONS)];
   let ids = 0;
   const newSession = () => {
     ids += 1;
@@ -243,10 +245,13 @@ function everyStep(db: Db, called: Set<string>): void {
   const group: Source = { ...ANN, chatType: "group", chatId: "-100" };
   const claim = { runner: "r1", take: "one" as const };
 
-  write.beat(db, { runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" }, now: T0 });
-  write.lease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
-  write.lease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
-  write.unlease(db, { name: "expiry", runner: "r1" });
+  write.recordHeartbeat(db, {
+    runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" },
+    now: T0,
+  });
+  write.acquireLease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
+  write.acquireLease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
+  write.releaseLease(db, { name: "expiry", runner: "r1" });
 
   // Routing: first contact, a reset, one kept by a hold, a joining of accounts.
   const opened = write.open(db, routing(ANN));
@@ -257,7 +262,7 @@ function everyStep(db: Db, called: Set<string>): void {
   write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 } }));
   write.release(db, { asker: ann, session: id, name: "job" });
   write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 }, now: T0 + 2 }));
-  write.markShown(db, { conversation, shown: { note: true, notice: true } });
+  write.markResetNotified(db, { conversation, notified: { note: true, notice: true } });
   for (const chatId of ["g1", "g2"]) {
     write.open(
       db,
@@ -294,11 +299,11 @@ function everyStep(db: Db, called: Set<string>): void {
   accepted(ANN, picture, { claim });
   accepted(ANN, hello, { claim });
   const said = { text: "hel", thought: "" };
-  write.keepSaid(db, { turn: turn.number, fence: turn.fence, said });
+  write.saveDraft(db, { turn: turn.number, fence: turn.fence, answerDraft: said });
   write.append(db, { asker: ann, session: turn.session, messages: [hello], fence: turn.fence, now: T0 });
   write.retire(db, { runner: "r1" });
   const again = write.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
-  const finished = unrefused(
+  const finished = throwIfRefused(
     write.finish(db, {
       turn: turn.number,
       fence: again?.fence ?? 0,
@@ -306,33 +311,33 @@ function everyStep(db: Db, called: Set<string>): void {
       messages: [hello],
       usage: { inputTokens: 1 },
       deliveries: [{ target: ANN, parts: hello.parts }],
-      shown: { note: true },
+      notified: { note: true },
       next: { runner: "r1", take: "all" },
       now: T0,
     }),
   );
   write.settle(db, { delivery: finished.deliveries[0]?.number ?? 0, outcome: { state: "sent" }, now: T0 });
   accepted(ANN);
-  write.cancelWaiting(db, { conversation, now: T0 });
+  write.cancelPending(db, { conversation, now: T0 });
   accepted(group, picture);
 
   // The outbox: drafts, lines, too much that waits, second thoughts.
   const line = { profile: "main", source: ANN, line: "/status", runner: "r0", now: T0 };
-  const asking = write.acceptLine(db, { ...line, messageId: "line 1" });
-  write.acceptLine(db, { ...line, messageId: "line 2" });
+  const asking = write.acceptCommand(db, { ...line, messageId: "line 1" });
+  write.acceptCommand(db, { ...line, messageId: "line 2" });
   const together = ["one", "two"].map((messageId) => ({ ...routing(ANN), messageId, message: hello }));
   write.acceptMany(db, { messages: together });
-  write.cancelWaiting(db, { conversation, now: T0 });
+  write.cancelPending(db, { conversation, now: T0 });
   write.moveCursor(db, { cursor, now: T0 });
-  read.leftLines(db, { platform: "telegram", now: T0 });
+  read.listOrphanedCommands(db, { platform: "telegram", now: T0 });
   const [one, two] = write.enqueue(db, {
     deliveries: [
       { target: ANN, parts: hello.parts, quiet: true },
-      { target: ANN, parts: picture.parts, begun: true },
+      { target: ANN, parts: picture.parts, sendNow: true },
     ],
     session: id,
-    line: asking.inbox,
-    noticed: conversation,
+    answeredCommand: asking.inbox,
+    resetNoticeFor: conversation,
     runner: "r0",
     now: T0,
   }).deliveries;
@@ -344,32 +349,35 @@ function everyStep(db: Db, called: Set<string>): void {
   }).deliveries;
   for (const delivery of [one, two, unowned].map((it) => it?.number ?? 0)) {
     write.beginDelivery(db, { delivery, runner: "r0", now: T0 });
-    read.leftDeliveries(db, { platform: "telegram", now: T0 });
+    read.listOrphanedDeliveries(db, { platform: "telegram", now: T0 });
     const aside = { state: "waiting", nextAt: T0, error: "500", failed: true, aside: true } as const;
     write.settle(db, { delivery, outcome: aside, notice: { target: ANN, parts: hello.parts }, now: T0 });
-    read.deliveriesAside(db, { limit: 10 });
+    read.listDeferredDeliveries(db, { limit: 10 });
     write.settle(db, { delivery, outcome: { state: "sent" }, now: T0 });
   }
   for (const ending of ["complete", "abandon", "never shown"]) {
     const drafting = accepted({ ...ANN, chatId: ending }, hello, { claim });
     if (!("turn" in drafting) || drafting.turn === undefined) throw new Error("the turn did not begin");
     const held = { turn: drafting.turn.number, fence: drafting.turn.fence };
-    const { number: draft } = unrefused(write.beginDraft(db, { ...held, target: ANN, now: T0 }));
-    write.noteDraft(db, { delivery: draft, shown: ending === "never shown" ? "nothing" : "unknown" });
+    const { number: draft } = throwIfRefused(write.beginDraft(db, { ...held, target: ANN, now: T0 }));
+    write.recordDraftOutcome(db, {
+      delivery: draft,
+      shown: ending === "never shown" ? "nothing" : "unknown",
+    });
     const deliveries = ending === "complete" ? [{ target: ANN, parts: hello.parts, draft }] : [];
     write.finish(db, { ...held, outcome: "done", messages: [], deliveries, now: T0 });
   }
   for (const mostWaiting of [2, 0]) accepted(ANN, hello, { claim, mostWaiting });
   const thought = { profile: "main", source: ANN, now: T0 };
   accepted(ANN, picture, { messageId: "thought" });
-  write.reconsider(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });
-  write.reconsider(db, { ...thought, messageId: "thought", message: hello });
-  write.reconsider(db, { ...thought, messageId: "thought" });
-  write.cancelWaiting(db, { conversation, now: T0 });
-  write.choose(db, { asker: ann, conversation, change: { busy: "queue" }, now: T0 });
+  write.editInbound(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });
+  write.editInbound(db, { ...thought, messageId: "thought", message: hello });
+  write.editInbound(db, { ...thought, messageId: "thought" });
+  write.cancelPending(db, { conversation, now: T0 });
+  write.changeConversationSettings(db, { asker: ann, conversation, change: { busy: "queue" }, now: T0 });
 
   // Shapes.
-  const made = unrefused(
+  const made = throwIfRefused(
     write.create(db, {
       session: { ...newSession(), owner: "p_ann", title: "Plan" },
       profile: "main",
@@ -378,13 +386,13 @@ function everyStep(db: Db, called: Set<string>): void {
   );
   const ask = { asker: ann, session: made.id, now: T0 };
   write.append(db, { ...ask, messages: [hello, hello, picture], blobs: [bytes] });
-  write.reshape(db, { ...ask, kind: "undo" });
-  write.reshape(db, { ...ask, kind: "redo" });
-  write.reshape(db, { ...ask, kind: "rewind", to: { session: made.id, seq: 2 } });
-  write.reshape(db, { ...ask, kind: "restore", version: 0 });
-  write.reshape(db, { ...ask, kind: "compress", summary: hello, keepLast: 1 });
-  write.reshape(db, { ...ask, kind: "rewrite", messages: [hello, picture] });
-  const copy = unrefused(write.fork(db, { ...ask, newSession: newSession() }));
+  write.changeView(db, { ...ask, kind: "undo" });
+  write.changeView(db, { ...ask, kind: "redo" });
+  write.changeView(db, { ...ask, kind: "rewind", to: { session: made.id, seq: 2 } });
+  write.changeView(db, { ...ask, kind: "restore", version: 0 });
+  write.changeView(db, { ...ask, kind: "compress", summary: hello, keepLast: 1 });
+  write.changeView(db, { ...ask, kind: "rewrite", messages: [hello, picture] });
+  const copy = throwIfRefused(write.fork(db, { ...ask, newSession: newSession() }));
   write.setTitle(db, { ...ask, title: "Other" });
   write.setTitle(db, { ...ask, title: "Other", numbered: true });
   write.change(db, { ...ask, change: { model: "m", archived: true, ended: true } });
@@ -393,7 +401,7 @@ function everyStep(db: Db, called: Set<string>): void {
   write.switchTo(db, { ...ask, conversation });
 
   // Editors: attached, what waits for them, what is left to them.
-  const desk = unrefused(
+  const desk = throwIfRefused(
     write.create(db, { session: { ...newSession(), owner: "owner" }, profile: "main", now: T0 }),
   );
   const editor = { platform: "acp", chatType: "dm", chatId: desk.id };
@@ -445,7 +453,7 @@ function everyStep(db: Db, called: Set<string>): void {
     session: newSession(),
     account: { platform: "telegram", userId: "x" },
   });
-  write.importMore(db, {
+  write.importMessages(db, {
     profile: "main",
     session: brought.session.id,
     after: 0,
@@ -465,29 +473,35 @@ function everyStep(db: Db, called: Set<string>): void {
     read.find(db, { asker, text: made.handle });
     read.find(db, { asker, text: "s" });
     read.findByTitle(db, { asker, title: "Plan" });
-    read.conversations(db, { asker, source: ANN });
-    read.conversations(db, { asker, session: id });
+    read.findConversations(db, { asker, source: ANN });
+    read.findConversations(db, { asker, session: id });
     read.listConversations(db, { asker, platform: "telegram" });
     read.listConversations(db, { asker: { person: "p_ann", chat: "chat:telegram:1" } });
-    read.history(db, { asker, session: copy.id });
-    read.messages(db, { asker, session: made.id });
-    read.shape(db, { asker, session: copy.id });
-    read.versions(db, { asker, session: made.id });
-    read.decisions(db, { asker, conversation });
-    read.waiting(db, { asker, session: id });
-    read.growing(db, { asker, session: id });
-    read.surroundings(db, { asker, session: id });
-    read.conversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
-    read.arrivals(db, { asker, session: id, seq: 1 });
-    read.arrivals(db, { asker, platform: "telegram", chatId: "ann", messageId: "m1" });
-    read.blob(db, { asker, hash: bytes.hash });
+    read.readHistory(db, { asker, session: copy.id });
+    read.listMessages(db, { asker, session: made.id });
+    read.getViewRanges(db, { asker, session: copy.id });
+    read.listVersions(db, { asker, session: made.id });
+    read.listDecisions(db, { asker, conversation });
+    read.listPending(db, { asker, session: id });
+    read.getDraft(db, { asker, session: id });
+    read.getDiagnostics(db, { asker, session: id });
+    read.findConversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
+    read.findInbound(db, { asker, session: id, seq: 1 });
+    read.findInbound(db, { asker, platform: "telegram", chatId: "ann", messageId: "m1" });
+    read.readBlob(db, { asker, hash: bytes.hash });
     read.hasOther(db, { asker, session: made.id });
-    read.stats(db, { asker });
-    read.search(db, { asker, text: "hello" });
-    read.search(db, { asker, text: "hello", session: copy.id, platforms: ["telegram"], kinds: ["chat"] });
-    read.unsearched(db, { asker, text: "hello" });
-    read.list(db, { asker });
-    read.list(db, {
+    read.getStats(db, { asker });
+    read.searchMessages(db, { asker, text: "hello" });
+    read.searchMessages(db, {
+      asker,
+      text: "hello",
+      session: copy.id,
+      platforms: ["telegram"],
+      kinds: ["chat"],
+    });
+    read.countUnindexed(db, { asker, text: "hello" });
+    read.querySessions(db, { asker });
+    read.querySessions(db, {
       asker,
       activeSince: T0,
       platform: "telegram",
@@ -501,106 +515,115 @@ function everyStep(db: Db, called: Set<string>): void {
     });
     write.prune(db, { asker, before: T0, platform: "telegram", kinds: ["chat"], dryRun: true, now: T0 });
   }
-  read.work(db, { now: T0 });
+  read.listClaimable(db, { now: T0 });
 
   // Processes: begun, printing, adopted, told of, ended.
   for (const [index, background] of [true, false, true].entries()) {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
     const program = { id: `proc_${index}`, command: "make", cwd: "/", background, pty: false, watch };
-    const beginning = { process: program, session: id, conversation, target: ANN, most: 3, now: T0 };
-    unrefused(write.beginProcess(db, beginning));
-    const running = { id: program.id, keeper: `k${index}`, pid: 1, born: "1", pty: false, now: T0 };
-    if (index < 2) write.processRuns(db, running);
+    const beginning = { process: program, session: id, conversation, target: ANN, maxRunning: 3, now: T0 };
+    throwIfRefused(write.beginProcess(db, beginning));
+    const running = { id: program.id, keeper: `k${index}`, pid: 1, startTime: "1", pty: false, now: T0 };
+    if (index < 2) write.markProcessRunning(db, running);
   }
   const printed = { id: "proc_0", keeper: "k0", from: 0, text: "x".repeat(5_000), matched: ["x"] };
-  write.keepOutput(db, printed);
-  write.keepOutput(db, { ...printed, from: 5_000, text: "y".repeat(200_000) });
-  write.keepOutput(db, { ...printed, from: 205_000, text: "z" });
-  write.keepOutput(db, { ...printed, from: 205_001, text: "z" });
+  write.appendProcessOutput(db, printed);
+  write.appendProcessOutput(db, { ...printed, from: 5_000, text: "y".repeat(200_000) });
+  write.appendProcessOutput(db, { ...printed, from: 205_000, text: "z" });
+  write.appendProcessOutput(db, { ...printed, from: 205_001, text: "z" });
   write.adoptProcesses(db, { keeper: "k2", now: T0 + 31_000 });
   const untold = { process: "proc_0", before: { upTo: 0, matches: 0, end: false }, matches: 0, end: false };
   write.recordProcessInput(db, { id: untold.process, unfinished: "rm -" });
-  write.tellProcess(db, { ...untold, upTo: 1, now: T0 });
+  write.markProcessReported(db, { ...untold, upTo: 1, now: T0 });
   const tells = { ...untold, before: { ...untold.before, upTo: 1 }, upTo: 2, isProgress: true };
-  write.enqueue(db, { deliveries: [{ target: ANN, parts: hello.parts }], runner: "r0", tells, now: T0 });
+  write.enqueue(db, {
+    deliveries: [{ target: ANN, parts: hello.parts }],
+    runner: "r0",
+    processReport: tells,
+    now: T0,
+  });
   for (const asker of [ann, inChat, everyone]) {
-    read.process(db, { asker, id: "proc_0" });
+    read.getProcess(db, { asker, id: "proc_0" });
     for (const from of [0, 300, undefined])
-      read.processOutput(db, { asker, id: "proc_0", ...(from !== undefined && { from }) });
+      read.readProcessOutput(db, { asker, id: "proc_0", ...(from !== undefined && { from }) });
     for (const narrow of [{}, { session: id }, { conversation }, { session: id, conversation }]) {
-      read.processes(db, { asker, ...narrow });
-      read.processes(db, { asker, ...narrow, endedSince: T0, foreground: true, limit: 9 });
+      read.listProcesses(db, { asker, ...narrow });
+      read.listProcesses(db, { asker, ...narrow, endedSince: T0, foreground: true, limit: 9 });
     }
   }
-  read.watchedProcesses(db);
+  read.listWatchedProcesses(db);
   write.open(db, routing(ANN, { reset: { idleBefore: T0 + 99 }, now: T0 + 99 }));
   write.remove(db, { asker: everyone, session: id, now: T0 });
   for (const index of [0, 1]) write.endProcess(db, { id: `proc_${index}`, exit: { code: 0 }, now: T0 });
-  read.delivery(db, { number: 1 });
-  read.deliveries(db, { dueAt: T0, limit: 9 });
-  read.deliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
-  read.cursor(db, { name: "telegram" });
+  read.getDelivery(db, { number: 1 });
+  read.listPendingDeliveries(db, { dueAt: T0, limit: 9 });
+  read.listPendingDeliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
+  read.getCursor(db, { name: "telegram" });
 
   // Access: codes, guesses, roles, accounts that change hands, and an agent's questions.
-  const code = { platform: "telegram", salt: "s", hash: "h", expiresAt: T0 + 9, everyMs: 5, mostPending: 3 };
-  const letIn = write.askPairing(db, { ...code, asker: { ...ANN, chatId: "eve", userId: "eve" }, now: T0 });
-  const linking = write.askPairing(db, { ...code, person: "p_ann", now: T0 });
+  const code = { platform: "telegram", salt: "s", hash: "h", expiresAt: T0 + 9, everyMs: 5, maxPending: 3 };
+  const letIn = write.requestPairing(db, {
+    ...code,
+    asker: { ...ANN, chatId: "eve", userId: "eve" },
+    now: T0,
+  });
+  const linking = write.requestPairing(db, { ...code, person: "p_ann", now: T0 });
   if (letIn.state !== "asked" || linking.state !== "asked") throw new Error("there is no code");
-  read.pairings(db, { now: T0 });
-  read.pairings(db, { platform: "telegram", now: T0 });
-  const { person: eve } = unrefused(write.usePairing(db, { pairing: letIn.number, now: T0 }));
+  read.listPairings(db, { now: T0 });
+  read.listPairings(db, { platform: "telegram", now: T0 });
+  const { person: eve } = throwIfRefused(write.redeemPairing(db, { pairing: letIn.number, now: T0 }));
   const phone = { platform: "signal", userId: "+60", altId: "w" };
-  write.usePairing(db, { pairing: linking.number, account: phone, now: T0 });
-  write.countGuess(db, { name: "x", most: 3, lockMs: 1, now: T0 });
+  write.redeemPairing(db, { pairing: linking.number, account: phone, now: T0 });
+  write.countGuess(db, { name: "x", maxGuesses: 3, lockMs: 1, now: T0 });
   write.clearGuesses(db, { name: "x" });
-  write.grant(db, { person: eve, role: "member", now: T0 });
-  read.grants(db);
-  read.account(db, phone);
-  read.account(db, { platform: "telegram", userId: "eve" });
+  write.setRole(db, { person: eve, role: "member", now: T0 });
+  read.listGrants(db);
+  read.getAccount(db, phone);
+  read.getAccount(db, { platform: "telegram", userId: "eve" });
   write.open(db, routing({ ...ANN, platform: "signal", chatId: "+60", userId: "+60" }));
-  write.link(db, { account: phone, person: eve, now: T0 });
-  write.link(db, { account: { platform: "telegram", userId: "fay" }, person: "p_ann", now: T0 });
+  write.linkAccount(db, { account: phone, person: eve, now: T0 });
+  write.linkAccount(db, { account: { platform: "telegram", userId: "fay" }, person: "p_ann", now: T0 });
   write.setTitle(db, { ...ask, title: "Fay" });
   write.open(db, routing({ ...ANN, chatId: "gus", userId: "gus" }, { person: "p_gus" }));
-  write.link(db, { account: { platform: "telegram", userId: "gus" }, person: "p_ann", now: T0 });
+  write.linkAccount(db, { account: { platform: "telegram", userId: "gus" }, person: "p_ann", now: T0 });
   const acting = accepted(ANN, hello, { claim });
   if (acting.duplicate || acting.tooMany !== undefined || acting.turn === undefined)
     throw new Error("the turn did not begin");
   const { number: doing, fence: held } = acting.turn;
   const request = { title: "list", pattern: "ls" };
-  const asked = unrefused(
-    write.askApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+  const asked = throwIfRefused(
+    write.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
   const approval = asked.number;
   write.moveApprovalDeadline(db, { approval, deadline: T0 + 60_000 });
   write.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
   write.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
-  const denied = unrefused(
-    write.askApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+  const denied = throwIfRefused(
+    write.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
   write.answerApproval(db, { person: denied.person, approval: denied.number, answer: "never", now: T0 });
-  read.approvals(db, { person: asked.person, conversation });
-  read.approval(db, { asker: ann, approval });
-  read.standing(db, { person: asked.person, session: asked.session, pattern: "ls" });
+  read.listApprovals(db, { person: asked.person, conversation });
+  read.getApproval(db, { asker: ann, approval });
+  read.checkApprovalRules(db, { person: asked.person, session: asked.session, pattern: "ls" });
   write.retire(db, { runner: "r1" });
   const resumed = write.claim(db, { session: asked.session, runner: "r1", take: "one", now: T0 });
   const fenced = { turn: doing, fence: resumed?.fence ?? 0 };
-  unrefused(write.askApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
-  write.enqueue(db, { deliveries: [], runner: "r0", asks: approval, now: T0 });
-  read.standings(db, { person: asked.person });
-  write.forgetStanding(db, { person: asked.person, pattern: "ls", session: asked.session, now: T0 });
+  throwIfRefused(write.createApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
+  write.enqueue(db, { deliveries: [], runner: "r0", approval: approval, now: T0 });
+  read.listApprovalRules(db, { person: asked.person });
+  write.removeApprovalRule(db, { person: asked.person, pattern: "ls", session: asked.session, now: T0 });
   write.finish(db, { ...fenced, outcome: "done", messages: [], now: T0 });
 
   // Memory: changed, as it was, and told of what was said; and what a process tells its agent.
   for (const owner of ["p_gus in chat:x", "p_ann", "p_ann in chat:x"])
     write.changeMemory(db, { owner, change: { action: "add", text: owner }, now: T0 });
   write.restoreMemory(db, { owner: "p_ann", version: 1, now: T0 });
-  read.memory(db, { owner: "p_ann" });
-  read.memoryVersions(db, { owner: "p_ann" });
+  read.getMemory(db, { owner: "p_ann" });
+  read.listMemoryVersions(db, { owner: "p_ann" });
   const lively = write.open(db, routing({ ...ANN, chatId: "hal", userId: "hal" }, { person: "p_ann" }));
   const { id: told } = lively.session;
   write.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
-  write.askFlush(db, { session: told, now: T0 });
+  write.requestFlush(db, { session: told, now: T0 });
   const flush = write.claimFlush(db, { runner: "r1", now: T0 });
   write.finishFlush(db, {
     flush: flush?.number ?? 0,
@@ -614,27 +637,31 @@ function everyStep(db: Db, called: Set<string>): void {
     const program = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
     const { number } = lively.conversation;
     write.beginProcess(db, {
-      ...{ process: program, session: told, conversation: number, target: ANN, most: 9, now: T0 },
+      ...{ process: program, session: told, conversation: number, target: ANN, maxRunning: 9, now: T0 },
     });
     write.endProcess(db, { id: name, exit: { code: 0 }, now: T0 });
-    const woken = write.wake(db, { process: name, message: hello, claim, now: T0 });
+    const woken = write.wakeAgent(db, { process: name, message: hello, claim, now: T0 });
     if (woken.state !== "woken") throw new Error("the process is not told of");
   }
 
   // Rounds: what fell silent, what may go, who holds what.
-  for (const { conversation: silent } of read.silent(db, { before: T0 + 99, limit: 9 }))
-    write.expire(db, { conversation: silent.number, reset: { idleBefore: T0 + 99 }, now: T0 + 99 });
-  write.limitActivity(db, { now: T0 + 99 });
-  write.setHome(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
-  read.homes(db);
-  write.forgetHome(db, { platform: "telegram" });
-  read.leases(db, { now: T0 });
+  for (const { conversation: silent } of read.listIdle(db, { before: T0 + 99, limit: 9 }))
+    write.expireConversation(db, {
+      conversation: silent.number,
+      reset: { idleBefore: T0 + 99 },
+      now: T0 + 99,
+    });
+  write.clampActivity(db, { now: T0 + 99 });
+  write.setHomeChannel(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
+  read.listHomeChannels(db);
+  write.removeHomeChannel(db, { platform: "telegram" });
+  read.listLeases(db, { now: T0 });
   for (const asker of [ann, inChat, everyone]) {
-    read.insights(db, { asker, since: T0, platform: "telegram" });
-    read.insights(db, { asker, since: T0 });
+    read.getInsights(db, { asker, since: T0, platform: "telegram" });
+    read.getInsights(db, { asker, since: T0 });
   }
-  read.usageEntries(db, ask);
-  write.clear(db, { before: T0, limit: 3, now: T0 });
+  read.listUsageEntries(db, ask);
+  write.purgeFinished(db, { before: T0, limit: 3, now: T0 });
 
   // Removal: with a fork that shows a part, then the fork, then what has ended.
   write.remove(db, ask);
@@ -667,8 +694,8 @@ function everyStep(db: Db, called: Set<string>): void {
     deliveries: [{ target: group, parts: [] }],
     now: T0,
   });
-  read.personData(db, { platform: "telegram", account: "ann" });
-  read.personData(db, { person: "p_ann" });
-  for (let step: Erased = { done: false }; !step.done; )
-    step = unrefused(write.erasePerson(db, { person: "p_ann", limit: 1, now: T0, ...step }));
+  read.readPersonData(db, { platform: "telegram", account: "ann" });
+  read.readPersonData(db, { person: "p_ann" });
+  for (let step: ErasureProgress = { done: false }; !step.done; )
+    step = throwIfRefused(write.erasePerson(db, { person: "p_ann", limit: 1, now: T0, ...step }));
 }

@@ -2,34 +2,39 @@ import { KEPT_OUTPUT, type ProcessOutput } from "../../core/process.ts";
 import type { Db } from "./connection.ts";
 import * as sql from "./sql.ts";
 
-interface Chunk {
+interface OutputChunk {
   readonly from: number;
   readonly text: string;
 }
 
 /** Small ones are put together up to this, so that a program that prints a dot a second has no row for each. */
-const SMALL = 4_096;
+const MAX_MERGED_LENGTH = 4_096;
 
 /** Adds to the end of what is kept; what lies wholly before the last `KEPT_OUTPUT` characters goes. */
-export function keepChunk(db: Db, process: number, chunk: Chunk): void {
+export function appendChunk(db: Db, process: number, chunk: OutputChunk): void {
   const { from, text } = chunk;
-  const row = db.get<ChunkRow>(sql.lastChunk, process);
+  const row = db.get<ChunkRow>(sql.lastChunkSql, process);
   const last = row && toChunk(row);
   const follows = last !== undefined && last.from + last.text.length === from;
-  if (row !== undefined && last !== undefined && follows && last.text.length + text.length <= SMALL)
-    db.run(sql.growChunk, stored(last.text + text), row.n);
-  else db.run(sql.insertChunk, process, from, stored(text));
+  if (
+    row !== undefined &&
+    last !== undefined &&
+    follows &&
+    last.text.length + text.length <= MAX_MERGED_LENGTH
+  )
+    db.run(sql.growChunkSql, encodeChunk(last.text + text), row.n);
+  else db.run(sql.insertChunkSql, process, from, encodeChunk(text));
   // As much as is kept, but for half a pair: nothing before it is.
   const isAll = text.length >= KEPT_OUTPUT - 1;
   const first = isAll ? from : from + text.length - KEPT_OUTPUT;
-  if (first > 0) db.run(sql.dropChunks, process, process, first);
+  if (first > 0) db.run(sql.deleteOldChunksSql, process, process, first);
 }
 
 /**
  * From the first kept character that was asked for, as far as nothing is missing. No half of a surrogate pair is at either
  * end, so whoever reads on from where this ends reads all.
  */
-export function outputFrom(
+export function readOutputFrom(
   db: Db,
   { n, total }: { n: number; total: number },
   from: number,
@@ -38,7 +43,7 @@ export function outputFrom(
   const first = Math.max(from, total - KEPT_OUTPUT, 0);
   let start = first;
   let text = "";
-  for (const row of db.each(sql.chunksFrom, n, n, first)) {
+  for (const row of db.each(sql.chunksFromSql, n, n, first)) {
     const chunk = toChunk({ n: 0, from_char: row[0] as number, text: row[1] as string | Uint8Array });
     if (chunk.from + chunk.text.length <= first) continue;
     if (text === "") start = Math.max(first, chunk.from);
@@ -48,16 +53,20 @@ export function outputFrom(
     if (text.length > limit) break;
   }
   if (text === "") return { text, from: Math.max(first, total), total };
-  const skipped = isLow(text, 0) ? 1 : 0;
+  const skipped = isLowSurrogate(text, 0) ? 1 : 0;
   return { text: cutAtPair(text.slice(skipped), limit), from: start + skipped, total };
 }
 
 /** The last ones, as far back as nothing is missing. */
-export function lastOutput(db: Db, { n, total }: { n: number; total: number }, limit: number): ProcessOutput {
+export function readLastOutput(
+  db: Db,
+  { n, total }: { n: number; total: number },
+  limit: number,
+): ProcessOutput {
   const most = Math.min(limit, KEPT_OUTPUT);
   const chunks: string[] = [];
   let start = total;
-  for (const row of db.each(sql.chunksBack, n)) {
+  for (const row of db.each(sql.chunksBackwardsSql, n)) {
     const chunk = toChunk({ n: 0, from_char: row[0] as number, text: row[1] as string | Uint8Array });
     if (total - start >= most || chunk.from + chunk.text.length !== start) break;
     chunks.push(chunk.text);
@@ -68,7 +77,7 @@ export function lastOutput(db: Db, { n, total }: { n: number; total: number }, l
     .reverse()
     .join("")
     .slice(first - start);
-  const skipped = isLow(text, 0) ? 1 : 0;
+  const skipped = isLowSurrogate(text, 0) ? 1 : 0;
   return { text: cutAtPair(text.slice(skipped), text.length), from: first + skipped, total };
 }
 
@@ -78,34 +87,34 @@ export interface ChunkRow {
   text: string | Uint8Array;
 }
 
-function toChunk({ from_char, text }: ChunkRow): Chunk {
+function toChunk({ from_char, text }: ChunkRow): OutputChunk {
   return { from: from_char, text: typeof text === "string" ? text : Buffer.from(text).toString("utf16le") };
 }
 
 /** Half a pair cannot be written as UTF-8: where a chunk ends within one, its bytes are kept as they are. */
-function stored(text: string): string | Uint8Array {
+function encodeChunk(text: string): string | Uint8Array {
   return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
 }
 
 /** At most so many, and no half of a pair at the end; but at least one character, or nobody would get any further. */
 function cutAtPair(text: string, limit: number): string {
   const end = Math.min(text.length, limit);
-  if (end === 0 || !isHigh(text, end - 1)) return text.slice(0, end);
-  return text.slice(0, end === 1 && isLow(text, 1) ? 2 : end - 1);
+  if (end === 0 || !isHighSurrogate(text, end - 1)) return text.slice(0, end);
+  return text.slice(0, end === 1 && isLowSurrogate(text, 1) ? 2 : end - 1);
 }
 
 /** Where the last so many begin, without half a pair. */
-export function startOfLast(text: string, most: number): number {
+export function findKeptStart(text: string, most: number): number {
   const start = Math.max(0, text.length - most);
-  return start > 0 && isLow(text, start) ? start + 1 : start;
+  return start > 0 && isLowSurrogate(text, start) ? start + 1 : start;
 }
 
-function isHigh(text: string, at: number): boolean {
+function isHighSurrogate(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-function isLow(text: string, at: number): boolean {
+function isLowSurrogate(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff;
 }

@@ -1,30 +1,30 @@
 import type { Asker } from "../../core/owner.ts";
 import { KEPT_OUTPUT, type Process, type ProcessOutput } from "../../core/process.ts";
-import type { ProcessesAsked } from "../../ports/processes.ts";
+import type { ProcessQuery } from "../../ports/processes.ts";
 import type { Db } from "./connection.ts";
 import { convertReadable } from "./json-columns.ts";
-import { lastOutput, outputFrom } from "./process-output.ts";
-import { type ProcessRow, processRow, toProcess } from "./process-rows.ts";
-import { sessionRow } from "./routing.ts";
+import { readLastOutput, readOutputFrom } from "./process-output.ts";
+import { findProcessRow, type ProcessRow, toProcess } from "./process-rows.ts";
+import { getSessionRow } from "./routing.ts";
 import * as sql from "./sql.ts";
-import { visible, visibleSql } from "./visible.ts";
+import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
-export function process(db: Db, input: { asker: Asker; id: string }): Process | undefined {
-  const row = seen(db, input.asker, input.id);
+export function getProcess(db: Db, input: { asker: Asker; id: string }): Process | undefined {
+  const row = findVisibleProcess(db, input.asker, input.id);
   return row && toProcess(row);
 }
 
-export function processes(db: Db, input: ProcessesAsked): Process[] {
-  const { statement, values } = processesSql(input);
+export function listProcesses(db: Db, input: ProcessQuery): Process[] {
+  const { statement, values } = buildProcessesQuery(input);
   return convertReadable(db.all<ProcessRow>(statement, ...values), toProcess);
 }
 
 /** Those that run are found by being open, those that have ended by their end: neither looks through all there ever were. */
-export function processesSql(input: ProcessesAsked): {
+export function buildProcessesQuery(input: ProcessQuery): {
   readonly statement: string;
   readonly values: readonly unknown[];
 } {
-  const { where, values } = visibleSql(input.asker);
+  const { where, values } = buildVisibleCondition(input.asker);
   const conditions = [where, "s.removed_at is null"];
   const bound: unknown[] = [...values];
   if (input.session !== undefined) {
@@ -51,23 +51,25 @@ export function processesSql(input: ProcessesAsked): {
   };
 }
 
-export function processOutput(
+export function readProcessOutput(
   db: Db,
   input: { asker: Asker; id: string; from?: number; limit?: number },
 ): ProcessOutput | undefined {
-  const row = seen(db, input.asker, input.id);
+  const row = findVisibleProcess(db, input.asker, input.id);
   if (row === undefined) return undefined;
   const limit = Math.max(0, input.limit ?? KEPT_OUTPUT);
-  return input.from === undefined ? lastOutput(db, row, limit) : outputFrom(db, row, input.from, limit);
+  return input.from === undefined
+    ? readLastOutput(db, row, limit)
+    : readOutputFrom(db, row, input.from, limit);
 }
 
-export function watchedProcesses(db: Db): Process[] {
-  return convertReadable(db.all<ProcessRow>(sql.watchedProcesses), toProcess);
+export function listWatchedProcesses(db: Db): Process[] {
+  return convertReadable(db.all<ProcessRow>(sql.watchedProcessesSql), toProcess);
 }
 
-function seen(db: Db, asker: Asker, id: string): ProcessRow | undefined {
-  const row = processRow(db, id);
+function findVisibleProcess(db: Db, asker: Asker, id: string): ProcessRow | undefined {
+  const row = findProcessRow(db, id);
   if (row === undefined) return undefined;
-  const session = sessionRow(db, row.session);
-  return session.removed_at === null && visible(asker, session) ? row : undefined;
+  const session = getSessionRow(db, row.session);
+  return session.removed_at === null && isVisible(asker, session) ? row : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Process, ProcessState, Watch } from "../../core/process.ts";
 import type { Source } from "../../core/source.ts";
 import type { Db } from "./connection.ts";
-import { type Cell, parseList, requireObject } from "./json-columns.ts";
+import { type JsonCell, parseList, requireObject } from "./json-columns.ts";
 import * as sql from "./sql.ts";
 
 export interface ProcessRow {
@@ -38,12 +38,12 @@ export interface ProcessRow {
   read_to: string | null;
 }
 
-export function processRow(db: Db, id: string): ProcessRow | undefined {
-  return db.get<ProcessRow>(sql.processById, id);
+export function findProcessRow(db: Db, id: string): ProcessRow | undefined {
+  return db.get<ProcessRow>(sql.processByIdSql, id);
 }
 
 export function toProcess(row: ProcessRow): Process {
-  const cell = (column: string): Cell => ({ table: "processes", column, row: row.id });
+  const cell = (column: string): JsonCell => ({ table: "processes", column, row: row.id });
   return {
     id: row.id,
     command: row.command,
@@ -57,14 +57,14 @@ export function toProcess(row: ProcessRow): Process {
     target: requireObject<Source>(row.target, cell("target")),
     begunAt: row.begun_at,
     ...(row.unfinished_input !== null && { unfinishedInput: row.unfinished_input }),
-    status: statusOf(row),
+    status: toProcessState(row),
     total: row.total,
     ...(row.read_to !== null && { readTo: row.read_to }),
     matches: {
       count: row.match_count,
       lines: parseList<string>(row.match_lines) ?? [],
     },
-    told: {
+    reported: {
       upTo: row.told_upto,
       at: row.told_at,
       matches: row.told_matches,
@@ -74,7 +74,7 @@ export function toProcess(row: ProcessRow): Process {
   };
 }
 
-function statusOf(row: ProcessRow): ProcessState {
+function toProcessState(row: ProcessRow): ProcessState {
   switch (row.state) {
     case "starting":
       return { state: "starting" };
@@ -82,7 +82,7 @@ function statusOf(row: ProcessRow): ProcessState {
       return {
         state: "running",
         pid: row.pid ?? 0,
-        born: row.born ?? "",
+        startTime: row.born ?? "",
         keeper: row.keeper ?? "",
         detached: row.detached === 1,
       };

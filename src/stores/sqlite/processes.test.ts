@@ -5,12 +5,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_OUTPUT, type NewProcess } from "../../core/process.ts";
-import { unrefused } from "../../core/refusal.ts";
-import type { Erased } from "../../ports/store.ts";
+import { throwIfRefused } from "../../core/refusal.ts";
+import type { ErasureProgress } from "../../ports/store.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { erasePerson } from "./erasure.ts";
-import { processOutput } from "./process-reads.ts";
-import { beginProcess, endProcess, keepOutput, processRuns } from "./processes.ts";
+import { erasePerson } from "./erase-person.ts";
+import { readProcessOutput } from "./process-reads.ts";
+import { appendProcessOutput, beginProcess, endProcess, markProcessRunning } from "./processes.ts";
 import { remove } from "./removal.ts";
 import { create } from "./sessions.ts";
 
@@ -39,8 +39,10 @@ function running(): string {
   const watch = { mode: "off", patterns: [], wakes: false } as const;
   const process: NewProcess = { id, command: "make", cwd: "/", background: true, pty: false, watch };
   const target = { platform: "terminal", chatType: "dm", chatId: "here" };
-  unrefused(beginProcess(db, { process, session: "s1", conversation: 0, target, most: 1e6, now: T0 }));
-  unrefused(processRuns(db, { id, keeper: "k", pid: 1, born: "1", pty: false }));
+  throwIfRefused(
+    beginProcess(db, { process, session: "s1", conversation: 0, target, maxRunning: 1e6, now: T0 }),
+  );
+  throwIfRefused(markProcessRunning(db, { id, keeper: "k", pid: 1, startTime: "1", pty: false }));
   return id;
 }
 
@@ -67,20 +69,20 @@ describe("what a process prints", () => {
         const id = running();
         let all = "";
         for (const text of given) {
-          keepOutput(db, { id, keeper: "k", from: all.length, text });
+          appendProcessOutput(db, { id, keeper: "k", from: all.length, text });
           all += text;
         }
         // A half at either end of what is asked for may belong to what is not.
         const without = (text: string) =>
           text.replace(/^[\udc00-\udfff]/, "").replace(/[\ud800-\udbff]$/, "");
-        const whole = processOutput(db, { asker: ann, id });
+        const whole = readProcessOutput(db, { asker: ann, id });
         expect(whole?.total).toBe(all.length);
         expect(whole?.text === without(all.slice(-KEPT_OUTPUT))).toBe(true);
-        const last = processOutput(db, { asker: ann, id, limit });
+        const last = readProcessOutput(db, { asker: ann, id, limit });
         const wanted = Math.min(limit, KEPT_OUTPUT);
         expect(last?.text === without(wanted === 0 ? "" : all.slice(-wanted))).toBe(true);
         const from = Math.floor(limit / 2);
-        const rest = processOutput(db, { asker: ann, id, from });
+        const rest = readProcessOutput(db, { asker: ann, id, from });
         const start = Math.max(from, all.length - KEPT_OUTPUT);
         expect(rest?.text === without(all.slice(start))).toBe(true);
         expect(all.startsWith(rest?.text ?? "?", rest?.from)).toBe(true);
@@ -93,18 +95,19 @@ describe("what a process prints", () => {
   it("takes a bounded number of rows, though a program prints letter by letter", () => {
     const id = running();
     db.run("begin");
-    for (let from = 0; from < 30_000; from += 1) keepOutput(db, { id, keeper: "k", from, text: "." });
+    for (let from = 0; from < 30_000; from += 1)
+      appendProcessOutput(db, { id, keeper: "k", from, text: "." });
     db.run("commit");
-    expect(processOutput(db, { asker: ann, id })?.text).toBe(".".repeat(30_000));
+    expect(readProcessOutput(db, { asker: ann, id })?.text).toBe(".".repeat(30_000));
     expect(rowsOf(id)).toBeLessThan(10);
   });
 
   it("leaves no row that lies before what is kept", () => {
     const id = running();
     for (let from = 0; from < 3 * KEPT_OUTPUT; from += 5_000)
-      keepOutput(db, { id, keeper: "k", from, text: "x".repeat(5_000) });
+      appendProcessOutput(db, { id, keeper: "k", from, text: "x".repeat(5_000) });
     expect(rowsOf(id)).toBe(KEPT_OUTPUT / 5_000);
-    keepOutput(db, { id, keeper: "k", from: 3 * KEPT_OUTPUT, text: "y".repeat(2 * KEPT_OUTPUT) });
+    appendProcessOutput(db, { id, keeper: "k", from: 3 * KEPT_OUTPUT, text: "y".repeat(2 * KEPT_OUTPUT) });
     expect(rowsOf(id)).toBe(1);
   });
 
@@ -112,19 +115,19 @@ describe("what a process prints", () => {
     const secrets = ["first-secret", "second-secret", "third-secret"];
     const [rolled, removed, erased] = secrets;
     const first = running();
-    keepOutput(db, { id: first, keeper: "k", from: 0, text: `${rolled}${"x".repeat(5_000)}` });
-    keepOutput(db, { id: first, keeper: "k", from: 5_012, text: "x".repeat(KEPT_OUTPUT) });
+    appendProcessOutput(db, { id: first, keeper: "k", from: 0, text: `${rolled}${"x".repeat(5_000)}` });
+    appendProcessOutput(db, { id: first, keeper: "k", from: 5_012, text: "x".repeat(KEPT_OUTPUT) });
     endProcess(db, { id: first, exit: { code: 0 }, output: { from: 205_012, text: removed ?? "" }, now: T0 });
     expect(left()).toEqual([removed]);
     expect(remove(db, { asker: ann, session: "s1", now: T0 })).toBe(true);
     expect(left()).toEqual([]);
     create(db, { session: { id: "s1", kind: "chat", owner: "owner" }, profile: "main", now: T0 });
     const second = running();
-    keepOutput(db, { id: second, keeper: "k", from: 0, text: erased ?? "" });
+    appendProcessOutput(db, { id: second, keeper: "k", from: 0, text: erased ?? "" });
     expect(left()).toEqual([erased]);
     endProcess(db, { id: second, exit: { code: 0 }, now: T0 });
-    for (let step: Erased = { done: false }; !step.done; )
-      step = unrefused(erasePerson(db, { person: "owner", limit: 9, now: T0, ...step }));
+    for (let step: ErasureProgress = { done: false }; !step.done; )
+      step = throwIfRefused(erasePerson(db, { person: "owner", limit: 9, now: T0, ...step }));
     expect(left()).toEqual([]);
 
     function left(): string[] {

@@ -1,103 +1,103 @@
-import type { Fresh, Open, Opened, Routing } from "../../core/conversation.ts";
+import type { FreshStart, Open, Opened, Routing } from "../../core/conversation.ts";
 import { PostriderError } from "../../core/errors.ts";
-import { type Identity, identityOf, isShared, participantOf } from "../../core/identity.ts";
-import { handleFor } from "../../core/ids.ts";
+import { buildIdentity, getParticipant, type Identity, isShared } from "../../core/identity.ts";
+import { encodeHandle } from "../../core/ids.ts";
 import { sessionKey } from "../../core/key.ts";
-import { chatOf, type PersonId } from "../../core/owner.ts";
+import { getChatAudience, type PersonId } from "../../core/owner.ts";
 import { type ResetReason, resetReason } from "../../core/reset-reason.ts";
 import type { EndReason, NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
-import { type AccountRow, accountByNumber, personOf, resolveAccount } from "./accounts.ts";
+import { type AccountRow, accountByNumberSql, resolveAccount, resolvePerson } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { type ConversationRow, type SessionRow, toConversation, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
 
 /** In conversations.account: who speaks in a group without a name. Never the 0 of what everyone shares. */
-const NAMELESS = -1;
+const ANONYMOUS_ACCOUNT = -1;
 
-export interface Routed {
+export interface RouteResult {
   readonly conversation: ConversationRow;
   readonly session: SessionRow;
   /** A session was made just now. */
   readonly created: boolean;
-  readonly scopeKept: boolean;
+  readonly usesOldScope: boolean;
 }
 
 export function open(db: Db, input: Open): Opened {
   const routed = route(db, input, input.fresh ?? false);
   const { conversation } = routed;
-  const [origin, name] = originColumns(input.source);
+  const [origin, name] = toOriginColumns(input.source);
   if (routed.session.origin !== origin || routed.session.display_name !== name) {
-    db.run(sql.refreshOrigin, origin, name, routed.session.n);
+    db.run(sql.setOriginSql, origin, name, routed.session.n);
   }
-  return opened(db, conversation.n, routed);
+  return readOpened(db, conversation.n, routed);
 }
 
 /** The conversation of this source and its session, after the reset policy has spoken. */
-export function route(db: Db, input: Routing, fresh: boolean): Routed {
-  const { found, account, person } = placeOf(db, input);
-  if (found === undefined) return begin(db, input, account, person());
+export function route(db: Db, input: Routing, fresh: boolean): RouteResult {
+  const { found, account, person } = lookUpConversation(db, input);
+  if (found === undefined) return startConversation(db, input, account, person());
   const scopeKept = found.account !== account;
-  const session = sessionRow(db, found.session);
-  const reason = fresh ? "new" : (found.expired ?? dueReset(db, input, found));
-  if (reason === undefined) return { conversation: found, session, created: false, scopeKept };
-  return { ...renew(db, input, found, session, reason), scopeKept };
+  const session = getSessionRow(db, found.session);
+  const reason = fresh ? "new" : (found.expired ?? findDueReset(db, input, found));
+  if (reason === undefined) return { conversation: found, session, created: false, usesOldScope: scopeKept };
+  return { ...renewSession(db, input, found, session, reason), usesOldScope: scopeKept };
 }
 
-export type Speaking = Pick<Routing, "source" | "profile" | "scope" | "person" | "now">;
+export type ConversationLookup = Pick<Routing, "source" | "profile" | "scope" | "person" | "now">;
 
 /** Where someone speaks: the conversation there if there is one, and whose a new one would be. */
-export interface Place {
+export interface ConversationMatch {
   readonly found: ConversationRow | undefined;
   /** For conversations.account, under the rules asked for. */
   readonly account: number;
   person(): PersonId | undefined;
 }
 
-export function placeOf(db: Db, input: Speaking): Place {
+export function lookUpConversation(db: Db, input: ConversationLookup): ConversationMatch {
   const { source, profile, now } = input;
-  const identity = identityOf(source, input.scope, profile);
-  const participant = participantOf(source);
+  const identity = buildIdentity(source, input.scope, profile);
+  const participant = getParticipant(source);
   const speaker =
     participant === undefined ? undefined : resolveAccount(db, source, participant, input.person, now);
   const inDirectChat = source.chatType === "dm";
-  const mine = inDirectChat ? 0 : (speaker?.n ?? NAMELESS);
+  const mine = inDirectChat ? 0 : (speaker?.n ?? ANONYMOUS_ACCOUNT);
   const shared = isShared(source, input.scope);
   const account = shared ? 0 : mine;
   const { platform, chatType, chatId, threadId = "" } = identity;
   const place = [identity.profile, platform, chatType, chatId, threadId];
   const found =
     mine === 0
-      ? db.get<ConversationRow>(sql.conversationOfAll, ...place)
-      : db.get<ConversationRow>(sql.conversationOf, ...place, mine);
-  const personal = !shared && (account !== NAMELESS || input.person !== undefined);
-  const person = () => (personal ? personOf(db, source, speaker, input.person, now) : undefined);
+      ? db.get<ConversationRow>(sql.sharedConversationSql, ...place)
+      : db.get<ConversationRow>(sql.conversationByIdentitySql, ...place, mine);
+  const personal = !shared && (account !== ANONYMOUS_ACCOUNT || input.person !== undefined);
+  const person = () => (personal ? resolvePerson(db, source, speaker, input.person, now) : undefined);
   return { found, account, person };
 }
 
-function begin(db: Db, input: Routing, account: number, person: string | undefined): Routed {
+function startConversation(db: Db, input: Routing, account: number, person: string | undefined): RouteResult {
   const { source, profile, now } = input;
-  const session = createSession(db, input.newSession, {
+  const session = insertSessionRow(db, input.newSession, {
     profile,
     source,
     now,
-    owner: ownerOf(source, person),
+    owner: getSessionOwner(source, person),
   });
-  const n = beginConversation(db, input, account, person, session.n, now);
-  decide(db, n, now, "created", { to: session.id });
-  return { conversation: conversationRow(db, n), session, created: true, scopeKept: false };
+  const n = insertConversationRow(db, input, account, person, session.n, now);
+  recordDecision(db, n, now, "created", { to: session.id });
+  return { conversation: getConversationRow(db, n), session, created: true, usesOldScope: false };
 }
 
-export function beginConversation(
+export function insertConversationRow(
   db: Db,
-  { source, profile, scope, now }: Speaking,
+  { source, profile, scope, now }: ConversationLookup,
   account: number,
   person: string | undefined,
   session: number,
   activeAt: number,
 ): number {
   const { lastInsertRowid } = db.run(
-    sql.insertConversation,
+    sql.insertConversationSql,
     profile,
     source.platform,
     source.chatType,
@@ -115,7 +115,7 @@ export function beginConversation(
 }
 
 /** Whether the conversation is stale. Work that runs or waits there keeps it, and is written down once. */
-export function dueReset(
+export function findDueReset(
   db: Db,
   input: Pick<Routing, "reset" | "now">,
   conversation: ConversationRow,
@@ -125,7 +125,7 @@ export function dueReset(
   if (reason === undefined) return undefined;
   const { n, session } = conversation;
   const work = db.get<{ turn: number; waiting: number; held: number; process: number }>(
-    sql.activeWork,
+    sql.activeWorkSql,
     session,
     n,
     session,
@@ -145,7 +145,7 @@ export function dueReset(
     n,
   );
   if (last?.decision !== "kept_busy") {
-    decide(db, n, now, "kept_busy", {
+    recordDecision(db, n, now, "kept_busy", {
       reason: `${reason}, but ${why}`,
       activeAt: conversation.active_at,
       reset,
@@ -154,29 +154,36 @@ export function dueReset(
   return undefined;
 }
 
-function renew(
+function renewSession(
   db: Db,
   input: Routing,
   conversation: ConversationRow,
   old: SessionRow,
   reason: "new" | "idle" | "daily",
-): Omit<Routed, "scopeKept"> {
+): Omit<RouteResult, "usesOldScope"> {
   const { source, now, reset } = input;
-  const owner = ownerOf(source, conversation.person ?? undefined);
-  const session = createSession(db, input.newSession, { profile: input.profile, source, now, owner });
+  const owner = getSessionOwner(source, conversation.person ?? undefined);
+  const session = insertSessionRow(db, input.newSession, { profile: input.profile, source, now, owner });
   const notify = input.notify !== false && old.human_count > 0;
-  point(db, conversation, session, reason, now, reason === "new" ? undefined : { reason, notify });
+  pointConversation(
+    db,
+    conversation,
+    session,
+    reason,
+    now,
+    reason === "new" ? undefined : { reason, notify },
+  );
   const decision = reason === "new" ? "new" : "reset";
-  decide(db, conversation.n, now, decision, {
+  recordDecision(db, conversation.n, now, decision, {
     ...(reason !== "new" && { reason, activeAt: conversation.active_at, reset }),
     from: old.id,
     to: session.id,
   });
-  return { conversation: conversationRow(db, conversation.n), session, created: true };
+  return { conversation: getConversationRow(db, conversation.n), session, created: true };
 }
 
 /** Points a conversation at a session; the one it leaves has ended if nothing else points there. */
-export function point(
+export function pointConversation(
   db: Db,
   conversation: ConversationRow,
   session: SessionRow,
@@ -184,9 +191,9 @@ export function point(
   now: number,
   fresh?: { readonly reason: ResetReason; readonly notify: boolean },
 ): void {
-  const old = sessionRow(db, conversation.session);
+  const old = getSessionRow(db, conversation.session);
   db.run(
-    sql.pointConversation,
+    sql.pointConversationSql,
     session.n,
     now,
     fresh?.reason ?? null,
@@ -196,26 +203,26 @@ export function point(
     fresh?.notify ? 1 : 0,
     conversation.n,
   );
-  if (old.n !== session.n) db.run(sql.endIfLeft, now, reason, old.n);
-  db.run(sql.reopen, session.n);
+  if (old.n !== session.n) db.run(sql.endUnreferencedSessionSql, now, reason, old.n);
+  db.run(sql.reopenSessionSql, session.n);
 }
 
-export function createSession(
+export function insertSessionRow(
   db: Db,
   input: NewSession,
   at: { readonly profile: string; readonly owner: string; readonly now: number; readonly source?: Source },
   parent?: string,
 ): SessionRow {
   const { profile, owner, now, source } = at;
-  db.run(sql.insertProfile, profile, now);
-  const [origin, name] = source === undefined ? [null, null] : originColumns(source);
+  db.run(sql.insertProfileSql, profile, now);
+  const [origin, name] = source === undefined ? [null, null] : toOriginColumns(source);
   const { lastInsertRowid } = db.run(
-    sql.insertSession,
-    freeId(db, input.id),
+    sql.insertSessionSql,
+    findFreeId(db, input.id),
     input.kind,
     profile,
     owner,
-    (source && chatOf(source)) ?? null,
+    (source && getChatAudience(source)) ?? null,
     input.title ?? null,
     source?.platform ?? null,
     origin,
@@ -229,12 +236,12 @@ export function createSession(
     now,
     parent ?? null,
   );
-  db.run(sql.setHandle, handleFor(lastInsertRowid), lastInsertRowid);
-  return sessionRow(db, lastInsertRowid);
+  db.run(sql.setHandleSql, encodeHandle(lastInsertRowid), lastInsertRowid);
+  return getSessionRow(db, lastInsertRowid);
 }
 
 /** Ids made in the same second differ by 32 bits of chance; when that was not enough, the next number is taken. */
-function freeId(db: Db, id: string): string {
+function findFreeId(db: Db, id: string): string {
   let free = id;
   while (db.get("select 1 from sessions where id = ?", free) !== undefined) {
     const chance = /_([0-9a-f]{8})$/.exec(free)?.[1];
@@ -245,24 +252,28 @@ function freeId(db: Db, id: string): string {
   return free;
 }
 
-export function ownerOf(source: Source, person: string | undefined): string {
+export function getSessionOwner(source: Source, person: string | undefined): string {
   // A direct chat always has a person; only what several people share belongs to the chat.
-  return person ?? chatOf(source) ?? source.chatId;
+  return person ?? getChatAudience(source) ?? source.chatId;
 }
 
-export function originColumns(source: Source): [origin: string, name: string | null] {
+export function toOriginColumns(source: Source): [origin: string, name: string | null] {
   return [JSON.stringify(source), source.chatName ?? null];
 }
 
-export function opened(db: Db, conversation: number, routed: Pick<Routed, "created" | "scopeKept">): Opened {
-  const row = conversationRow(db, conversation);
-  const session = sessionRow(db, row.session);
-  const fresh = freshOf(db, row);
+export function readOpened(
+  db: Db,
+  conversation: number,
+  routed: Pick<RouteResult, "created" | "usesOldScope">,
+): Opened {
+  const row = getConversationRow(db, conversation);
+  const session = getSessionRow(db, row.session);
+  const fresh = readFresh(db, row);
   return {
     session: toSession(session),
-    conversation: toConversation(row, keyOf(db, row), session.id),
+    conversation: toConversation(row, buildConversationKey(db, row), session.id),
     created: routed.created,
-    scopeKept: routed.scopeKept,
+    usesOldScope: routed.usesOldScope,
     ...(fresh !== undefined && { fresh }),
   };
 }
@@ -274,10 +285,10 @@ export type FreshColumns = Pick<
 >;
 
 /** Why it started afresh, for as long as someone is still to be told. */
-export function freshOf(db: Db, row: FreshColumns): Fresh | undefined {
+export function readFresh(db: Db, row: FreshColumns): FreshStart | undefined {
   if (row.fresh_reason === null || row.fresh_previous === null || row.note_due + row.notice_due === 0)
     return undefined;
-  const previous = db.get<SessionRow>(sql.sessionByNumber, row.fresh_previous);
+  const previous = db.get<SessionRow>(sql.sessionByNumberSql, row.fresh_previous);
   if (previous === undefined) return undefined;
   return {
     reason: row.fresh_reason,
@@ -288,12 +299,12 @@ export function freshOf(db: Db, row: FreshColumns): Fresh | undefined {
   };
 }
 
-export function keyOf(db: Db, row: ConversationRow): string {
-  return sessionKey(identityOfRow(db, row));
+export function buildConversationKey(db: Db, row: ConversationRow): string {
+  return sessionKey(toIdentity(db, row));
 }
 
-export function identityOfRow(db: Db, row: ConversationRow): Identity {
-  const account = row.account <= 0 ? undefined : db.get<AccountRow>(accountByNumber, row.account);
+export function toIdentity(db: Db, row: ConversationRow): Identity {
+  const account = row.account <= 0 ? undefined : db.get<AccountRow>(accountByNumberSql, row.account);
   return {
     profile: row.profile,
     platform: row.platform,
@@ -309,7 +320,7 @@ export function identityOfRow(db: Db, row: ConversationRow): Identity {
   };
 }
 
-interface Because {
+interface DecisionDetails {
   readonly reason?: string;
   readonly activeAt?: number;
   readonly reset?: Routing["reset"];
@@ -317,9 +328,15 @@ interface Because {
   readonly to?: string;
 }
 
-export function decide(db: Db, conversation: number, at: number, decision: string, because: Because): void {
+export function recordDecision(
+  db: Db,
+  conversation: number,
+  at: number,
+  decision: string,
+  because: DecisionDetails,
+): void {
   db.run(
-    sql.insertDecision,
+    sql.insertDecisionSql,
     conversation,
     at,
     decision,
@@ -332,15 +349,15 @@ export function decide(db: Db, conversation: number, at: number, decision: strin
   );
 }
 
-export function sessionRow(db: Db, n: number): SessionRow {
-  return present(db.get<SessionRow>(sql.sessionByNumber, n), "session", n);
+export function getSessionRow(db: Db, n: number): SessionRow {
+  return requireRow(db.get<SessionRow>(sql.sessionByNumberSql, n), "session", n);
 }
 
-export function conversationRow(db: Db, n: number): ConversationRow {
-  return present(db.get<ConversationRow>(sql.conversationByNumber, n), "conversation", n);
+export function getConversationRow(db: Db, n: number): ConversationRow {
+  return requireRow(db.get<ConversationRow>(sql.conversationByNumberSql, n), "conversation", n);
 }
 
-function present<T>(row: T | undefined, what: string, n: number): T {
+function requireRow<T>(row: T | undefined, what: string, n: number): T {
   if (row === undefined) throw new Error(`${what} ${n} is gone though another row names it`);
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Conversation, ConversationSettings } from "../../core/conversation.ts";
-import { type Message, type NewMessage, type Part, ROLES, textOf } from "../../core/message.ts";
+import { getText, type Message, type NewMessage, type Part, ROLES } from "../../core/message.ts";
 import type { EndReason, Session, SessionKind } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -76,10 +76,10 @@ export interface ConversationRow {
 }
 
 /** 2^24 messages per session, 2^29 sessions: both fit a double's 53 bits, and the schema checks both. */
-export const SEQ_BITS = 16_777_216;
+export const SEQS_PER_SESSION = 16_777_216;
 
-export function messageId(session: number, seq: number): number {
-  return session * SEQ_BITS + seq;
+export function toMessageId(session: number, seq: number): number {
+  return session * SEQS_PER_SESSION + seq;
 }
 
 export function toSession(row: SessionRow): Session {
@@ -148,16 +148,18 @@ export function toConversation(row: ConversationRow, key: string, session: strin
     scope: { groupsPerUser: row.groups_per_user === 1, threadsPerUser: row.threads_per_user === 1 },
     session,
     activeAt: row.active_at,
-    settings: settingsOf(row),
+    settings: parseConversationSettings(row),
   };
 }
 
-export function settingsOf({ settings }: Pick<ConversationRow, "settings">): ConversationSettings {
+export function parseConversationSettings({
+  settings,
+}: Pick<ConversationRow, "settings">): ConversationSettings {
   return parseObject<ConversationSettings>(settings) ?? {};
 }
 
 /** The columns of a message. A plain text is `text` alone, which loads without any JSON. */
-export function messageColumns(
+export function toMessageColumns(
   message: NewMessage,
 ): [role: number, text: string | null, parts: string | null, meta: string | null] {
   // A message from a history may be said again; its place there is not part of it.
@@ -171,12 +173,12 @@ export function messageColumns(
   } = message as Partial<Message> & NewMessage;
   const only = parts[0];
   const plain = parts.length === 0 || (parts.length === 1 && only?.type === "text");
-  const text = parts.length === 0 ? null : plain && only?.type === "text" ? only.text : textOf(message);
+  const text = parts.length === 0 ? null : plain && only?.type === "text" ? only.text : getText(message);
   return [
     ROLES.indexOf(role),
     text,
     plain ? null : JSON.stringify(parts),
-    hasAny(meta) ? JSON.stringify(meta) : null,
+    hasKeys(meta) ? JSON.stringify(meta) : null,
   ];
 }
 
@@ -189,7 +191,7 @@ export function toMessage(row: readonly unknown[], session: string): Message {
   const parts: readonly Part[] = stored ?? (text === null ? [] : [{ type: "text", text }]);
   const message = {
     session,
-    seq: (row[0] as number) % SEQ_BITS,
+    seq: (row[0] as number) % SEQS_PER_SESSION,
     at: row[1] as number,
     role: ROLES[row[2] as number] ?? "note",
     parts,
@@ -203,7 +205,7 @@ export function toMessage(row: readonly unknown[], session: string): Message {
   return Object.assign(message, more, damaged.length > 0 && { extra: { damaged } });
 }
 
-function hasAny(object: object): boolean {
+function hasKeys(object: object): boolean {
   for (const _key in object) return true;
   return false;
 }

@@ -1,8 +1,8 @@
 import { hostname, uptime } from "node:os";
 import { HEARTBEAT_MS, type HeldLease, RUNNER_DEAD_MS, type Runner } from "../../core/runner.ts";
-import { bootId, startTicks } from "../../system/process-identity.ts";
+import { getBootId, readStartTicks } from "../../system/process-identity.ts";
 import type { Db } from "./connection.ts";
-import { isBeating } from "./heartbeats.ts";
+import { hasFreshHeartbeat } from "./heartbeats.ts";
 
 interface RunnerRow {
   id: string;
@@ -17,7 +17,7 @@ interface RunnerRow {
   resumed_at: number;
 }
 
-export function beat(db: Db, input: { runner: Runner; now: number }): void {
+export function recordHeartbeat(db: Db, input: { runner: Runner; now: number }): void {
   const { id, host, boot, pid, started } = input.runner;
   db.run(
     `insert into runners (id, host, boot, pid, started, heartbeat, suspended) values (?, ?, ?, ?, ?, ?, ?)
@@ -29,7 +29,7 @@ export function beat(db: Db, input: { runner: Runner; now: number }): void {
     pid,
     started,
     input.now,
-    suspendedMs(),
+    getSuspendedMs(),
   );
 }
 
@@ -42,37 +42,37 @@ export function retire(db: Db, input: { runner: string }): void {
  * Whether a runner keeps its work. A process that is gone has lost it at once; one that was silent for half a minute, as
  * when it was stopped or hangs, has lost it although it exists: its fence refuses it when it wakes.
  */
-export function alive(db: Db, id: string, now: number): boolean {
-  const row = db.get<RunnerRow>(runnerById, id);
+export function isRunnerAlive(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
-  const exists = processExists(row);
-  if (exists === undefined) return isBeating(db, row, now);
+  const exists = checkProcessExists(row);
+  if (exists === undefined) return hasFreshHeartbeat(db, row, now);
   // This very process cannot be stopped: it is asking.
   if (!exists || row.pid === process.pid) return exists;
-  const asleep = suspendedMs() - row.suspended;
+  const asleep = getSuspendedMs() - row.suspended;
   // The two clocks behind it are read one after the other, so that less than a second means nothing.
-  return isBeating(db, row, now - (asleep < 1000 ? 0 : asleep)) || hasJustResumed(db, now);
+  return hasFreshHeartbeat(db, row, now - (asleep < 1000 ? 0 : asleep)) || hasJustResumed(db, now);
 }
 
 /** Whether a runner's process exists, however long it has been silent. It may still have files open and children. */
-export function isRunning(db: Db, id: string, now: number): boolean {
-  const row = db.get<RunnerRow>(runnerById, id);
+export function hasRunnerProcess(db: Db, id: string, now: number): boolean {
+  const row = db.get<RunnerRow>(runnerByIdSql, id);
   if (row === undefined) return false;
-  return processExists(row) ?? isBeating(db, row, now);
+  return checkProcessExists(row) ?? hasFreshHeartbeat(db, row, now);
 }
 
-const runnerById = "select * from runners where id = ?";
+const runnerByIdSql = "select * from runners where id = ?";
 
 /** `undefined` when the system cannot tell: on another machine, or without start times (not Linux). */
-function processExists(row: RunnerRow): boolean | undefined {
-  if (row.host !== hostname() || row.boot !== bootId()) return undefined;
-  if (row.pid === process.pid) return row.started === (startTicks(process.pid) ?? "");
+function checkProcessExists(row: RunnerRow): boolean | undefined {
+  if (row.host !== hostname() || row.boot !== getBootId()) return undefined;
+  if (row.pid === process.pid) return row.started === (readStartTicks(process.pid) ?? "");
   try {
     process.kill(row.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const started = startTicks(row.pid);
+  const started = readStartTicks(row.pid);
   if (started === undefined || row.started === "") return undefined;
   return started === row.started;
 }
@@ -86,7 +86,7 @@ function hasJustResumed(db: Db, now: number): boolean {
     .all<RunnerRow>("select * from runners where pid = ?", process.pid)
     .some(
       (own) =>
-        processExists(own) === true &&
+        checkProcessExists(own) === true &&
         (now - own.heartbeat > RUNNER_DEAD_MS || now - own.resumed_at < RESUMED_MS),
     );
 }
@@ -95,22 +95,26 @@ function hasJustResumed(db: Db, now: number): boolean {
 const RESUMED_MS = HEARTBEAT_MS + 2000;
 
 /** How long the machine has slept since its start. Where the steady clock runs on in sleep (not Linux), always the same. */
-function suspendedMs(): number {
+function getSuspendedMs(): number {
   return Math.round(uptime() * 1000 - Number(process.hrtime.bigint() / 1_000_000n));
 }
 
 /** Those that nobody sees to: their runner is gone, or they never had one. */
-export function left<Row extends { readonly runner: string | null }>(
+export function filterOrphaned<Row extends { readonly runner: string | null }>(
   db: Db,
   rows: readonly Row[],
   now: number,
 ): Row[] {
-  const isAlive = whoLives(db, now);
+  const isAlive = buildLivenessCheck(db, now);
   return rows.filter(({ runner }) => runner === null || !isAlive(runner));
 }
 
 /** `alive`, or another question, asked once of each. */
-export function whoLives(db: Db, now: number, lifeOf: typeof alive = alive): (id: string) => boolean {
+export function buildLivenessCheck(
+  db: Db,
+  now: number,
+  lifeOf: typeof isRunnerAlive = isRunnerAlive,
+): (id: string) => boolean {
   const lives = new Map<string, boolean>();
   return (id) => {
     const known = lives.get(id) ?? lifeOf(db, id, now);
@@ -119,7 +123,7 @@ export function whoLives(db: Db, now: number, lifeOf: typeof alive = alive): (id
   };
 }
 
-export function lease(
+export function acquireLease(
   db: Db,
   input: { name: string; runner: string; ttlMs: number; about?: string; now: number },
 ): number | undefined {
@@ -133,7 +137,7 @@ export function lease(
     db.run("update leases set until = ?, about = coalesce(?, about) where name = ?", until, about, name);
     return held.fence;
   }
-  if (held !== undefined && held.runner !== null && held.until > now && alive(db, held.runner, now))
+  if (held !== undefined && held.runner !== null && held.until > now && isRunnerAlive(db, held.runner, now))
     return undefined;
   const fence = (held?.fence ?? 0) + 1;
   db.run(
@@ -149,7 +153,7 @@ export function lease(
   return fence;
 }
 
-export function unlease(db: Db, input: { name: string; runner: string }): boolean {
+export function releaseLease(db: Db, input: { name: string; runner: string }): boolean {
   // The row stays: its fence must keep rising.
   return (
     db.run(
@@ -160,11 +164,11 @@ export function unlease(db: Db, input: { name: string; runner: string }): boolea
   );
 }
 
-export function leases(
+export function listLeases(
   db: Db,
   { now, silent = false }: { readonly now: number; readonly silent?: boolean },
 ): HeldLease[] {
-  const isHeld = whoLives(db, now);
+  const isHeld = buildLivenessCheck(db, now);
   return db
     .all<RunnerRow & { name: string; until: number; about: string | null }>(
       `select l.name, l.until, l.about, r.* from leases l join runners r on r.id = l.runner
@@ -175,7 +179,7 @@ export function leases(
       const { id, host, boot, pid, started } = row;
       const isSilent = until <= now || !isHeld(id);
       // Only this machine knows of a process that says nothing.
-      if (isSilent && !(silent && processExists({ ...row, heartbeat }) === true)) return [];
+      if (isSilent && !(silent && checkProcessExists({ ...row, heartbeat }) === true)) return [];
       return [
         {
           name,

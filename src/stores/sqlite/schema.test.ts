@@ -6,9 +6,9 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
 import type { NewMessage } from "../../core/message.ts";
-import { unrefused } from "../../core/refusal.ts";
+import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { Erased, Store } from "../../ports/store.ts";
+import type { ErasureProgress, Store } from "../../ports/store.ts";
 import { type Db, migrate, openReader, openWriter } from "./connection.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { indexMessages } from "./search.ts";
@@ -96,7 +96,7 @@ describe("the connection that writes", () => {
     for (const mode of ["in-process", "workers"] as const) {
       const opened = await store(mode);
       await opened.create({ session: { id: mode, kind: "chat", owner: "p_ann" }, profile: "main", now: T0 });
-      await opened.list({ asker: ann });
+      await opened.querySessions({ asker: ann });
       for (const name of readdirSync(folder)) {
         expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
       }
@@ -138,7 +138,11 @@ describe("migrations", () => {
   it("carry what the first version held into the present one", async () => {
     directly(firstVersion);
     const opened = await store();
-    const [delivery, ...others] = await opened.deliveries({ dueAt: T0, limit: 9, platform: "telegram" });
+    const [delivery, ...others] = await opened.listPendingDeliveries({
+      dueAt: T0,
+      limit: 9,
+      platform: "telegram",
+    });
     expect(others).toEqual([]);
     expect(delivery).toEqual({
       number: 7,
@@ -150,7 +154,7 @@ describe("migrations", () => {
       status: { state: "waiting", attempts: 2, nextAt: 5, shown: "nothing", lastError: "429" },
     });
     expect(
-      (await opened.leftDeliveries({ platform: "signal", now: T0 })).map(({ number }) => number),
+      (await opened.listOrphanedDeliveries({ platform: "signal", now: T0 })).map(({ number }) => number),
     ).toEqual([8]);
     const { deliveries } = await opened.enqueue({
       deliveries: [{ target: { platform: "telegram", chatType: "dm", chatId: "ann" }, parts: [] }],
@@ -181,11 +185,11 @@ describe("migrations", () => {
     const [session] = await opened.find({ asker: ann, text: "used" });
     const { lastPromptTokens, ...counted } = session?.usage ?? {};
     expect(lastPromptTokens).toBe(77);
-    expect(await opened.usageEntries({ asker: ann, session: "used" })).toEqual([
+    expect(await opened.listUsageEntries({ asker: ann, session: "used" })).toEqual([
       { at: T0, purpose: "answer", usage: { ...counted, lastPromptTokens: 0 } },
     ]);
-    expect(await opened.usageEntries({ asker: ann, session: "unused" })).toEqual([]);
-    const { usage } = await opened.insights({ asker: ann, since: T0 });
+    expect(await opened.listUsageEntries({ asker: ann, session: "unused" })).toEqual([]);
+    const { usage } = await opened.getInsights({ asker: ann, since: T0 });
     expect([usage.totalTokens, usage.costUsd, usage.costStatus]).toEqual([4321, 0.5, "actual"]);
   });
 
@@ -198,12 +202,12 @@ describe("migrations", () => {
     });
     const opened = await store();
     const person = "p_ann";
-    expect(await opened.standings({ person })).toEqual([
+    expect(await opened.listApprovalRules({ person })).toEqual([
       { pattern: "git push --force", kind: "never", at: 1 },
       { pattern: "mcp:files/list", kind: "allowed", at: 1 },
     ]);
     const never = { person, session: "any", pattern: "git push --force" };
-    expect(await opened.standing({ ...never, folder: "/home/ann/shop" })).toBe("never");
+    expect(await opened.checkApprovalRules({ ...never, folder: "/home/ann/shop" })).toBe("never");
   });
 
   it("carry a running turn from the second version into the present one", async () => {
@@ -221,7 +225,7 @@ describe("migrations", () => {
       settings: {},
     });
     const said = { text: "It is", thought: "" };
-    expect(await opened.keepSaid({ turn: 3, fence: 5, said })).toEqual({ kept: true });
+    expect(await opened.saveDraft({ turn: 3, fence: 5, answerDraft: said })).toEqual({ kept: true });
     const again = await opened.claim({ session: "s1", runner: "r3", take: "one", now: T0 });
     expect(again).toMatchObject({ attempt: 3, said });
     expect(existsSync(`${file}.schema-2.bak`)).toBe(true);
@@ -411,17 +415,17 @@ describe("removed words", () => {
           owner: "p_ann",
           ...(id === "s1" && { title: "Hidden title" }),
         };
-        unrefused(await opened.create({ session, profile: "main", now: T0 }));
+        throwIfRefused(await opened.create({ session, profile: "main", now: T0 }));
         const other: NewMessage = { role: "user", parts: [{ type: "text", text: "other" }] };
         const messages = id === "s1" ? [said, said, shown] : [other];
-        unrefused(await opened.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }));
+        throwIfRefused(await opened.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }));
       }
       await indexed(file);
-      expect(await opened.search({ asker: ann, text: secret })).toHaveLength(2);
+      expect(await opened.searchMessages({ asker: ann, text: secret })).toHaveLength(2);
       expect(traces()).not.toEqual([]);
       expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
       expect(traces()).toEqual([]);
-      expect(await opened.search({ asker: ann, text: "other" })).toHaveLength(1);
+      expect(await opened.searchMessages({ asker: ann, text: "other" })).toHaveLength(1);
       await opened.close();
       expect(traces()).toEqual([]);
     });
@@ -445,14 +449,17 @@ describe("removed words", () => {
       newSession: { id: "s1", kind: "chat" as const },
       now: T0,
     };
-    await opened.beat({ runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" }, now: T0 });
+    await opened.recordHeartbeat({
+      runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" },
+      now: T0,
+    });
     const claim = { runner: "r1", take: "one" as const };
     const first = await opened.accept({ ...routing, messageId: "1", message: said, claim });
     const turn = "turn" in first ? first.turn : undefined;
     await opened.accept({ ...routing, messageId: "2", message: said });
     const deliveries = [{ target: source, parts: said.parts }];
     const finish = { turn: turn?.number ?? 0, fence: turn?.fence ?? 0, outcome: "done" as const };
-    unrefused(await opened.finish({ ...finish, messages: [said], deliveries, now: T0 }));
+    throwIfRefused(await opened.finish({ ...finish, messages: [said], deliveries, now: T0 }));
     expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
     // The account keeps the name it was first known by: it is whom the next message will belong to.
     expect(traces().filter((trace) => !trace.startsWith("Zwiebelturm"))).toEqual([]);
@@ -473,9 +480,9 @@ describe("removed words", () => {
     });
     const { number = 0, fence = 0 } = ("turn" in accepted ? accepted.turn : undefined) ?? {};
     const words = (text: string) =>
-      opened.keepSaid({ turn: number, fence, said: { text, thought: "Zwiebelturm ".repeat(2000) } });
-    unrefused(await words(secret));
-    unrefused(await words(`${secret} `.repeat(1000)));
+      opened.saveDraft({ turn: number, fence, answerDraft: { text, thought: "Zwiebelturm ".repeat(2000) } });
+    throwIfRefused(await words(secret));
+    throwIfRefused(await words(`${secret} `.repeat(1000)));
     return { turn: number, fence };
   };
   /** As the database itself has it, without what lies about in its log. */
@@ -498,10 +505,10 @@ describe("removed words", () => {
     const held = await begun(opened, "s1", editor);
     const messages: NewMessage[] = [{ role: "assistant", parts: [{ type: "text", text: "Done." }] }];
     const ask = { asker: { person: "owner" }, session: "s1", messages, now: T0 };
-    unrefused(await opened.append({ ...ask, fence: held.fence }));
+    throwIfRefused(await opened.append({ ...ask, fence: held.fence }));
     expect(saidIn()).toEqual([null]);
-    unrefused(await opened.keepSaid({ ...held, said: { text: secret, thought: "" } }));
-    unrefused(await opened.finish({ ...held, outcome: "interrupted", messages, now: T0 }));
+    throwIfRefused(await opened.saveDraft({ ...held, answerDraft: { text: secret, thought: "" } }));
+    throwIfRefused(await opened.finish({ ...held, outcome: "interrupted", messages, now: T0 }));
     expect(saidIn()).toEqual([null]);
   });
 
@@ -513,13 +520,14 @@ describe("removed words", () => {
     // What Bob is being told may repeat what Ann has said before him.
     const elsewhere = { ...inGroup, chatId: "-200" };
     const held = await begun(opened, "s3", { ...elsewhere, userId: "ann" }, false);
-    unrefused(await opened.finish({ ...held, outcome: "done", messages: [], now: T0 }));
+    throwIfRefused(await opened.finish({ ...held, outcome: "done", messages: [], now: T0 }));
     await begun(opened, "s4", { ...elsewhere, userId: "bob" }, false, "2");
     expect(saidIn().filter((words) => words !== null)).toHaveLength(3);
-    const known = await opened.account({ platform: "telegram", userId: "ann" });
+    const known = await opened.getAccount({ platform: "telegram", userId: "ann" });
     const person = known?.person ?? "";
-    let step: Erased = { done: false };
-    while (!step.done) step = unrefused(await opened.erasePerson({ person, limit: 9, now: T0, ...step }));
+    let step: ErasureProgress = { done: false };
+    while (!step.done)
+      step = throwIfRefused(await opened.erasePerson({ person, limit: 9, now: T0, ...step }));
     expect(saidIn()).toEqual([null, null, null]);
     expect(traces()).toEqual([]);
   });

@@ -1,17 +1,17 @@
-import type { Hit, Neighbour, SearchRequest } from "../../core/listing.ts";
+import type { Hit, SearchNeighbour, SearchRequest } from "../../core/listing.ts";
 import { ROLES, type Role } from "../../core/message.ts";
-import { matches, parseQuery, type SearchQuery, toFts5 } from "../../core/search-query.ts";
-import { indexedText, searchTerms } from "../../core/search-terms.ts";
-import { neighbourText, snippet } from "../../core/snippet.ts";
+import { matchesQuery, parseQuery, type SearchQuery, toFts5 } from "../../core/search-query.ts";
+import { buildIndexText, extractTerms } from "../../core/search-terms.ts";
+import { buildSnippet, shortenNeighbour } from "../../core/snippet.ts";
 import type { Db } from "./connection.ts";
-import { messageId, SEQ_BITS, type SessionRow } from "./rows.ts";
+import { SEQS_PER_SESSION, type SessionRow, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { visible, visibleSql } from "./visible.ts";
+import { buildVisibleCondition, isVisible } from "./visibility.ts";
 
 /** Ranking costs time for every hit, and a common word has more hits than anyone reads: only the newest count. */
-const RANKED_HITS = 2000;
+const MAX_RANKED_HITS = 2000;
 /** Read in some tenths of a second. More than the writer leaves waiting, so that only an import or a crash exceeds it. */
-export const MOST_UNINDEXED = 20_000;
+export const MAX_UNINDEXED_READ = 20_000;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
 
@@ -20,18 +20,18 @@ export function isIndexedRole(role: Role | undefined): boolean {
   return role === "user" || role === "assistant";
 }
 
-interface Found {
+interface RankedHit {
   readonly id: number;
   /** bm25: lower is better. */
   readonly rank: number;
 }
 
-export function search(db: Db, input: SearchRequest): Hit[] {
+export function searchMessages(db: Db, input: SearchRequest): Hit[] {
   const query = parseQuery(input.text);
   const expression = toFts5(query);
   if (expression === undefined) return [];
-  const sessions = scopeOf(input);
-  const found = [...indexedHits(db, expression, sessions), ...unindexedHits(db, query, sessions)];
+  const sessions = buildSessionScope(input);
+  const found = [...findIndexedHits(db, expression, sessions), ...findUnindexedHits(db, query, sessions)];
   // What was said a moment ago and is not indexed yet comes first, then the best, the newest first among equals.
   found.sort((a, b) => a.rank - b.rank || b.id - a.id);
   const limit = Math.max(1, Math.min(MAX_LIMIT, input.limit ?? DEFAULT_LIMIT));
@@ -57,8 +57,8 @@ interface SessionScope {
  * The sessions that are asked for, and those of which they show something, as a fork shows its origin's words. What
  * of these may be seen, and in which session, `findIn` decides for each message.
  */
-function scopeOf(input: SearchRequest): SessionScope {
-  const { where, values } = visibleSql(input.asker);
+function buildSessionScope(input: SearchRequest): SessionScope {
+  const { where, values } = buildVisibleCondition(input.asker);
   const conditions = [where];
   const bound: unknown[] = [...values];
   for (const [column, names] of [
@@ -78,10 +78,10 @@ where p.piece_session <> p.session and ${asked}`;
   return { numbers, values: [...bound, ...bound] };
 }
 
-function indexedHits(db: Db, expression: string, { numbers, values }: SessionScope): Found[] {
+function findIndexedHits(db: Db, expression: string, { numbers, values }: SessionScope): RankedHit[] {
   const newest = db.all<{ rowid: number }>(
     `select rowid from words where words match ? and (rowid >> 24) in (${numbers})
-     order by rowid desc limit ${RANKED_HITS}`,
+     order by rowid desc limit ${MAX_RANKED_HITS}`,
     expression,
     ...values,
   );
@@ -100,26 +100,26 @@ function indexedHits(db: Db, expression: string, { numbers, values }: SessionSco
 }
 
 /** What is not indexed yet is read, the sessions that were spoken in last first, and no more than one search may read. */
-function unindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): Found[] {
+function findUnindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionScope): RankedHit[] {
   const pending = db.all<Pick<SessionRow, "n" | "indexed_seq">>(
     `select s.n, s.indexed_seq from sessions s where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})
      order by s.last_at desc`,
     ...values,
   );
-  const hits: Found[] = [];
-  let left = MOST_UNINDEXED;
+  const hits: RankedHit[] = [];
+  let left = MAX_UNINDEXED_READ;
   for (const { n, indexed_seq } of pending) {
     if (left <= 0) break;
     const rows = db.rows(
       `select id, role, text from messages where id between ? and ? order by id desc limit ?`,
-      messageId(n, indexed_seq + 1),
-      messageId(n, SEQ_BITS - 1),
+      toMessageId(n, indexed_seq + 1),
+      toMessageId(n, SEQS_PER_SESSION - 1),
       left,
     );
     left -= rows.length;
     for (const [id, role, text] of rows) {
       if (text === null || !isIndexedRole(ROLES[role as number])) continue;
-      if (matches(query, searchTerms(text as string)))
+      if (matchesQuery(query, extractTerms(text as string)))
         hits.push({ id: id as number, rank: Number.NEGATIVE_INFINITY });
     }
   }
@@ -127,14 +127,14 @@ function unindexedHits(db: Db, query: SearchQuery, { numbers, values }: SessionS
 }
 
 /** How many messages a search like this leaves out: the oldest of those that the index does not have yet. */
-export function unsearched(db: Db, input: SearchRequest): number {
-  const { numbers, values } = scopeOf(input);
+export function countUnindexed(db: Db, input: SearchRequest): number {
+  const { numbers, values } = buildSessionScope(input);
   const waiting = db.get<{ n: number }>(
     `select coalesce(sum(s.next_seq - 1 - s.indexed_seq), 0) as n from sessions s
      where s.indexed_seq < s.next_seq - 1 and s.n in (${numbers})`,
     ...values,
   );
-  return Math.max(0, (waiting?.n ?? 0) - MOST_UNINDEXED);
+  return Math.max(0, (waiting?.n ?? 0) - MAX_UNINDEXED_READ);
 }
 
 interface HitRow {
@@ -143,23 +143,23 @@ interface HitRow {
   text: string | null;
 }
 
-const messageById = "select at, role, text from messages where id = ?";
-const isHidden = "select 1 from hidden where session = ? and from_seq <= ? and to_seq >= ?";
-const shownBy = `
+const messageByIdSql = "select at, role, text from messages where id = ?";
+const hiddenMessageSql = "select 1 from hidden where session = ? and from_seq <= ? and to_seq >= ?";
+const showingSessionsSql = `
 select s.* from pieces p join sessions s on s.n = p.session and s.version = p.version
 where p.piece_session = ? and p.piece_session <> p.session and p.from_seq <= ? and p.to_seq >= ?`;
 
 function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hit | undefined {
-  const message = db.get<HitRow>(messageById, id);
+  const message = db.get<HitRow>(messageByIdSql, id);
   const role = message && ROLES[message.role];
   if (message === undefined || role === undefined) return undefined;
   if (input.roles !== undefined && !input.roles.includes(role)) return undefined;
-  const n = Math.floor(id / SEQ_BITS);
-  const seq = id % SEQ_BITS;
-  const session = findIn(db, n, seq, input);
+  const n = Math.floor(id / SEQS_PER_SESSION);
+  const seq = id % SEQS_PER_SESSION;
+  const session = findShowingSession(db, n, seq, input);
   if (session === undefined) return undefined;
-  const before = neighbour(db, n, seq - 1, input);
-  const after = neighbour(db, n, seq + 1, input);
+  const before = readNeighbour(db, n, seq - 1, input);
+  const after = readNeighbour(db, n, seq + 1, input);
   return {
     session: session.id,
     handle: session.handle,
@@ -168,52 +168,52 @@ function toHit(db: Db, id: number, query: SearchQuery, input: SearchRequest): Hi
     seq,
     at: message.at,
     role,
-    snippet: snippet(message.text ?? "", query),
+    snippet: buildSnippet(message.text ?? "", query),
     ...(before !== undefined && { before }),
     ...(after !== undefined && { after }),
   };
 }
 
 /** The session in which a message is found: its own, or a fork that shows it when its own took it back or is gone. */
-function findIn(db: Db, n: number, seq: number, input: SearchRequest): SessionRow | undefined {
+function findShowingSession(db: Db, n: number, seq: number, input: SearchRequest): SessionRow | undefined {
   const asked = (row: SessionRow): boolean =>
-    (input.session === undefined || row.id === input.session) && visible(input.asker, row);
-  const own = db.get<SessionRow>(sql.sessionByNumber, n);
+    (input.session === undefined || row.id === input.session) && isVisible(input.asker, row);
+  const own = db.get<SessionRow>(sql.sessionByNumberSql, n);
   const found = own !== undefined && own.removed_at === null && asked(own);
-  if (found && (input.undone === true || db.get(isHidden, n, seq, seq) === undefined)) return own;
-  return db.all<SessionRow>(shownBy, n, seq, seq).find(asked);
+  if (found && (input.undone === true || db.get(hiddenMessageSql, n, seq, seq) === undefined)) return own;
+  return db.all<SessionRow>(showingSessionsSql, n, seq, seq).find(asked);
 }
 
 /** What was said just before or after, if the asker may see that too. */
-function neighbour(db: Db, n: number, seq: number, input: SearchRequest): Neighbour | undefined {
-  const row = seq < 1 ? undefined : db.get<HitRow>(messageById, messageId(n, seq));
+function readNeighbour(db: Db, n: number, seq: number, input: SearchRequest): SearchNeighbour | undefined {
+  const row = seq < 1 ? undefined : db.get<HitRow>(messageByIdSql, toMessageId(n, seq));
   const role = row && ROLES[row.role];
-  if (role === undefined || findIn(db, n, seq, input) === undefined) return undefined;
-  return { role, text: neighbourText(row?.text ?? "") };
+  if (role === undefined || findShowingSession(db, n, seq, input) === undefined) return undefined;
+  return { role, text: shortenNeighbour(row?.text ?? "") };
 }
 
 /** Puts up to `limit` waiting messages into the index. Returns how many it looked at: less than `limit` = all done. */
 export function indexMessages(db: Db, limit: number): number {
   let done = 0;
   for (const session of db.all<Pick<SessionRow, "n" | "indexed_seq" | "next_seq">>(
-    sql.unindexedSessions,
+    sql.unindexedSessionsSql,
     limit,
   )) {
     const room = limit - done;
     const rows = db.rows(
-      sql.waitingForIndex,
-      messageId(session.n, session.indexed_seq + 1),
-      messageId(session.n, session.next_seq - 1),
+      sql.unindexedMessagesSql,
+      toMessageId(session.n, session.indexed_seq + 1),
+      toMessageId(session.n, session.next_seq - 1),
       room,
     );
     for (const [id, role, text] of rows) {
-      const terms = isIndexedRole(ROLES[role as number]) ? indexedText((text as string | null) ?? "") : "";
-      if (terms !== "") db.run(sql.insertWords, id, terms);
+      const terms = isIndexedRole(ROLES[role as number]) ? buildIndexText((text as string | null) ?? "") : "";
+      if (terms !== "") db.run(sql.insertWordsSql, id, terms);
     }
     // Not counted by rows: a removed session of which a fork shows a part has gaps.
     const last = rows.length < room ? undefined : rows.at(-1);
-    const upTo = last === undefined ? session.next_seq - 1 : (last[0] as number) % SEQ_BITS;
-    db.run(sql.setIndexed, upTo, session.n);
+    const upTo = last === undefined ? session.next_seq - 1 : (last[0] as number) % SEQS_PER_SESSION;
+    db.run(sql.setIndexedSeqSql, upTo, session.n);
     done += rows.length;
     if (done >= limit) break;
   }
@@ -221,7 +221,7 @@ export function indexMessages(db: Db, limit: number): number {
 }
 
 /** Takes every word out of the index at once; every message waits for it again. */
-export function emptyIndex(db: Db): void {
+export function clearIndex(db: Db): void {
   db.run("insert into words(words) values ('delete-all')");
   db.run("update sessions set indexed_seq = 0 where indexed_seq > 0");
 }

@@ -1,58 +1,60 @@
 import type { PersonId } from "../../core/owner.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession, Session, SessionChange } from "../../core/session.ts";
-import { nextInLineage } from "../../core/titles.ts";
-import type { Ask, NewTitle, RecordUsage } from "../../ports/store.ts";
+import { buildNextTitle } from "../../core/titles.ts";
+import type { NewTitle, RecordUsage, SessionRequest } from "../../ports/store.ts";
 import { ensurePerson } from "./accounts.ts";
-import { staleFence } from "./append.ts";
+import { checkFence } from "./append.ts";
 import type { Db } from "./connection.ts";
-import { createSession, sessionRow } from "./routing.ts";
+import { getSessionRow, insertSessionRow } from "./routing.ts";
 import { type SessionRow, toSession } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { addUsageTo } from "./usage.ts";
-import { ownedSession } from "./visible.ts";
+import { addSessionUsage } from "./usage.ts";
+import { findVisibleSession } from "./visibility.ts";
 
-const noSession: Refused = refuse("not_found", "There is no such session.");
+const sessionNotFound: Refused = refuse("not_found", "There is no such session.");
 
 export function create(
   db: Db,
   input: { session: NewSession & { owner: PersonId }; profile: string; now: number },
 ): Session | Refused {
   const { session, profile, now } = input;
-  if (db.get(sql.sessionById, session.id) !== undefined) {
+  if (db.get(sql.sessionByIdSql, session.id) !== undefined) {
     return refuse("invalid_input", `There is a session ${session.id} already.`, { field: "id" });
   }
   ensurePerson(db, session.owner, now);
-  if (session.title !== undefined && ownerOfTitle(db, session.owner, session.title) !== undefined)
-    return taken(session.title);
-  return toSession(createSession(db, session, { profile, owner: session.owner, now }));
+  if (session.title !== undefined && findTitleHolder(db, session.owner, session.title) !== undefined)
+    return refuseTakenTitle(session.title);
+  return toSession(insertSessionRow(db, session, { profile, owner: session.owner, now }));
 }
 
-export function setTitle(db: Db, input: Ask & NewTitle): Session | Refused {
-  const session = ownedSession(db, input.asker, input.session);
-  if (session === undefined) return noSession;
-  if (input.asked !== undefined) addUsageTo(db, session, { purpose: "title", ...input.asked });
-  const unchanged = (): Session => toSession(sessionRow(db, session.n));
+export function setTitle(db: Db, input: SessionRequest & NewTitle): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  if (input.titleUsage !== undefined) addSessionUsage(db, session, { purpose: "title", ...input.titleUsage });
+  const unchanged = (): Session => toSession(getSessionRow(db, session.n));
   if (input.ifUntitled && session.title !== null) return unchanged();
   const numbered = input.numbered === true && input.title !== undefined;
-  const title = numbered ? numberedTitle(db, session, input.title ?? "", session.n) : input.title;
+  const title = numbered ? findNumberedTitle(db, session, input.title ?? "", session.n) : input.title;
   // No number is left for it: what the session is called stays.
   if (numbered && title === undefined) return unchanged();
   if (title !== undefined) {
-    const holder = ownerOfTitle(db, session.owner, title);
-    if (holder !== undefined && holder !== session.n) return taken(title);
+    const holder = findTitleHolder(db, session.owner, title);
+    if (holder !== undefined && holder !== session.n) return refuseTakenTitle(title);
   }
   db.run("update sessions set title = ? where n = ?", title ?? null, session.n);
-  return toSession(sessionRow(db, session.n));
+  return toSession(getSessionRow(db, session.n));
 }
 
 /** The title itself where nobody has it, else the next number of its lineage. */
-export function freeTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
-  return ownerOfTitle(db, session.owner, title) === undefined ? title : numberedTitle(db, session, title);
+export function findFreeTitle(db: Db, session: Pick<SessionRow, "owner">, title: string): string | undefined {
+  return findTitleHolder(db, session.owner, title) === undefined
+    ? title
+    : findNumberedTitle(db, session, title);
 }
 
 /** The next of the title's lineage among the same owner's titles; a session's own is not in its own way. */
-function numberedTitle(
+function findNumberedTitle(
   db: Db,
   { owner }: Pick<SessionRow, "owner">,
   title: string,
@@ -63,15 +65,18 @@ function numberedTitle(
     owner,
     except,
   );
-  return nextInLineage(
+  return buildNextTitle(
     title,
     titles.map((row) => row.title),
   );
 }
 
-export function change(db: Db, input: Ask & { change: SessionChange; now: number }): Session | Refused {
-  const session = ownedSession(db, input.asker, input.session);
-  if (session === undefined) return noSession;
+export function change(
+  db: Db,
+  input: SessionRequest & { change: SessionChange; now: number },
+): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
   const { change: wanted, now } = input;
   const set = (column: string, value: unknown): void => {
     db.run(`update sessions set ${column} = ? where n = ?`, value, session.n);
@@ -88,22 +93,22 @@ export function change(db: Db, input: Ask & { change: SessionChange; now: number
     set("ended_at", session.ended_at ?? now);
     set("end_reason", session.end_reason ?? (wanted.ended === true ? "closed" : wanted.ended));
   }
-  if (wanted.ended === false) db.run(sql.reopen, session.n);
-  return toSession(sessionRow(db, session.n));
+  if (wanted.ended === false) db.run(sql.reopenSessionSql, session.n);
+  return toSession(getSessionRow(db, session.n));
 }
 
 export function recordUsage(db: Db, input: RecordUsage): Session | Refused {
-  const session = ownedSession(db, input.asker, input.session);
-  if (session === undefined) return noSession;
-  const stale = staleFence(session, input.fence);
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
+  const stale = checkFence(session, input.fence);
   if (stale !== undefined) return stale;
-  addUsageTo(db, session, input);
-  return toSession(sessionRow(db, session.n));
+  addSessionUsage(db, session, input);
+  return toSession(getSessionRow(db, session.n));
 }
 
-export function hold(db: Db, input: Ask & { name: string; until: number }): Session | Refused {
-  const session = ownedSession(db, input.asker, input.session);
-  if (session === undefined) return noSession;
+export function hold(db: Db, input: SessionRequest & { name: string; until: number }): Session | Refused {
+  const session = findVisibleSession(db, input.asker, input.session);
+  if (session === undefined) return sessionNotFound;
   db.run(
     `insert into holds (session, name, until) values (?, ?, ?)
      on conflict (session, name) do update set until = excluded.until`,
@@ -114,17 +119,17 @@ export function hold(db: Db, input: Ask & { name: string; until: number }): Sess
   return toSession(session);
 }
 
-export function release(db: Db, input: Ask & { name: string }): boolean {
-  const session = ownedSession(db, input.asker, input.session);
+export function release(db: Db, input: SessionRequest & { name: string }): boolean {
+  const session = findVisibleSession(db, input.asker, input.session);
   if (session === undefined) return false;
   return db.run("delete from holds where session = ? and name = ?", session.n, input.name).changes > 0;
 }
 
-function ownerOfTitle(db: Db, owner: string, title: string): number | undefined {
+function findTitleHolder(db: Db, owner: string, title: string): number | undefined {
   return db.get<{ n: number }>("select n from sessions where owner = ? and title = ?", owner, title)?.n;
 }
 
-function taken(title: string): Refused {
+function refuseTakenTitle(title: string): Refused {
   return refuse("title_taken", `You have another session called "${title}". Choose another title.`, {
     field: "title",
   });

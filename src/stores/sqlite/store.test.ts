@@ -5,13 +5,13 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
-import { type NewMessage, textOf } from "../../core/message.ts";
+import { getText, type NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
-import { isRefused, unrefused } from "../../core/refusal.ts";
-import type { Reshape } from "../../core/reshape.ts";
+import { isRefused, throwIfRefused } from "../../core/refusal.ts";
+import type { ViewChange } from "../../core/view-change.ts";
 import type { Store } from "../../ports/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
-import { startTicks } from "../../system/process-identity.ts";
+import { readStartTicks } from "../../system/process-identity.ts";
 import { type StoreHarness, storeContract } from "../../testing/index.ts";
 import { type SqliteOptions, sqliteStore } from "./store.ts";
 
@@ -46,13 +46,13 @@ function sqliteHarness(mode: NonNullable<SqliteOptions["mode"]>): StoreHarness {
         await rm(folder, { recursive: true, force: true });
       }
     },
-    quiet: (store) => indexed(join(opened.get(store) ?? "", "postrider.db")),
+    waitUntilIdle: (store) => indexed(join(opened.get(store) ?? "", "postrider.db")),
     // No process has this pid: the kernel gives out none beyond 2^22.
     deadRunner: () => ({ ...localRunner(), host: hostname(), pid: 4_194_999 }),
     silentRunner: () => ({
       ...localRunner(),
       pid: process.ppid,
-      started: startTicks(process.ppid) ?? "",
+      started: readStartTicks(process.ppid) ?? "",
     }),
     ownRunner: () => localRunner(),
   };
@@ -162,7 +162,9 @@ async function beginning(store: Store, file: string): Promise<World> {
 async function create(store: Store, world: World): Promise<void> {
   world.sessions += 1;
   const id = `s${world.sessions}`;
-  unrefused(await store.create({ session: { id, kind: "chat", owner: "p_ann" }, profile: "main", now: NOW }));
+  throwIfRefused(
+    await store.create({ session: { id, kind: "chat", owner: "p_ann" }, profile: "main", now: NOW }),
+  );
   world.living.push({ id, said: [], shown: [], hidden: new Set(), left: new Map(), version: 0, redo: [] });
 }
 
@@ -173,7 +175,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
   if (model === undefined) return create(store, world);
   const ask = { asker: ann, session: model.id, now: NOW };
   const reshape = async (change: Change, shown: readonly Line[] | undefined, redo: Model["redo"] = []) => {
-    const done = await store.reshape({ ...change, ...ask });
+    const done = await store.changeView({ ...change, ...ask });
     expect(isRefused(done)).toBe(shown === undefined);
     if (isRefused(done) || shown === undefined) return;
     expect([done.length, done.before]).toEqual([shown.length, model.shown.length]);
@@ -183,7 +185,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
   switch (next.kind) {
     case "say": {
       const lines = newLines(world, model, next.human);
-      unrefused(await store.append({ ...ask, messages: lines.map(messageOf) }));
+      throwIfRefused(await store.append({ ...ask, messages: lines.map(messageOf) }));
       model.shown = [...model.shown, ...lines];
       model.redo = [];
       return;
@@ -226,7 +228,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
       world.sessions += 1;
       const newSession = { id: `s${world.sessions}`, kind: "chat" as const };
       const keep = next.keep === undefined ? {} : { keep: next.keep };
-      unrefused(await store.fork({ ...ask, newSession, ...keep }));
+      throwIfRefused(await store.fork({ ...ask, newSession, ...keep }));
       const shown = model.shown.slice(0, next.keep ?? model.shown.length);
       living.push({
         id: newSession.id,
@@ -248,8 +250,8 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
   }
 }
 
-type Change = Reshape extends infer R
-  ? R extends Reshape
+type Change = ViewChange extends infer R
+  ? R extends ViewChange
     ? Omit<R, "asker" | "session" | "now">
     : never
   : never;
@@ -288,10 +290,10 @@ function seqOf(world: World, line: Line): number {
 async function compare(store: Store, { living }: World): Promise<void> {
   for (const model of living) {
     const ask = { asker: ann, session: model.id };
-    expect((await store.history(ask))?.map(textOf)).toEqual(model.shown.map((line) => line.word));
-    expect((await store.messages(ask))?.map(textOf)).toEqual(model.said.map((line) => line.word));
+    expect((await store.readHistory(ask))?.map(getText)).toEqual(model.shown.map((line) => line.word));
+    expect((await store.listMessages(ask))?.map(getText)).toEqual(model.said.map((line) => line.word));
   }
-  expect((await store.stats({ asker: ann })).sessions).toBe(living.length);
+  expect((await store.getStats({ asker: ann })).sessions).toBe(living.length);
 }
 
 /** A line is found where it was said, while that shows it or left it out unasked; else where a fork shows it. */
@@ -299,11 +301,11 @@ async function compareSearch(store: Store, { living, lines }: World): Promise<vo
   for (const line of lines) {
     const own = living.find((model) => model.id === line.saidIn);
     const showing = living.filter((model) => model.id !== line.saidIn && model.shown.includes(line));
-    const found = (await store.search({ asker: ann, text: line.word })).map((hit) => hit.session);
+    const found = (await store.searchMessages({ asker: ann, text: line.word })).map((hit) => hit.session);
     if (own !== undefined && !own.hidden.has(line)) expect([line.word, found]).toEqual([line.word, [own.id]]);
     else if (showing.length === 0) expect([line.word, found]).toEqual([line.word, []]);
     else expect(showing.map((model) => [model.id])).toContainEqual(found);
-    const all = await store.search({ asker: ann, text: line.word, undone: true });
+    const all = await store.searchMessages({ asker: ann, text: line.word, undone: true });
     expect(all.length).toBe(own !== undefined || showing.length > 0 ? 1 : 0);
   }
 }

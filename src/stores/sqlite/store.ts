@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
 import type { Store } from "../../ports/store.ts";
-import type { AllReads, Writes } from "./operations.ts";
-import { READ_ALONE } from "./read-alone.ts";
+import { LAZY_READS } from "./lazy-reads.ts";
+import type { StoreReads, StoreWrites } from "./operations.ts";
 import { WRITE_NAMES } from "./write-names.ts";
 
 export interface SqliteOptions {
@@ -24,8 +24,8 @@ export interface SqliteOptions {
 
 /** How the port's calls reach the database, whichever threads are involved. */
 export interface Transport {
-  write(name: keyof Writes, input: unknown): Promise<unknown>;
-  read(name: keyof AllReads, input: unknown): Promise<unknown>;
+  write(name: keyof StoreWrites, input: unknown): Promise<unknown>;
+  read(name: keyof StoreReads, input: unknown): Promise<unknown>;
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -36,12 +36,12 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { onLost, ...rest } = options;
   const settings = { ...rest, file: resolve(options.file) };
   const transport = await (options.mode === "in-process"
-    ? (await import("./in-process.ts")).inProcess(settings)
-    : (await import("./through-workers.ts")).throughWorkers(settings));
+    ? (await import("./in-process-transport.ts")).openInProcessTransport(settings)
+    : (await import("./worker-transport.ts")).openWorkerTransport(settings));
   const write = onLost === undefined ? transport.write : reportLoss(transport.write, onLost);
   const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
-  for (const name of keys(WRITE_NAMES)) store[name] = (input: unknown) => write(name, input);
-  for (const name of keys(READ_ALONE)) store[name] = (input: unknown) => transport.read(name, input);
+  for (const name of listKeys(WRITE_NAMES)) store[name] = (input: unknown) => write(name, input);
+  for (const name of listKeys(LAZY_READS)) store[name] = (input: unknown) => transport.read(name, input);
   return store as unknown as Store;
 }
 
@@ -70,6 +70,6 @@ function checkOptions(options: SqliteOptions): void {
   if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw wrong("maxBytes", "a number of bytes");
 }
 
-function keys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
+function listKeys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
   return Object.keys(table) as Name[];
 }

@@ -1,4 +1,4 @@
-import type { Fresh } from "../../core/conversation.ts";
+import type { FreshStart } from "../../core/conversation.ts";
 import type { Delivery, NewDelivery } from "../../core/delivery.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
@@ -6,27 +6,40 @@ import type { Source } from "../../core/source.ts";
 import type {
   Accept,
   Accepted,
+  AnswerDraft,
   Claim,
   ClaimBy,
   Finish,
   Finished,
-  KeepSaid,
-  SaidSoFar,
-  Shown,
+  ResetNotification,
+  SaveDraftInput,
   Turn,
 } from "../../core/turn.ts";
-import { insertMessages, useBlobs } from "./append.ts";
+import { insertMessages, recordBlobUses } from "./append.ts";
+import { filterClaimable } from "./claimable.ts";
 import type { Db } from "./connection.ts";
 import { insertDelivery } from "./deliveries.ts";
-import { abandonDraft, completeDraft, draftOf } from "./drafts.ts";
-import { insertInbox, seenBefore } from "./inbox.ts";
+import { abandonDraft, completeDraft, findDraft } from "./drafts.ts";
+import { findDuplicate, insertInboxRow } from "./inbox.ts";
 import { parseObject } from "./json-columns.ts";
-import { type FreshColumns, freshOf, keyOf, originColumns, route, sessionRow } from "./routing.ts";
-import { type ConversationRow, type SessionRow, settingsOf, toConversation, toSession } from "./rows.ts";
-import { alive } from "./runners.ts";
+import {
+  buildConversationKey,
+  type FreshColumns,
+  getSessionRow,
+  readFresh,
+  route,
+  toOriginColumns,
+} from "./routing.ts";
+import {
+  type ConversationRow,
+  parseConversationSettings,
+  type SessionRow,
+  toConversation,
+  toSession,
+} from "./rows.ts";
+import { isRunnerAlive } from "./runners.ts";
 import * as sql from "./sql.ts";
-import { takeable } from "./takeable.ts";
-import { addUsageTo } from "./usage.ts";
+import { addSessionUsage } from "./usage.ts";
 
 interface TurnRow {
   n: number;
@@ -42,13 +55,13 @@ interface TurnRow {
   unasked: number;
 }
 
-interface FinishingRow extends TurnRow {
+interface FinishedTurnRow extends TurnRow {
   next_seq: number;
   session_id: string;
   draft: number | null;
 }
 
-interface WaitingRow extends ToldColumns {
+interface PendingRow extends TurnContextColumns {
   n: number;
   conversation: number;
   at: number;
@@ -59,37 +72,44 @@ interface WaitingRow extends ToldColumns {
 }
 
 /** What of its conversation a turn is told. */
-type ToldColumns = FreshColumns & Pick<ConversationRow, "settings">;
+type TurnContextColumns = FreshColumns & Pick<ConversationRow, "settings">;
 
-function told(db: Db, conversation: ToldColumns): Pick<Turn, "settings" | "fresh"> {
-  const fresh = freshOf(db, conversation);
-  return { settings: settingsOf(conversation), ...(fresh !== undefined && { fresh }) };
+function readTurnContext(db: Db, conversation: TurnContextColumns): Pick<Turn, "settings" | "fresh"> {
+  const fresh = readFresh(db, conversation);
+  return { settings: parseConversationSettings(conversation), ...(fresh !== undefined && { fresh }) };
 }
 
 /** What is put into a conversation that is known: a message, and who sees to it. */
-export type Arrival = Pick<Accept, "profile" | "source" | "messageId" | "message" | "claim" | "now">;
+export type InboundInput = Pick<Accept, "profile" | "source" | "messageId" | "message" | "claim" | "now">;
 
 export function accept(db: Db, input: Accept): Accepted {
   const { now } = input;
-  const seen = seenBefore(db, input);
+  const seen = findDuplicate(db, input);
   if (seen !== undefined) return { duplicate: true, inbox: seen };
 
-  const { conversation, session, scopeKept } = route(db, input, false);
-  const by = input.claim !== undefined && isFree(db, session, input.claim, now) ? input.claim : undefined;
-  const full = by === undefined ? tooMany(db, input, conversation) : undefined;
+  const { conversation, session, usesOldScope } = route(db, input, false);
+  const by =
+    input.claim !== undefined && isSessionFree(db, session, input.claim, now) ? input.claim : undefined;
+  const full = by === undefined ? refuseWhenFull(db, input, conversation) : undefined;
   if (full !== undefined) return full;
-  for (const blob of input.blobs ?? []) db.run(sql.insertBlob, blob.hash, blob.bytes.byteLength, blob.bytes);
-  db.run(sql.touchConversation, now, conversation.n);
-  const fresh = freshOf(db, conversation);
-  const claimed = by === undefined ? undefined : claimAtOnce(db, input, by, conversation, session, fresh);
-  const inbox = claimed?.inbox ?? wait(db, input, conversation, session);
-  const running = claimed === undefined ? db.get<TurnRow>(sql.runningTurn, session.n) : undefined;
+  for (const blob of input.blobs ?? [])
+    db.run(sql.insertBlobSql, blob.hash, blob.bytes.byteLength, blob.bytes);
+  db.run(sql.touchConversationSql, now, conversation.n);
+  const fresh = readFresh(db, conversation);
+  const claimed =
+    by === undefined ? undefined : claimImmediately(db, input, by, conversation, session, fresh);
+  const inbox = claimed?.inbox ?? queueInbound(db, input, conversation, session);
+  const running = claimed === undefined ? db.get<TurnRow>(sql.runningTurnSql, session.n) : undefined;
   return {
     duplicate: false,
     inbox,
-    session: toSession(claimed?.session ?? sessionRow(db, session.n)),
-    conversation: toConversation({ ...conversation, active_at: now }, keyOf(db, conversation), session.id),
-    scopeKept,
+    session: toSession(claimed?.session ?? getSessionRow(db, session.n)),
+    conversation: toConversation(
+      { ...conversation, active_at: now },
+      buildConversationKey(db, conversation),
+      session.id,
+    ),
+    usesOldScope,
     ...(fresh !== undefined && { fresh }),
     ...(claimed !== undefined && { turn: claimed.turn }),
     ...(running !== undefined && { running: running.n }),
@@ -102,37 +122,42 @@ export function acceptMany(db: Db, { messages }: { messages: readonly Accept[] }
 }
 
 /** Nobody holds the session, and nothing waits that this runner would take before what comes now. */
-export function isFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
-  return session.lease_holder === null && waitingFor(db, session, by, now).length === 0;
+export function isSessionFree(db: Db, session: SessionRow, by: ClaimBy, now: number): boolean {
+  return session.lease_holder === null && listClaimableRows(db, session, by, now).length === 0;
 }
 
 /** What waits in a session and is this runner's to take, in order. */
-function waitingFor(db: Db, session: SessionRow, by: ClaimBy, now: number): WaitingRow[] {
-  const rows = db.all<WaitingRow>(sql.waitingInSession, session.n);
+function listClaimableRows(db: Db, session: SessionRow, by: ClaimBy, now: number): PendingRow[] {
+  const rows = db.all<PendingRow>(sql.pendingInSessionSql, session.n);
   // What cannot be read holds up nobody; it stays, and doctor names it.
   const readable = rows.filter(
     ({ message, source }) => parseObject(message) !== undefined && parseObject(source) !== undefined,
   );
-  return takeable(db, readable, by, now);
+  return filterClaimable(db, readable, by, now);
 }
 
 /** One more than may wait is a row without words, so that it is not taken later either. */
-function tooMany(db: Db, input: Accept, { n: conversation }: ConversationRow): Accepted | undefined {
-  if (input.mostWaiting === undefined) return undefined;
-  const waiting = db.get<{ n: number; newest: number | null }>(sql.countWaiting, conversation);
-  if (waiting === undefined || waiting.n < input.mostWaiting) return undefined;
+function refuseWhenFull(db: Db, input: Accept, { n: conversation }: ConversationRow): Accepted | undefined {
+  if (input.maxPending === undefined) return undefined;
+  const waiting = db.get<{ n: number; newest: number | null }>(sql.countPendingSql, conversation);
+  if (waiting === undefined || waiting.n < input.maxPending) return undefined;
   // Whatever is taken after this one will be newer than it: so the queue has been full since the newest that waits.
-  const isFirst = db.get(sql.refusedSince, conversation, waiting.newest ?? 0) === undefined;
-  const inbox = insertInbox(db, input, { conversation, state: "refused" });
+  const isFirst = db.get(sql.refusedSinceSql, conversation, waiting.newest ?? 0) === undefined;
+  const inbox = insertInboxRow(db, input, { conversation, state: "refused" });
   return { duplicate: false, inbox, tooMany: waiting.n, isFirst };
 }
 
-export function wait(db: Db, input: Arrival, conversation: ConversationRow, session: SessionRow): number {
+export function queueInbound(
+  db: Db,
+  input: InboundInput,
+  conversation: ConversationRow,
+  session: SessionRow,
+): number {
   const { source, message } = input;
-  db.run(sql.refreshOrigin, ...originColumns(source), session.n);
+  db.run(sql.setOriginSql, ...toOriginColumns(source), session.n);
   // Until it is claimed the bytes belong here, or a removal elsewhere would take them for unused.
-  useBlobs(db, session.n, message);
-  return insertInbox(db, input, {
+  recordBlobUses(db, session.n, message);
+  return insertInboxRow(db, input, {
     conversation: conversation.n,
     state: "waiting",
     runner: input.claim?.runner,
@@ -142,19 +167,19 @@ export function wait(db: Db, input: Arrival, conversation: ConversationRow, sess
 }
 
 /** The turn begins in the commit that accepts its input. */
-export function claimAtOnce(
+export function claimImmediately(
   db: Db,
-  input: Arrival,
+  input: InboundInput,
   by: ClaimBy,
   conversation: ConversationRow,
   session: SessionRow,
-  fresh: Fresh | undefined,
+  fresh: FreshStart | undefined,
 ): { inbox: number; turn: Turn; session: SessionRow } {
   const { source, now } = input;
-  const [target, name] = originColumns(source);
-  const begun = beginTurn(db, session, conversation.n, by, target, [input.message], now);
+  const [target, name] = toOriginColumns(source);
+  const begun = insertTurnRow(db, session, conversation.n, by, target, [input.message], now);
   const grown = insertMessages(db, session, [input.message], undefined, now);
-  const inbox = insertInbox(db, input, {
+  const inbox = insertInboxRow(db, input, {
     conversation: conversation.n,
     state: "running",
     runner: by.runner,
@@ -162,7 +187,7 @@ export function claimAtOnce(
     seq: session.next_seq,
   });
   db.run(
-    sql.growAndClaim,
+    sql.growAndClaimSessionSql,
     1,
     grown.lastAt,
     grown.humans,
@@ -190,34 +215,34 @@ export function claimAtOnce(
       ...begun,
       target: source,
       inputs: grown.seqs,
-      settings: settingsOf(conversation),
+      settings: parseConversationSettings(conversation),
       ...(fresh !== undefined && { fresh }),
     },
   };
 }
 
 export function claim(db: Db, input: Claim): Turn | undefined {
-  const session = db.get<SessionRow>(sql.sessionById, input.session);
+  const session = db.get<SessionRow>(sql.sessionByIdSql, input.session);
   if (session === undefined) return undefined;
-  if (session.lease_holder !== null && alive(db, session.lease_holder, input.now)) return undefined;
-  const abandoned = db.get<TurnRow>(sql.runningTurn, session.n);
+  if (session.lease_holder !== null && isRunnerAlive(db, session.lease_holder, input.now)) return undefined;
+  const abandoned = db.get<TurnRow>(sql.runningTurnSql, session.n);
   // Also for a runner that takes only its own: behind a turn that nobody ends, nothing of its own would ever run.
-  if (abandoned !== undefined) return takeUp(db, session, abandoned, input, input.now);
-  return takeNext(db, session, input, input.now);
+  if (abandoned !== undefined) return rerunTurn(db, session, abandoned, input, input.now);
+  return startNextTurn(db, session, input, input.now);
 }
 
 /** A turn whose runner is gone runs again under a new fence; its inputs are in the session already. */
-function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn | undefined {
+function rerunTurn(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: number): Turn | undefined {
   // Where to answer: as it was fixed, else where the session was last spoken to from.
   const target = parseObject<Source>(turn.target) ?? parseObject<Source>(session.origin);
   if (target === undefined) return undefined;
-  const said = parseObject<SaidSoFar>(turn.said);
+  const said = parseObject<AnswerDraft>(turn.said);
   const fence = session.fence + 1;
-  db.run(sql.takeLease, by.runner, session.n);
-  db.run(sql.takeUpTurn, by.runner, fence, by.deadline ?? null, now, turn.n);
+  db.run(sql.takeSessionLeaseSql, by.runner, session.n);
+  db.run(sql.rerunTurnSql, by.runner, fence, by.deadline ?? null, now, turn.n);
   // Its conversation may have moved on to a session that was removed, and be gone with it.
-  const conversation = db.get<ConversationRow>(sql.conversationByNumber, turn.conversation);
-  const draft = draftOf(db, turn.n);
+  const conversation = db.get<ConversationRow>(sql.conversationByNumberSql, turn.conversation);
+  const draft = findDraft(db, turn.n);
   return {
     number: turn.n,
     session: session.id,
@@ -225,16 +250,16 @@ function takeUp(db: Db, session: SessionRow, turn: TurnRow, by: ClaimBy, now: nu
     fence,
     attempt: turn.attempt + 1,
     target,
-    inputs: db.all<{ seq: number }>(sql.inputsOfTurn, turn.n).map((row) => row.seq),
-    ...(conversation === undefined ? { settings: {} } : told(db, conversation)),
-    ...(said !== undefined && { said }),
-    ...(draft !== undefined && { draft }),
+    inputs: db.all<{ seq: number }>(sql.turnInputsSql, turn.n).map((row) => row.seq),
+    ...(conversation === undefined ? { settings: {} } : readTurnContext(db, conversation)),
+    ...(said !== undefined && { answerDraft: said }),
+    ...(draft !== undefined && { draftDelivery: draft }),
   };
 }
 
 /** The oldest input that this runner may take, or all such of the same conversation, becomes a turn. */
-function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn | undefined {
-  const waiting = waitingFor(db, session, by, now);
+function startNextTurn(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn | undefined {
+  const waiting = listClaimableRows(db, session, by, now);
   const first = waiting[0];
   if (first === undefined) return undefined;
   const taken =
@@ -244,26 +269,26 @@ function takeNext(db: Db, session: SessionRow, by: ClaimBy, now: number): Turn |
   const messages = taken.map(
     (row): NewMessage => ({ at: row.at, ...(JSON.parse(row.message) as NewMessage) }),
   );
-  const begun = beginTurn(db, session, first.conversation, by, target, messages, now);
+  const begun = insertTurnRow(db, session, first.conversation, by, target, messages, now);
   const grown = insertMessages(db, session, messages, undefined, now);
   taken.forEach((row, index) => {
-    db.run(sql.claimInbox, begun.number, grown.seqs[index], row.n);
+    db.run(sql.claimInboxSql, begun.number, grown.seqs[index], row.n);
   });
   db.run(
-    sql.growAndClaim,
+    sql.growAndClaimSessionSql,
     taken.length,
     grown.lastAt,
     grown.humans,
     grown.toolCalls,
     by.runner,
-    ...originColumns(source),
+    ...toOriginColumns(source),
     session.n,
   );
-  return { ...begun, target: source, inputs: grown.seqs, ...told(db, first) };
+  return { ...begun, target: source, inputs: grown.seqs, ...readTurnContext(db, first) };
 }
 
 /** The turn's row, under the fence that taking the lease in the same step will give. */
-function beginTurn(
+function insertTurnRow(
   db: Db,
   session: SessionRow,
   conversation: number,
@@ -275,7 +300,7 @@ function beginTurn(
   const fence = session.fence + 1;
   const isUnasked = inputs.every(({ origin }) => origin?.proactive === true);
   const number = db.run(
-    sql.insertTurn,
+    sql.insertTurnSql,
     session.n,
     conversation,
     by.runner,
@@ -289,8 +314,9 @@ function beginTurn(
 }
 
 /** One statement: this runs for every few words of an answer. */
-export function keepSaid(db: Db, { turn, fence, said }: KeepSaid): { kept: true } | Refused {
-  if (db.run(sql.keepSaid, JSON.stringify(said), turn, fence).changes > 0) return { kept: true };
+export function saveDraft(db: Db, { turn, fence, answerDraft }: SaveDraftInput): { kept: true } | Refused {
+  if (db.run(sql.saveTurnDraftSql, JSON.stringify(answerDraft), turn, fence).changes > 0)
+    return { kept: true };
   return refuse(
     "stale_fence",
     "This turn was finished or taken over by another runner; what was said was not kept.",
@@ -299,7 +325,7 @@ export function keepSaid(db: Db, { turn, fence, said }: KeepSaid): { kept: true 
 
 export function finish(db: Db, input: Finish): Finished | Refused {
   const { now } = input;
-  const turn = db.get<FinishingRow>(sql.turnToFinish, input.turn);
+  const turn = db.get<FinishedTurnRow>(sql.turnToFinishSql, input.turn);
   if (turn === undefined || turn.state !== "running" || turn.fence !== input.fence) {
     return refuse(
       "stale_fence",
@@ -308,22 +334,36 @@ export function finish(db: Db, input: Finish): Finished | Refused {
   }
   const { session } = turn;
   const grown = insertMessages(db, { n: session, next_seq: turn.next_seq }, input.messages, input.blobs, now);
-  db.run(sql.growAndRelease, grown.seqs.length, grown.lastAt, grown.humans, grown.toolCalls, session);
+  db.run(
+    sql.growAndReleaseSessionSql,
+    grown.seqs.length,
+    grown.lastAt,
+    grown.humans,
+    grown.toolCalls,
+    session,
+  );
   if (input.usage !== undefined)
-    addUsageTo(db, sessionRow(db, session), { purpose: "answer", usage: input.usage, now });
-  const deliveries = deliver(db, turn, input.deliveries ?? [], now);
-  db.run(sql.inboxDone, turn.n);
-  db.run(sql.endTurn, input.outcome, now, turn.n);
-  if (turn.unasked === 0) db.run(sql.touchConversation, now, turn.conversation);
+    addSessionUsage(db, getSessionRow(db, session), { purpose: "answer", usage: input.usage, now });
+  const deliveries = storeDeliveries(db, turn, input.deliveries ?? [], now);
+  db.run(sql.finishInboxSql, turn.n);
+  db.run(sql.endTurnSql, input.outcome, now, turn.n);
+  if (turn.unasked === 0) db.run(sql.touchConversationSql, now, turn.conversation);
   // Asked by an attempt that fell, and not again since: nobody waits for the answer any more.
-  if (turn.attempt > 1) db.run(sql.expireQuestionsOf, now, session, turn.n);
-  if (input.shown !== undefined) markShown(db, { conversation: turn.conversation, shown: input.shown });
-  const next = input.next === undefined ? undefined : takeNext(db, sessionRow(db, session), input.next, now);
+  if (turn.attempt > 1) db.run(sql.expireTurnApprovalsSql, now, session, turn.n);
+  if (input.notified !== undefined)
+    markResetNotified(db, { conversation: turn.conversation, notified: input.notified });
+  const next =
+    input.next === undefined ? undefined : startNextTurn(db, getSessionRow(db, session), input.next, now);
   return { seqs: grown.seqs, deliveries, ...(next !== undefined && { next }) };
 }
 
 /** The draft, if there is one, becomes one of them or nothing. One that is not there any more was never shown. */
-function deliver(db: Db, turn: FinishingRow, deliveries: readonly NewDelivery[], now: number): Delivery[] {
+function storeDeliveries(
+  db: Db,
+  turn: FinishedTurnRow,
+  deliveries: readonly NewDelivery[],
+  now: number,
+): Delivery[] {
   let { draft } = turn;
   const by = {
     session: { n: turn.session, id: turn.session_id },
@@ -340,13 +380,16 @@ function deliver(db: Db, turn: FinishingRow, deliveries: readonly NewDelivery[],
   return stored;
 }
 
-export function markShown(db: Db, input: { conversation: number; shown: Shown }): void {
-  if (input.shown.note) db.run(sql.noteGiven, input.conversation);
-  if (input.shown.notice) db.run(sql.noticeGiven, input.conversation);
+export function markResetNotified(
+  db: Db,
+  input: { conversation: number; notified: ResetNotification },
+): void {
+  if (input.notified.note) db.run(sql.clearNoteDueSql, input.conversation);
+  if (input.notified.notice) db.run(sql.clearNoticeDueSql, input.conversation);
 }
 
-export function cancelWaiting(db: Db, input: { conversation: number; now: number }): NewMessage[] {
-  const waiting = db.all<{ n: number; message: string }>(sql.waitingInConversation, input.conversation);
-  for (const row of waiting) db.run(sql.cancelInbox, row.n);
+export function cancelPending(db: Db, input: { conversation: number; now: number }): NewMessage[] {
+  const waiting = db.all<{ n: number; message: string }>(sql.pendingInConversationSql, input.conversation);
+  for (const row of waiting) db.run(sql.cancelInboxSql, row.n);
   return waiting.flatMap((row) => parseObject<NewMessage>(row.message) ?? []);
 }

@@ -3,18 +3,18 @@ import {
   addUsage,
   emptyUsage,
   isUsed,
+  omitPromptTokens,
+  toUsageSpan,
   type Usage,
   type UsageDelta,
   type UsageEntry,
   type UsagePurpose,
-  usageSpan,
-  withoutPrompt,
 } from "../../core/usage.ts";
-import type { Ask, RecordUsage } from "../../ports/store.ts";
+import type { RecordUsage, SessionRequest } from "../../ports/store.ts";
 import type { Db } from "./connection.ts";
 import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
 import * as sql from "./sql.ts";
-import { readableSession, visibleSql } from "./visible.ts";
+import { buildVisibleCondition, findReadableSession } from "./visibility.ts";
 
 /** What of a usage row is counted. Its model and provider are '' where none was named. */
 export interface UsageRow extends CounterColumns {
@@ -25,15 +25,15 @@ export interface UsageRow extends CounterColumns {
 }
 
 /** Adds to the counters of the session and to the row of the purpose, which must always agree. */
-export function addUsageTo(
+export function addSessionUsage(
   db: Db,
   session: SessionRow,
   { purpose, usage, now }: Pick<RecordUsage, "purpose" | "usage" | "now">,
 ): void {
   // A title or a flush has another prompt than the conversation. A summary says that the next one is new.
-  const counted = purpose === "title" || purpose === "flush" ? withoutPrompt(usage) : usage;
+  const counted = purpose === "title" || purpose === "flush" ? omitPromptTokens(usage) : usage;
   setCounters(db, session.n, addUsage(toUsage(session), counted));
-  if (isUsed(counted)) addEntry(db, session.n, purpose, counted, now);
+  if (isUsed(counted)) addUsageEntry(db, session.n, purpose, counted, now);
 }
 
 /** Counters that come from another store, with their parts if those are known, instead of all that was counted here. */
@@ -43,38 +43,38 @@ export function replaceUsage(
   usage: Usage,
   entries: readonly UsageEntry[] = [],
 ): void {
-  db.run(sql.deleteUsageOf, session.n);
+  db.run(sql.deleteSessionUsageSql, session.n);
   setCounters(db, session.n, usage);
   if (entries.length > 0)
-    for (const entry of entries) addEntry(db, session.n, entry.purpose, entry.usage, entry.at);
-  else if (isUsed(usage)) addEntry(db, session.n, "answer", usage, session.last_at);
+    for (const entry of entries) addUsageEntry(db, session.n, entry.purpose, entry.usage, entry.at);
+  else if (isUsed(usage)) addUsageEntry(db, session.n, "answer", usage, session.last_at);
 }
 
-export function usageEntries(db: Db, input: Ask): UsageEntry[] | undefined {
-  const session = readableSession(db, input.asker, input.session);
+export function listUsageEntries(db: Db, input: SessionRequest): UsageEntry[] | undefined {
+  const session = findReadableSession(db, input.asker, input.session);
   if (session === undefined) return undefined;
-  return db.all<UsageRow>(sql.usageOf, session.n).map(toEntry);
+  return db.all<UsageRow>(sql.sessionUsageSql, session.n).map(toUsageEntry);
 }
 
 /** Everything that was used since then in sessions that the asker may see, also when nothing was said there since. */
-export function usageSince(
+export function listUsageSince(
   db: Db,
   input: { readonly asker: Asker; readonly since: number; readonly platform?: string },
 ): UsageEntry[] {
-  const { where, values } = visibleSql(input.asker);
+  const { where, values } = buildVisibleCondition(input.asker);
   const onPlatform = input.platform === undefined ? "" : "and s.platform = ?";
   return db
     .all<UsageRow>(
       `select u.* from usage u join sessions s on s.n = u.session
        where ${where} and s.removed_at is null and u.at >= ? ${onPlatform}`,
       ...values,
-      usageSpan(input.since),
+      toUsageSpan(input.since),
       ...(input.platform === undefined ? [] : [input.platform]),
     )
-    .map(toEntry);
+    .map(toUsageEntry);
 }
 
-export function addEntry(
+export function addUsageEntry(
   db: Db,
   session: number,
   purpose: UsagePurpose,
@@ -82,11 +82,11 @@ export function addEntry(
   at: number,
 ): void {
   const { model = "", provider = "" } = delta;
-  const key = [session, usageSpan(at), purpose, provider, model];
-  const row = db.get<UsageRow>(sql.usageRow, ...key);
-  const usage = addUsage(row === undefined ? emptyUsage() : toEntry(row).usage, delta);
+  const key = [session, toUsageSpan(at), purpose, provider, model];
+  const row = db.get<UsageRow>(sql.usageRowSql, ...key);
+  const usage = addUsage(row === undefined ? emptyUsage() : toUsageEntry(row).usage, delta);
   db.run(
-    sql.setUsageRow,
+    sql.setUsageRowSql,
     ...key,
     usage.inputTokens,
     usage.outputTokens,
@@ -99,7 +99,7 @@ export function addEntry(
   );
 }
 
-export function toEntry(row: UsageRow): UsageEntry {
+export function toUsageEntry(row: UsageRow): UsageEntry {
   const { at, purpose, model, provider } = row;
   const named = { model: model || null, provider: provider || null, base_url: null };
   return { at, purpose, usage: toUsage({ ...row, ...named, last_prompt_tokens: 0 }) };
@@ -107,7 +107,7 @@ export function toEntry(row: UsageRow): UsageEntry {
 
 export function setCounters(db: Db, session: number, usage: Usage): void {
   db.run(
-    sql.setCounters,
+    sql.setCountersSql,
     usage.inputTokens,
     usage.outputTokens,
     usage.cacheReadTokens,

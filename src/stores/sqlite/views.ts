@@ -1,4 +1,4 @@
-import { initialView, type Piece, type ViewState } from "../../core/view.ts";
+import { createView, type Piece, type ViewState } from "../../core/view.ts";
 import type { Db } from "./connection.ts";
 import type { SessionRow } from "./rows.ts";
 import * as sql from "./sql.ts";
@@ -10,14 +10,14 @@ interface PieceRow {
 }
 
 /** What the session shows now. A session that was never reshaped has no rows: it shows all it said. */
-export function viewOf(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "version">): ViewState {
-  if (session.version === 0) return { ...initialView(session.n), nextSeq: session.next_seq };
+export function readView(db: Db, session: Pick<SessionRow, "n" | "next_seq" | "version">): ViewState {
+  if (session.version === 0) return { ...createView(session.n), nextSeq: session.next_seq };
   return {
     self: session.n,
     nextSeq: session.next_seq,
-    pieces: db.all<PieceRow>(sql.piecesOf, session.n, session.version).map(toPiece),
+    pieces: db.all<PieceRow>(sql.viewPiecesSql, session.n, session.version).map(toPiece),
     hidden: db
-      .all<{ from_seq: number; to_seq: number }>(sql.hiddenOf, session.n)
+      .all<{ from_seq: number; to_seq: number }>(sql.hiddenRangesSql, session.n)
       .map((row) => ({ from: row.from_seq, to: row.to_seq })),
   };
 }

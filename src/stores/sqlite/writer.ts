@@ -1,36 +1,36 @@
 import type { PostriderError } from "../../core/errors.ts";
 import { type Db, openWriter, type WriterOptions } from "./connection.ts";
-import { retryBusy, storeError } from "./failure.ts";
 import { guardFiles } from "./file-guard.ts";
-import { BATCH, commitTogether, rollBack } from "./group-commit.ts";
-import type { Call, Outcome } from "./operations.ts";
+import { commitBatch, MAX_BATCH, rollBack } from "./group-commit.ts";
+import type { CallOutcome, WriteCall } from "./operations.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
+import { retryBusy, toStoreError } from "./store-errors.ts";
 import { rescueDatabase } from "./upkeep/rescue.ts";
 
 /**
  * Words are indexed in quiet moments: a search finds what waits by reading it, which for this many messages takes a
  * few hundredths of a second. Only when more wait are they indexed between the calls, which costs a third of the speed.
  */
-const MOST_WAITING = 8192;
+const MAX_UNINDEXED = 8192;
 const INDEX_CHUNK = 64;
 const IDLE_MS = 20;
 /** Others write for a fraction of this; whoever holds the database longer repairs it. */
-const INDEX_PATIENCE_MS = 20;
-const AGAIN_MS = 500;
+const INDEX_TIMEOUT_MS = 20;
+const RETRY_MS = 500;
 
 /** The one writing connection: commits what it is given, and indexes when nobody waits. */
 export interface Writer {
   /** Never throws: a call's failure is its outcome. */
-  run(calls: readonly Call[]): Outcome[];
+  run(calls: readonly WriteCall[]): CallOutcome[];
   /** What can wait until everyone has their answer. To be called after they do. */
-  tidy(): void;
+  scheduleIndexing(): void;
   /** Rises when another process has committed something. */
-  foreignCommits(): number;
+  readDataVersion(): number;
   close(): void;
 }
 
-const REMOVES: ReadonlySet<string> = new Set(["remove", "prune", "erasePerson"]);
+const REMOVING_WRITES: ReadonlySet<string> = new Set(["remove", "prune", "erasePerson"]);
 
 export function startWriter(options: WriterOptions): Writer {
   const db = openWriter(options);
@@ -44,21 +44,21 @@ export function startWriter(options: WriterOptions): Writer {
   function indexWhenIdle(): void {
     idle = undefined;
     if (lost !== undefined) return;
-    const done = index(db);
-    if (done === undefined) idle = setTimeout(indexWhenIdle, AGAIN_MS).unref();
+    const done = indexChunk(db);
+    if (done === undefined) idle = setTimeout(indexWhenIdle, RETRY_MS).unref();
     else if (done < INDEX_CHUNK) unindexed = 0;
     else idle = setTimeout(indexWhenIdle, 0).unref();
   }
 
   return {
     run(calls) {
-      const refuse = (error: PostriderError): Outcome[] => calls.map(() => ({ error }));
+      const refuse = (error: PostriderError): CallOutcome[] => calls.map(() => ({ error }));
       if (lost !== undefined) return refuse(lost);
-      const outcomes: Outcome[] = [];
-      for (let at = 0; at < calls.length; at += BATCH) {
-        outcomes.push(...commitTogether(db, calls.slice(at, at + BATCH)));
+      const outcomes: CallOutcome[] = [];
+      for (let at = 0; at < calls.length; at += MAX_BATCH) {
+        outcomes.push(...commitBatch(db, calls.slice(at, at + MAX_BATCH)));
       }
-      if (calls.some((call) => REMOVES.has(call.name))) forget(db);
+      if (calls.some((call) => REMOVING_WRITES.has(call.name))) truncateLog(db);
       // After the commit and before the answer: nothing is acknowledged that went into a file without a name.
       const missing = guard.findLost();
       if (missing !== undefined) {
@@ -67,16 +67,16 @@ export function startWriter(options: WriterOptions): Writer {
       }
       unindexed += calls.length;
       return outcomes.map((outcome) =>
-        "error" in outcome ? { error: storeError(outcome.error, options.file) } : outcome,
+        "error" in outcome ? { error: toStoreError(outcome.error, options.file) } : outcome,
       );
     },
-    tidy() {
+    scheduleIndexing() {
       if (lost !== undefined) return;
-      if (unindexed >= MOST_WAITING && (index(db) ?? INDEX_CHUNK) < INDEX_CHUNK) unindexed = 0;
+      if (unindexed >= MAX_UNINDEXED && (indexChunk(db) ?? INDEX_CHUNK) < INDEX_CHUNK) unindexed = 0;
       if (idle === undefined) idle = setTimeout(indexWhenIdle, IDLE_MS).unref();
       else idle.refresh();
     },
-    foreignCommits() {
+    readDataVersion() {
       try {
         commits = Number(db.pragma("data_version"));
       } catch {
@@ -95,11 +95,11 @@ export function startWriter(options: WriterOptions): Writer {
  * One small commit of index work; `undefined` if it cannot be done now. It is not worth waiting for, as the words are
  * found without it too, and in a program with one thread everything else would wait along.
  */
-function index(db: Db): number | undefined {
+function indexChunk(db: Db): number | undefined {
   try {
-    retryBusy(() => db.run(sql.beginImmediate), INDEX_PATIENCE_MS);
+    retryBusy(() => db.run(sql.beginImmediateSql), INDEX_TIMEOUT_MS);
     const done = indexMessages(db, INDEX_CHUNK);
-    db.run(sql.commit);
+    db.run(sql.commitSql);
     return done;
   } catch {
     rollBack(db);
@@ -108,7 +108,7 @@ function index(db: Db): number | undefined {
 }
 
 /** Removed words are out of the database file, but the log still has the pages they stood on. */
-function forget(db: Db): void {
+function truncateLog(db: Db): void {
   try {
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch {

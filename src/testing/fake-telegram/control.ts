@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type FakeTelegram, type FakeTelegramOptions, KEPT_OPEN_MS, startFakeTelegram } from "./server.ts";
+import { type FakeTelegram, type FakeTelegramOptions, KEEP_ALIVE_MS, startFakeTelegram } from "./server.ts";
 import type { FakeControls } from "./types.ts";
 
 export interface ControlServer {
@@ -16,12 +16,12 @@ export async function startControlledTelegram(
 ): Promise<ControlServer> {
   const fake = await startFakeTelegram(options);
   const server = createServer((request, response) => {
-    command(fake, request).then(
+    runControlCall(fake, request).then(
       (result) => response.end(toText({ result })),
       (error: unknown) => response.writeHead(400).end(toText({ error: String(error) })),
     );
   });
-  server.keepAliveTimeout = KEPT_OPEN_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve) => server.listen(options.controlPort ?? 0, "127.0.0.1", resolve));
   return {
     fake,
@@ -58,7 +58,7 @@ export async function connectFakeTelegram(controlUrl: string): Promise<Omit<Fake
   });
 }
 
-async function command(fake: FakeTelegram, request: IncomingMessage): Promise<unknown> {
+async function runControlCall(fake: FakeTelegram, request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const asked = fromText(Buffer.concat(chunks).toString()) as {

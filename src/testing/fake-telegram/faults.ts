@@ -1,33 +1,33 @@
 import type { Faults, NextFault } from "./types.ts";
 
 /** Decides what goes wrong. The same seed lets the same go wrong, if the same is asked in the same order. */
-export interface Mishaps {
+export interface FaultInjector {
   set(faults: Faults): void;
   next(method: string, fault: NextFault): void;
   /** What happens to this call. */
-  forCall(method: string): { readonly fault?: NextFault; readonly delayMs: number };
-  isDuplicated(): boolean;
+  takeFault(method: string): { readonly fault?: NextFault; readonly delayMs: number };
+  isUpdateDuplicated(): boolean;
 }
 
-const SENDS = /^(?:send(?!ChatAction)|editMessage)/;
+const SEND_METHODS = /^(?:send(?!ChatAction)|editMessage)/;
 
-export function mishaps(): Mishaps {
+export function createFaultInjector(): FaultInjector {
   let faults: Faults = {};
-  let random = seeded(1);
+  let random = createRandom(1);
   const ordered = new Map<string, NextFault[]>();
   return {
     set(given) {
       faults = given;
-      random = seeded(given.seed ?? 1);
+      random = createRandom(given.seed ?? 1);
     },
     next(method, fault) {
       ordered.set(method, [...(ordered.get(method) ?? []), fault]);
     },
-    forCall(method) {
+    takeFault(method) {
       const delayMs = faults.delayMs === undefined ? 0 : Math.floor(random() * faults.delayMs);
       const planned = ordered.get(method)?.shift();
       if (planned !== undefined) return { fault: planned, delayMs };
-      if (SENDS.test(method) && random() < (faults.dropSends ?? 0)) {
+      if (SEND_METHODS.test(method) && random() < (faults.dropSends ?? 0)) {
         return { fault: { kind: "dropAfter" }, delayMs };
       }
       for (const kind of ["cut", "badGateway", "dropAfter"] as const) {
@@ -35,12 +35,12 @@ export function mishaps(): Mishaps {
       }
       return { delayMs };
     },
-    isDuplicated: () => random() < (faults.duplicateUpdates ?? 0),
+    isUpdateDuplicated: () => random() < (faults.duplicateUpdates ?? 0),
   };
 }
 
 /** Numbers from 0 to 1 that are the same for the same seed. */
-function seeded(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
     // xorshift32

@@ -3,7 +3,7 @@ export { parseHtml } from "./html.ts";
 export { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "./server.ts";
 export type {
   AlbumOptions,
-  Call,
+  BotApiCall as Call,
   ChatMessage,
   FakeControls,
   FakeFile,

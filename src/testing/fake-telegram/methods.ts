@@ -1,10 +1,16 @@
-import { type Account, type FakeChat, type Json, messageJson, type StoredMessage } from "./account.ts";
+import {
+  type BotAccount,
+  type BotApiObject,
+  type FakeChat,
+  type StoredMessage,
+  toBotApiMessage,
+} from "./bot-account.ts";
 import { parseHtml } from "./html.ts";
-import type { Form } from "./multipart.ts";
+import type { MultipartForm } from "./multipart.ts";
 import type { FakeFile, FileKind } from "./types.ts";
 
 /** What the Bot API says no to. */
-export class Refusal extends Error {
+export class BotApiError extends Error {
   readonly code: number;
   readonly parameters: Readonly<Record<string, number>> | undefined;
 
@@ -15,18 +21,18 @@ export class Refusal extends Error {
   }
 }
 
-export interface Request {
-  readonly payload: Json;
-  readonly files: Form["files"];
+export interface BotApiRequest {
+  readonly payload: BotApiObject;
+  readonly files: MultipartForm["files"];
   readonly now: number;
 }
 
-type Method = (to: Account, request: Request) => unknown;
+type BotApiMethod = (to: BotAccount, request: BotApiRequest) => unknown;
 
 const MAX_TEXT = 4096;
 const MAX_CAPTION = 1024;
 
-export const METHODS: Readonly<Record<string, Method>> = {
+export const BOT_API_METHODS: Readonly<Record<string, BotApiMethod>> = {
   getMe: (to) => ({
     id: to.id,
     is_bot: true,
@@ -41,40 +47,45 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return true;
   },
   sendMessage(to, request) {
-    const chat = mayWrite(to, request);
-    return messageJson(to, chat, sent(to, chat, request, read(request.payload, "text", MAX_TEXT)));
+    const chat = requireWritableChat(to, request);
+    return toBotApiMessage(
+      to,
+      chat,
+      storeMessage(to, chat, request, readMessageText(request.payload, "text", MAX_TEXT)),
+    );
   },
   sendPhoto: (to, request) => sendOne(to, request, "photo"),
   sendDocument: (to, request) => sendOne(to, request, "document"),
   sendMediaGroup(to, request) {
-    const chat = mayWrite(to, request);
-    const media = request.payload.media as readonly Json[];
+    const chat = requireWritableChat(to, request);
+    const media = request.payload.media as readonly BotApiObject[];
     if (!Array.isArray(media) || media.length < 2 || media.length > 10) {
-      throw new Refusal(400, "Bad Request: wrong number of media in the album");
+      throw new BotApiError(400, "Bad Request: wrong number of media in the album");
     }
     if (new Set(media.map(({ type }) => type)).size > 1) {
-      throw new Refusal(400, "Bad Request: documents and photos can't be mixed in an album");
+      throw new BotApiError(400, "Bad Request: documents and photos can't be mixed in an album");
     }
-    const album = `album${to.unique()}`;
+    const album = `album${to.createId()}`;
     return media.map((item) => {
       const file = upload(to, item.media, item.type as FileKind, request);
-      const words = read(item, "caption", MAX_CAPTION);
-      return messageJson(to, chat, sent(to, chat, request, words, { files: [file], album }));
+      const words = readMessageText(item, "caption", MAX_CAPTION);
+      return toBotApiMessage(to, chat, storeMessage(to, chat, request, words, { files: [file], album }));
     });
   },
-  editMessageText: (to, request) => edited(to, request, read(request.payload, "text", MAX_TEXT), false),
+  editMessageText: (to, request) =>
+    editMessage(to, request, readMessageText(request.payload, "text", MAX_TEXT), false),
   editMessageCaption: (to, request) =>
-    edited(to, request, read(request.payload, "caption", MAX_CAPTION), true),
+    editMessage(to, request, readMessageText(request.payload, "caption", MAX_CAPTION), true),
   sendChatAction(to, request) {
-    mayWrite(to, request, true);
+    requireWritableChat(to, request, true);
     return true;
   },
   setMyCommands(to, { payload }) {
     const commands = payload.commands as { command: string; description: string }[];
     for (const { command, description } of commands) {
-      if (!/^[a-z0-9_]{1,32}$/.test(command)) throw new Refusal(400, "Bad Request: BOT_COMMAND_INVALID");
+      if (!/^[a-z0-9_]{1,32}$/.test(command)) throw new BotApiError(400, "Bad Request: BOT_COMMAND_INVALID");
       if (description.length < 1 || description.length > 256) {
-        throw new Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID");
+        throw new BotApiError(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID");
       }
     }
     to.commands = commands;
@@ -82,8 +93,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
   },
   getFile(to, { payload }) {
     const kept = to.files.get(String(payload.file_id));
-    if (kept === undefined) throw new Refusal(400, "Bad Request: invalid file_id");
-    if (kept.file.size > 20 * 1024 * 1024) throw new Refusal(400, "Bad Request: file is too big");
+    if (kept === undefined) throw new BotApiError(400, "Bad Request: invalid file_id");
+    if (kept.file.size > 20 * 1024 * 1024) throw new BotApiError(400, "Bad Request: file is too big");
     return {
       file_id: kept.file.id,
       file_unique_id: `u${kept.file.id}`,
@@ -94,7 +105,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   answerCallbackQuery(to, { payload }) {
     const press = to.presses.get(String(payload.callback_query_id));
     if (press === undefined || press.answer !== undefined) {
-      throw new Refusal(
+      throw new BotApiError(
         400,
         "Bad Request: query is too old and response timeout expired or query ID is invalid",
       );
@@ -104,7 +115,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   },
   createForumTopic(to, { payload }) {
     const chat = to.chat(Number(payload.chat_id));
-    if (!chat.isForum) throw new Refusal(400, "Bad Request: the chat is not a forum");
+    if (!chat.isForum) throw new BotApiError(400, "Bad Request: the chat is not a forum");
     const topic = chat.nextMessage;
     chat.nextMessage += 1;
     chat.topics.set(topic, String(payload.name));
@@ -113,30 +124,30 @@ export const METHODS: Readonly<Record<string, Method>> = {
   deleteMessage(to, { payload }) {
     const { messages } = to.chat(Number(payload.chat_id));
     const at = messages.findIndex(({ id }) => id === Number(payload.message_id));
-    if (at === -1) throw new Refusal(400, "Bad Request: message to delete not found");
+    if (at === -1) throw new BotApiError(400, "Bad Request: message to delete not found");
     messages.splice(at, 1);
     return true;
   },
 };
 
-function sendOne(to: Account, request: Request, kind: "photo" | "document"): Json {
-  const chat = mayWrite(to, request);
+function sendOne(to: BotAccount, request: BotApiRequest, kind: "photo" | "document"): BotApiObject {
+  const chat = requireWritableChat(to, request);
   const file = upload(to, request.payload[kind], kind, request);
-  const words = read(request.payload, "caption", MAX_CAPTION);
-  return messageJson(to, chat, sent(to, chat, request, words, { files: [file] }));
+  const words = readMessageText(request.payload, "caption", MAX_CAPTION);
+  return toBotApiMessage(to, chat, storeMessage(to, chat, request, words, { files: [file] }));
 }
 
 /** The chat, if the bot may write there now. */
-function mayWrite(to: Account, { payload, now }: Request, isFree = false): FakeChat {
+function requireWritableChat(to: BotAccount, { payload, now }: BotApiRequest, isFree = false): FakeChat {
   const chat = to.chats.get(Number(payload.chat_id));
-  if (chat === undefined) throw new Refusal(400, "Bad Request: chat not found");
+  if (chat === undefined) throw new BotApiError(400, "Bad Request: chat not found");
   if (chat.movedTo !== undefined) {
-    throw new Refusal(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+    throw new BotApiError(400, "Bad Request: group chat was upgraded to a supergroup chat", {
       migrate_to_chat_id: chat.movedTo,
     });
   }
-  if (chat.isShutOut) {
-    throw new Refusal(
+  if (chat.isBotBlocked) {
+    throw new BotApiError(
       403,
       chat.type === "private"
         ? "Forbidden: bot was blocked by the user"
@@ -145,45 +156,45 @@ function mayWrite(to: Account, { payload, now }: Request, isFree = false): FakeC
   }
   const topic = payload.message_thread_id;
   if (topic !== undefined && !chat.topics.has(Number(topic))) {
-    throw new Refusal(400, "Bad Request: message thread not found");
+    throw new BotApiError(400, "Bad Request: message thread not found");
   }
   const early = chat.lastSentAt + to.floodMs - now;
   if (!isFree && early > 0) {
     const seconds = Math.ceil(early / 1000);
-    throw new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
+    throw new BotApiError(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
   }
   return chat;
 }
 
-interface Words {
+interface MessageText {
   readonly text: string;
   readonly html?: string;
 }
 
 /** The limit holds for what is read, after formatting. */
-function read(payload: Json, field: "text" | "caption", limit: number): Words {
+function readMessageText(payload: BotApiObject, field: "text" | "caption", limit: number): MessageText {
   const given = typeof payload[field] === "string" ? payload[field] : "";
   const isHtml = payload.parse_mode === "HTML";
   const parsed = isHtml ? parseHtml(given) : { text: given };
-  if ("error" in parsed) throw new Refusal(400, parsed.error);
+  if ("error" in parsed) throw new BotApiError(400, parsed.error);
   const text = parsed.text.trim();
-  if (field === "text" && text === "") throw new Refusal(400, "Bad Request: message text is empty");
+  if (field === "text" && text === "") throw new BotApiError(400, "Bad Request: message text is empty");
   if (text.length > limit) {
-    throw new Refusal(400, `Bad Request: message ${field === "text" ? "" : "caption "}is too long`);
+    throw new BotApiError(400, `Bad Request: message ${field === "text" ? "" : "caption "}is too long`);
   }
   return { text, ...(isHtml && { html: given }) };
 }
 
-function sent(
-  to: Account,
+function storeMessage(
+  to: BotAccount,
   chat: FakeChat,
-  { payload, now }: Request,
-  words: Words,
+  { payload, now }: BotApiRequest,
+  words: MessageText,
   more: Partial<StoredMessage> = {},
 ): StoredMessage {
-  const markup = markupIn(payload);
+  const markup = readMarkup(payload);
   const topic = payload.message_thread_id === undefined ? undefined : Number(payload.message_thread_id);
-  const replyTo = repliedTo(chat, payload);
+  const replyTo = findRepliedMessage(chat, payload);
   const message: StoredMessage = {
     id: chat.nextMessage,
     by: "bot",
@@ -199,66 +210,71 @@ function sent(
   chat.nextMessage += 1;
   chat.messages.push(message);
   chat.lastSentAt = now;
-  to.changed();
+  to.notifyChanged();
   return message;
 }
 
-function repliedTo(chat: FakeChat, payload: Json): number | undefined {
-  const reply = payload.reply_parameters as Json | undefined;
+function findRepliedMessage(chat: FakeChat, payload: BotApiObject): number | undefined {
+  const reply = payload.reply_parameters as BotApiObject | undefined;
   if (reply === undefined) return undefined;
   const id = Number(reply.message_id);
   if (chat.messages.some((message) => message.id === id)) return id;
   if (reply.allow_sending_without_reply === true) return undefined;
-  throw new Refusal(400, "Bad Request: message to be replied not found");
+  throw new BotApiError(400, "Bad Request: message to be replied not found");
 }
 
-function markupIn(payload: Json): StoredMessage["markup"] {
+function readMarkup(payload: BotApiObject): StoredMessage["markup"] {
   const markup = payload.reply_markup as StoredMessage["markup"];
   for (const button of markup?.inline_keyboard.flat() ?? []) {
     const data = button.callback_data;
     if (typeof data === "string" && (data === "" || Buffer.byteLength(data) > 64)) {
-      throw new Refusal(400, "Bad Request: BUTTON_DATA_INVALID");
+      throw new BotApiError(400, "Bad Request: BUTTON_DATA_INVALID");
     }
-    const copy = button.copy_text as Json | undefined;
+    const copy = button.copy_text as BotApiObject | undefined;
     if (copy !== undefined && String(copy.text).length > 256) {
-      throw new Refusal(400, "Bad Request: BUTTON_COPY_TEXT_INVALID");
+      throw new BotApiError(400, "Bad Request: BUTTON_COPY_TEXT_INVALID");
     }
   }
   return markup;
 }
 
-function upload(to: Account, reference: unknown, kind: FileKind, { files }: Request): FakeFile {
+function upload(to: BotAccount, reference: unknown, kind: FileKind, { files }: BotApiRequest): FakeFile {
   const name = /^attach:\/\/(.+)$/.exec(String(reference))?.[1];
   const given = name === undefined ? undefined : files.get(name);
   if (given === undefined)
-    throw new Refusal(400, "Bad Request: wrong file identifier or no file was uploaded");
-  if (given.bytes.byteLength === 0) throw new Refusal(400, "Bad Request: file must be non-empty");
+    throw new BotApiError(400, "Bad Request: wrong file identifier or no file was uploaded");
+  if (given.bytes.byteLength === 0) throw new BotApiError(400, "Bad Request: file must be non-empty");
   if (kind === "photo" && given.bytes.byteLength > 10 * 1024 * 1024) {
-    throw new Refusal(400, "Bad Request: PHOTO_SAVE_FILE_INVALID");
+    throw new BotApiError(400, "Bad Request: PHOTO_SAVE_FILE_INVALID");
   }
-  const id = `file${to.unique()}`;
+  const id = `file${to.createId()}`;
   const file: FakeFile = { id, kind, name: given.name, size: given.bytes.byteLength };
   to.files.set(id, { file, bytes: given.bytes, path: `${kind}s/${id}.bin` });
   return file;
 }
 
-function edited(to: Account, request: Request, words: Words, isCaption: boolean): Json {
+function editMessage(
+  to: BotAccount,
+  request: BotApiRequest,
+  words: MessageText,
+  isCaption: boolean,
+): BotApiObject {
   const { payload, now } = request;
-  const chat = mayWrite(to, request);
+  const chat = requireWritableChat(to, request);
   const message = chat.messages.find(({ id }) => id === Number(payload.message_id));
-  if (message === undefined) throw new Refusal(400, "Bad Request: message to edit not found");
-  if (message.by !== "bot") throw new Refusal(400, "Bad Request: message can't be edited");
+  if (message === undefined) throw new BotApiError(400, "Bad Request: message to edit not found");
+  if (message.by !== "bot") throw new BotApiError(400, "Bad Request: message can't be edited");
   if (isCaption !== message.files.length > 0) {
-    throw new Refusal(
+    throw new BotApiError(
       400,
       `Bad Request: there is no ${isCaption ? "caption" : "text"} in the message to edit`,
     );
   }
-  const markup = markupIn(payload);
+  const markup = readMarkup(payload);
   const buttons = JSON.stringify(markup?.inline_keyboard ?? []);
   const before = JSON.stringify(message.markup?.inline_keyboard ?? []);
   if (message.text === words.text && message.html === words.html && buttons === before) {
-    throw new Refusal(
+    throw new BotApiError(
       400,
       "Bad Request: message is not modified: specified new message content is exactly the same",
     );
@@ -271,6 +287,6 @@ function edited(to: Account, request: Request, words: Words, isCaption: boolean)
   else message.markup = markup;
   message.editedAt = now;
   chat.lastSentAt = now;
-  to.changed();
-  return messageJson(to, chat, message);
+  to.notifyChanged();
+  return toBotApiMessage(to, chat, message);
 }

@@ -1,10 +1,10 @@
-export interface Form {
+export interface MultipartForm {
   readonly fields: Readonly<Record<string, string>>;
   readonly files: ReadonlyMap<string, { readonly name: string; readonly bytes: Uint8Array }>;
 }
 
 /** Divides a multipart body at its boundary. Bot libraries write part headers that strict parsers refuse. */
-export function parseMultipart(body: Buffer, boundary: string): Form {
+export function parseMultipart(body: Buffer, boundary: string): MultipartForm {
   const fields: Record<string, string> = {};
   const files = new Map<string, { name: string; bytes: Uint8Array }>();
   const mark = Buffer.from(`--${boundary}`);

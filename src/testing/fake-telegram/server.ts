@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Account, account, type Json } from "./account.ts";
-import { METHODS, Refusal } from "./methods.ts";
-import { type Form, parseMultipart } from "./multipart.ts";
-import { people } from "./people.ts";
+import { type BotAccount, type BotApiObject, createBotAccount } from "./bot-account.ts";
+import { createFakeControls } from "./fake-controls.ts";
+import { BOT_API_METHODS, BotApiError } from "./methods.ts";
+import { type MultipartForm, parseMultipart } from "./multipart.ts";
 import type { FakeControls } from "./types.ts";
 
 export interface FakeTelegramOptions {
@@ -26,18 +26,18 @@ export interface FakeTelegram extends FakeControls {
 }
 
 /** Nothing breaks but what is asked for: a connection that is closed just as it is used again would be such a thing. */
-export const KEPT_OPEN_MS = 600_000;
+export const KEEP_ALIVE_MS = 600_000;
 
 export async function startFakeTelegram(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
   const { accounts = [{ token: "42:fake-token", username: "fake_bot" }], port = 0, now = Date.now } = options;
-  const known = new Map(accounts.map(({ token, username }) => [token, account(token, username)]));
-  const controls = new Map([...known].map(([token, to]) => [token, people(to, now)]));
+  const known = new Map(accounts.map(({ token, username }) => [token, createBotAccount(token, username)]));
+  const controls = new Map([...known].map(([token, to]) => [token, createFakeControls(to, now)]));
   const server = createServer((request, response) => {
-    serve(known, now, request, response).catch((error: unknown) => {
+    serveRequest(known, now, request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : undefined);
     });
   });
-  server.keepAliveTimeout = KEPT_OPEN_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
@@ -62,8 +62,8 @@ export async function startFakeTelegram(options: FakeTelegramOptions = {}): Prom
   };
 }
 
-async function serve(
-  known: ReadonlyMap<string, Account>,
+async function serveRequest(
+  known: ReadonlyMap<string, BotAccount>,
   now: () => number,
   request: IncomingMessage,
   response: ServerResponse,
@@ -73,91 +73,101 @@ async function serve(
   const path = decodeURIComponent(request.url ?? "");
   const [, isFile, token = "", rest = ""] = /^\/(file\/)?bot([^/]+)\/(.*)$/.exec(path) ?? [];
   const to = known.get(token);
-  if (to === undefined) return refuse(response, new Refusal(401, "Unauthorized"));
-  const { fault, delayMs } = to.mishaps.forCall(isFile === undefined ? rest : "download");
+  if (to === undefined) return sendError(response, new BotApiError(401, "Unauthorized"));
+  const { fault, delayMs } = to.faults.takeFault(isFile === undefined ? rest : "download");
   if (delayMs > 0) await sleep(delayMs);
-  if (fault?.kind === "cut") return cut(request);
+  if (fault?.kind === "cut") return cutConnection(request);
   if (fault?.kind === "hang" && fault.after !== true) return; // until the client gives up
   if (fault?.kind === "badGateway") {
     response.writeHead(502, { "content-type": "text/html" }).end("<html><h1>502 Bad Gateway</h1></html>");
     return;
   }
-  let heard: Account["calls"][number] | undefined;
+  let heard: BotAccount["calls"][number] | undefined;
   try {
-    if (fault?.kind === "error") throw new Refusal(fault.code, fault.description, fault.parameters);
-    if (isFile !== undefined) return download(to, rest, response);
+    if (fault?.kind === "error") throw new BotApiError(fault.code, fault.description, fault.parameters);
+    if (isFile !== undefined) return sendFile(to, rest, response);
     const form = readBody(request.headers["content-type"] ?? "", Buffer.concat(chunks));
     heard = { method: rest, payload: form.payload, at: now() };
     to.calls.push(heard);
-    to.changed();
+    to.notifyChanged();
     const result =
       rest === "getUpdates"
-        ? await updatesFor(to, form.payload, response)
-        : METHODS[rest]?.(to, { ...form, now: now() });
+        ? await pollUpdates(to, form.payload, response)
+        : BOT_API_METHODS[rest]?.(to, { ...form, now: now() });
     if (fault?.kind === "dropAfter" || fault?.kind === "hang") heard.isDropped = true;
-    if (fault?.kind === "dropAfter") return cut(request);
+    if (fault?.kind === "dropAfter") return cutConnection(request);
     if (fault?.kind === "hang") return;
-    if (result === undefined) throw new Refusal(404, "Not Found: method not found");
+    if (result === undefined) throw new BotApiError(404, "Not Found: method not found");
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ok: true, result }));
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof BotApiError)) throw error;
     if (heard !== undefined) heard.refused = error.code;
-    refuse(response, error);
+    sendError(response, error);
   }
 }
 
-function cut(request: IncomingMessage): void {
+function cutConnection(request: IncomingMessage): void {
   request.socket.destroy();
 }
 
-function refuse(response: ServerResponse, { code, message, parameters }: Refusal): void {
+function sendError(response: ServerResponse, { code, message, parameters }: BotApiError): void {
   const answer = { ok: false, error_code: code, description: message, ...(parameters && { parameters }) };
   response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(answer));
 }
 
-function download(to: Account, path: string, response: ServerResponse): void {
+function sendFile(to: BotAccount, path: string, response: ServerResponse): void {
   const found = [...to.files.values()].find((file) => file.path === path);
-  if (found === undefined) throw new Refusal(404, "Not Found");
+  if (found === undefined) throw new BotApiError(404, "Not Found");
   response.writeHead(200, { "content-type": "application/octet-stream" }).end(found.bytes);
 }
 
-function readBody(type: string, body: Buffer): { readonly payload: Json; readonly files: Form["files"] } {
+function readBody(
+  type: string,
+  body: Buffer,
+): { readonly payload: BotApiObject; readonly files: MultipartForm["files"] } {
   const boundary = /multipart\/form-data;\s*boundary=(.+)$/i.exec(type)?.[1];
   if (boundary === undefined) {
-    return { payload: body.length === 0 ? {} : (JSON.parse(body.toString()) as Json), files: new Map() };
+    return {
+      payload: body.length === 0 ? {} : (JSON.parse(body.toString()) as BotApiObject),
+      files: new Map(),
+    };
   }
   const { fields, files } = parseMultipart(body, boundary);
   // In a form, whatever is not text is JSON.
   const payload = Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, fromField(name, value)]),
+    Object.entries(fields).map(([name, value]) => [name, parseField(name, value)]),
   );
   return { payload, files };
 }
 
-function fromField(name: string, value: string): unknown {
+function parseField(name: string, value: string): unknown {
   if (name === "text" || name === "caption" || !/^[[{]|^(?:true|false|-?\d+)$/.test(value)) return value;
   return JSON.parse(value) as unknown;
 }
 
 /** Who asks last gets the updates; who was asking before is told so. */
-const asking = new WeakMap<Account, () => void>();
+const activePolls = new WeakMap<BotAccount, () => void>();
 
 /** What is not confirmed, at once; or, when there is nothing, as soon as something comes. */
-async function updatesFor(to: Account, payload: Json, response: ServerResponse): Promise<unknown> {
+async function pollUpdates(
+  to: BotAccount,
+  payload: BotApiObject,
+  response: ServerResponse,
+): Promise<unknown> {
   if (to.hasWebhook) {
-    throw new Refusal(
+    throw new BotApiError(
       409,
       "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first",
     );
   }
   let isTerminated = false;
   let isLeft = false;
-  asking.get(to)?.();
-  asking.set(to, () => {
+  activePolls.get(to)?.();
+  activePolls.set(to, () => {
     isTerminated = true;
-    to.changed();
+    to.notifyChanged();
   });
-  const terminate = asking.get(to);
+  const terminate = activePolls.get(to);
   const offset = typeof payload.offset === "number" ? payload.offset : 0;
   // An offset far beyond the last update is an old one, from before the numbers began anew.
   const from = offset > to.nextUpdate + 10 ? 0 : offset;
@@ -166,24 +176,24 @@ async function updatesFor(to: Account, payload: Json, response: ServerResponse):
   const timer = setTimeout(
     () => {
       isLate = true;
-      to.changed();
+      to.notifyChanged();
     },
     Number(payload.timeout ?? 0) * 1000,
   );
   response.once("close", () => {
     isLeft = true;
-    to.changed();
+    to.notifyChanged();
   });
   to.isPolled = to.updates.length === 0 && Number(payload.timeout ?? 0) > 0;
-  to.changed();
-  await to.until(
+  to.notifyChanged();
+  await to.waitUntil(
     () => to.updates.length > 0 || isLate || isTerminated || isLeft || Number(payload.timeout ?? 0) === 0,
   );
   to.isPolled = false;
   clearTimeout(timer);
-  if (asking.get(to) === terminate) asking.delete(to);
+  if (activePolls.get(to) === terminate) activePolls.delete(to);
   if (isTerminated) {
-    throw new Refusal(
+    throw new BotApiError(
       409,
       "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
     );

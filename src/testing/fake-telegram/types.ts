@@ -70,7 +70,7 @@ export interface GroupOptions {
 }
 
 /** One call of the bot that was heard, with what it said. */
-export interface Call {
+export interface BotApiCall {
   readonly method: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly at: number;
@@ -133,7 +133,7 @@ export interface FakeControls {
   /** A message with any fields of the Bot API: a sticker, a place, a service message. */
   sendRaw(chat: number, user: number | null, fields: Readonly<Record<string, unknown>>): Promise<number>;
   /** What was last said in the chat arrives again, as another update. */
-  bringAgain(chat: number): Promise<void>;
+  redeliver(chat: number): Promise<void>;
   /** Any update. */
   pushUpdate(fields: Readonly<Record<string, unknown>>): Promise<void>;
   /** A person presses the button with this label. Resolves with the press's id. */
@@ -141,7 +141,7 @@ export interface FakeControls {
   /** The answers that presses got. */
   pressAnswers(): Promise<readonly { readonly press: string; readonly text?: string }[]>;
   /** The bot may not write there any more: it was blocked or thrown out; or may again. */
-  shutOut(chat: number, isOut: boolean): Promise<void>;
+  setBotBlocked(chat: number, isOut: boolean): Promise<void>;
   /** The group becomes a supergroup. Resolves with its new id. */
   upgrade(chat: number): Promise<number>;
   remove(chat: number, message: number): Promise<void>;
@@ -150,7 +150,7 @@ export interface FakeControls {
   file(id: string): Promise<Uint8Array | undefined>;
   commands(): Promise<readonly { readonly command: string; readonly description: string }[]>;
   /** Calls of the bot since the start, oldest first, of one method or of all but asking for updates. */
-  calls(method?: string): Promise<readonly Call[]>;
+  calls(method?: string): Promise<readonly BotApiCall[]>;
   /** Updates that the bot has not confirmed. */
   pending(): Promise<number>;
   /** Resolves when the bot has sent so many messages to the chat. */

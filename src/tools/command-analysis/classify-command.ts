@@ -1,10 +1,10 @@
-import { callsIn } from "./call.ts";
 import { type CommandContext, NO_CONTEXT } from "./command-context.ts";
 import { type Danger, findDanger } from "./find-danger.ts";
 import { isHarmlessCall } from "./harmless-programs.ts";
-import { type Cwds, type PathJudge, pathJudge } from "./path-judge.ts";
-import { isGroup, type Script, type Step, type Word } from "./script.ts";
-import { readShell } from "./shell.ts";
+import { type Cwds, createPathJudge, type PathJudge } from "./path-judge.ts";
+import { findCalls } from "./program-call.ts";
+import { readShell } from "./read-shell.ts";
+import { isCompoundCommand, type ShellScript, type ShellWord, type SimpleCommand } from "./shell-script.ts";
 
 /**
  * What is known of a command before it runs. `harmless` is on a list of what only reads and prints, within the folders
@@ -18,39 +18,44 @@ export type CommandClass =
 export function classifyCommand(command: string, context: CommandContext = NO_CONTEXT): CommandClass {
   const danger = findDanger(command, context);
   if (danger !== undefined) return { class: "dangerous", ...danger };
-  const { script, functions, isTooMuch, isUnfinished } = readShell(command);
-  const isRead = !isTooMuch && !isUnfinished && functions.size === 0 && command.trim() !== "";
+  const { script, functions, isTooComplex, isUnfinished } = readShell(command);
+  const isRead = !isTooComplex && !isUnfinished && functions.size === 0 && command.trim() !== "";
   const cwds: Cwds = { folders: [context.cwd], isUnsure: context.isCwdUnsure === true };
   const place = { cwds };
   return {
-    class: isRead && !cwds.isUnsure && isHarmless(script, pathJudge(context), place) ? "harmless" : "unknown",
+    class:
+      isRead && !cwds.isUnsure && isHarmless(script, createPathJudge(context), place)
+        ? "harmless"
+        : "unknown",
   };
 }
 
-function isHarmless(script: Script, judge: PathJudge, place: { cwds: Cwds }): boolean {
+function isHarmless(script: ShellScript, judge: PathJudge, place: { cwds: Cwds }): boolean {
   return script.every(
     ({ members, isInBackground }) =>
-      !isInBackground && members.every((member) => !isGroup(member) && isHarmlessStep(member, judge, place)),
+      !isInBackground &&
+      members.every((member) => !isCompoundCommand(member) && isHarmlessStep(member, judge, place)),
   );
 }
 
 function isHarmlessStep(
-  { words, assigned, redirects }: Step,
+  { words, assignments, redirects }: SimpleCommand,
   judge: PathJudge,
   place: { cwds: Cwds },
 ): boolean {
-  const isPlain = (word: Word): boolean =>
-    word.unknown === undefined && word.inside.length === 0 && word.sinks === undefined;
-  if (assigned.length > 0 || words.length === 0 || !words.every(isPlain)) return false;
-  const areRedirectsFine = redirects.every(({ way, word }) => {
+  const isPlain = (word: ShellWord): boolean =>
+    word.unknown === undefined && word.substitutions.length === 0 && word.sinks === undefined;
+  if (assignments.length > 0 || words.length === 0 || !words.every(isPlain)) return false;
+  const areRedirectsFine = redirects.every(({ mode, word }) => {
     if (!isPlain(word)) return false;
-    if (way === "text" || word.text === "/dev/null") return true;
-    return way === "read" && judge.staysInside(word, place.cwds);
+    if (mode === "text" || word.text === "/dev/null") return true;
+    return mode === "read" && judge.isInsideWorkspace(word, place.cwds);
   });
-  const [call] = callsIn(words);
+  const [call] = findCalls(words);
   if (!areRedirectsFine || call === undefined || !isHarmlessCall(call)) return false;
-  if (!call.args.every((word) => word.text === "/dev/null" || judge.staysInside(word, place.cwds)))
+  if (!call.args.every((word) => word.text === "/dev/null" || judge.isInsideWorkspace(word, place.cwds)))
     return false;
-  if (call.program === "cd") place.cwds = judge.follow(call.args[0] ?? { text: "~", inside: [] }, place.cwds);
+  if (call.program === "cd")
+    place.cwds = judge.changeDirectory(call.args[0] ?? { text: "~", substitutions: [] }, place.cwds);
   return !place.cwds.isUnsure;
 }

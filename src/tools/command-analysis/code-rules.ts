@@ -1,7 +1,7 @@
-import type { Call } from "./call.ts";
-import { findCode, isAwk, isInterpreter, isReadingCode } from "./interpreters.ts";
-import { isSecretPlace, writtenAt } from "./places.ts";
-import type { Feed, Rule } from "./rule.ts";
+import type { DangerRule, ProgramInput } from "./danger-rule.ts";
+import { findCodeIndex, isAwk, isInterpreter, isReadingCode } from "./interpreters.ts";
+import type { ProgramCall } from "./program-call.ts";
+import { classifyWrite, isSecretPath } from "./sensitive-paths.ts";
 
 const DELETES =
   /\b(?:rmtree|unlink(?:Sync|at)?|rmdir(?:Sync)?|removedirs|rm_rf?|rm_r|rmSync|remove_tree|remove_dir|delete_tree|truncate(?:Sync)?|removeSync|emptyDir(?:Sync)?|delete-directory|delete-file|send2trash)\b|\b(?:Dir|Pathname)\b[^;\n]{0,80}\.(?:delete|unlink|rmdir)\b|\.\s*rm\s*\(|\bos\s*\.\s*remove\b|\bfs\s*(?:\.\s*promises\s*)?\.\s*rm\b|\bFile\s*\.\s*delete\b|\bFileUtils\b|\bdo shell script\b/;
@@ -29,17 +29,17 @@ function isEvaluating(code: string): boolean {
 }
 
 /** Programs in other languages that stand in the command itself. Those in files are not looked at. */
-export const CODE_RULES: readonly Rule[] = [
+export const CODE_RULES: readonly DangerRule[] = [
   {
     kind: "fork-bomb",
     why: "starts copies of itself until nothing else can run",
-    is: (call, feed) => isIn(call, feed, (code) => FORKS.test(code)),
+    matches: (call, feed) => hasMatchingCode(call, feed, (code) => FORKS.test(code)),
   },
   {
     kind: "hidden-command",
     why: "runs something that is written so that it cannot be read",
-    is: (call, feed) =>
-      isIn(
+    matches: (call, feed) =>
+      hasMatchingCode(
         call,
         feed,
         (code) =>
@@ -51,64 +51,64 @@ export const CODE_RULES: readonly Rule[] = [
   {
     kind: "secret",
     why: "reads keys, passwords or tokens",
-    is: (call, feed) => isIn(call, feed, (code) => quotedIn(code).some(isSecretPlace)),
+    matches: (call, feed) => hasMatchingCode(call, feed, (code) => splitQuoted(code).some(isSecretPath)),
   },
   {
     kind: "code-deletes",
     why: "deletes or empties files by a program in another language",
-    is: (call, feed) => isIn(call, feed, (code) => DELETES.test(code)),
+    matches: (call, feed) => hasMatchingCode(call, feed, (code) => DELETES.test(code)),
   },
   {
     kind: "code-connects",
     why: "speaks with other machines by a program in another language",
-    is: (call, feed) => isIn(call, feed, (code) => CONNECTS.test(code)),
+    matches: (call, feed) => hasMatchingCode(call, feed, (code) => CONNECTS.test(code)),
   },
   {
     kind: "code-runs",
     why: "runs other programs from a program in another language",
-    is: (call, feed) =>
-      isIn(call, feed, (code) => RUNS.test(code)) ||
+    matches: (call, feed) =>
+      hasMatchingCode(call, feed, (code) => RUNS.test(code)) ||
       // Between backticks, these run what stands there; a pipe in quotes is opened to a program.
       (/^(?:perl|ruby|php|julia|irb|raku)/.test(call.program) &&
-        isIn(call, feed, (code) => code.includes("`"))) ||
-      (/^(?:perl|ruby|raku)/.test(call.program) && isIn(call, feed, (code) => PIPED.test(code))) ||
+        hasMatchingCode(call, feed, (code) => code.includes("`"))) ||
+      (/^(?:perl|ruby|raku)/.test(call.program) && hasMatchingCode(call, feed, (code) => PIPED.test(code))) ||
       (/^(?:tclsh|expect|rscript|r|julia|guile|erl|elixir)$/.test(call.program) &&
-        isIn(call, feed, (code) => /\b(?:spawn|exec|run|shell|cmd)\b/.test(code))) ||
-      (isAwk(call.program) && isIn(call, feed, (code) => AWK_RUNS.test(code))),
+        hasMatchingCode(call, feed, (code) => /\b(?:spawn|exec|run|shell|cmd)\b/.test(code))) ||
+      (isAwk(call.program) && hasMatchingCode(call, feed, (code) => AWK_RUNS.test(code))),
   },
   {
     kind: "system-file",
     why: "changes files that belong to the system",
-    is: (call, feed) =>
-      isIn(
+    matches: (call, feed) =>
+      hasMatchingCode(
         call,
         feed,
         (code) =>
           /write|append|['"][wa]b?\+?['"]|>/i.test(code) &&
-          quotedIn(code).some((path) => writtenAt(path, false) !== undefined),
+          splitQuoted(code).some((path) => classifyWrite(path, false) !== undefined),
       ),
   },
 ];
 
-function isIn(call: Call, feed: Feed, test: (code: string) => boolean): boolean {
-  const code = codeOf(call, feed);
+function hasMatchingCode(call: ProgramCall, feed: ProgramInput, test: (code: string) => boolean): boolean {
+  const code = findInlineCode(call, feed);
   return code !== undefined && test(code);
 }
 
 /** The program that an interpreter is given as a word, or reads. */
-export function codeOf(call: Call, { text }: Feed): string | undefined {
-  const { program, given, operands } = call;
+export function findInlineCode(call: ProgramCall, { text }: ProgramInput): string | undefined {
+  const { program, argTexts, operands } = call;
   if (!isInterpreter(program)) return undefined;
   if (isAwk(program)) {
-    const own = given.filter((arg, at) => !/^-[fF]$/.test(arg) && given[at - 1] !== "-f");
+    const own = argTexts.filter((arg, at) => !/^-[fF]$/.test(arg) && argTexts[at - 1] !== "-f");
     return own.concat(isReadingCode(call) ? (text ?? "") : "").join("\n");
   }
-  const found = findCode(call);
+  const found = findCodeIndex(call);
   // All of it: what is attached to the option, and the words after it.
-  if (found !== undefined) return given.slice(found).join("\n");
+  if (found !== undefined) return argTexts.slice(found).join("\n");
   return isReadingCode(call) || operands.length === 0 ? text : undefined;
 }
 
-function quotedIn(code: string): readonly string[] {
+function splitQuoted(code: string): readonly string[] {
   return code.split(/['"`]/);
 }

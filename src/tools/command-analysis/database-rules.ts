@@ -1,7 +1,7 @@
-import type { Call } from "./call.ts";
-import { type Feed, named, type Rule } from "./rule.ts";
+import { type DangerRule, matchPrograms, type ProgramInput } from "./danger-rule.ts";
+import type { ProgramCall } from "./program-call.ts";
 
-const isSqlClient = named(
+const isSqlClient = matchPrograms(
   ...[
     "psql",
     "mysql",
@@ -16,38 +16,40 @@ const isSqlClient = named(
   ],
   ...["mycli", "litecli", "usql", "bq", "snowsql", "sqlplus", "isql", "mysqlsh"],
 );
-const isMongo = named("mongo", "mongosh");
+const isMongo = matchPrograms("mongo", "mongosh");
 
-export const DATABASE_RULES: readonly Rule[] = [
+export const DATABASE_RULES: readonly DangerRule[] = [
   {
     kind: "database",
     why: "removes a database, a table or all rows of one",
-    is: (call, feed) =>
-      (isSqlClient(call) && isLoss(saidTo(call, feed))) ||
+    matches: (call, feed) =>
+      (isSqlClient(call) && isDestructiveSql(collectStatements(call, feed))) ||
       (isMongo(call) &&
-        /\b(?:dropDatabase|drop|deleteMany\(\s*\{\s*\}|remove\(\s*\{\s*\})/.test(saidTo(call, feed))) ||
-      (call.program === "redis-cli" && /\b(?:flushall|flushdb)\b/i.test(saidTo(call, feed))) ||
+        /\b(?:dropDatabase|drop|deleteMany\(\s*\{\s*\}|remove\(\s*\{\s*\})/.test(
+          collectStatements(call, feed),
+        )) ||
+      (call.program === "redis-cli" && /\b(?:flushall|flushdb)\b/i.test(collectStatements(call, feed))) ||
       (call.program === "mysqladmin" && call.operands.includes("drop")) ||
       /^(?:dropdb|dropuser)$/.test(call.program),
   },
   {
     kind: "runs-program",
     why: "makes a program run another one by an option or a setting",
-    is: (call, feed) =>
+    matches: (call, feed) =>
       isSqlClient(call) &&
       /\\!|(?:^|[;\n])\s*\.?(?:system|shell|sh)\s|\.(?:open\s+\|)|\b(?:to|from)\s+program\b|\\copy\b[^;]*\bprogram\b|\bload_extension\b|\\o\s*\||\\g\s*\|/i.test(
-        saidTo(call, feed),
+        collectStatements(call, feed),
       ),
   },
 ];
 
-function saidTo({ given }: Call, { text = "" }: Feed): string {
-  return [...given, text].join(" ; ");
+function collectStatements({ argTexts }: ProgramCall, { text = "" }: ProgramInput): string {
+  return [...argTexts, text].join(" ; ");
 }
 
 /** Whether a statement takes away more than the rows that it names. */
-function isLoss(sql: string): boolean {
-  return withoutComments(sql)
+function isDestructiveSql(sql: string): boolean {
+  return stripComments(sql)
     .split(";")
     .some((statement) => {
       if (
@@ -66,7 +68,7 @@ function isLoss(sql: string): boolean {
     });
 }
 
-function withoutComments(sql: string): string {
+function stripComments(sql: string): string {
   let plain = "";
   let at = 0;
   for (;;) {

@@ -1,24 +1,24 @@
-import type { Call } from "./call.ts";
-import { isLong, type Rule } from "./rule.ts";
+import { type DangerRule, isLongOption } from "./danger-rule.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 /** What git loses for good, and the programs that its options and settings make it run. */
-export const GIT_RULES: readonly Rule[] = [
+export const GIT_RULES: readonly DangerRule[] = [
   {
     kind: "version-control",
     why: "throws away work that version control does not bring back",
-    is: (call) => call.program === "git" && isLossOfWork(call),
+    matches: (call) => call.program === "git" && isLossOfWork(call),
   },
   {
     kind: "runs-program",
     why: "makes a program run another one by an option or a setting",
-    is: (call) => call.program === "git" && isRunningPrograms(call),
+    matches: (call) => call.program === "git" && isRunningPrograms(call),
   },
 ];
 
-function isLossOfWork(call: Call): boolean {
-  const [verb = "", ...rest] = gitWords(call);
+function isLossOfWork(call: ProgramCall): boolean {
+  const [verb = "", ...rest] = getGitWords(call);
   const letters = new Set(rest.filter((arg) => /^-[^-]/.test(arg)).flatMap((arg) => [...arg.slice(1, 33)]));
-  const isAny = (...names: readonly string[]): boolean => rest.some((arg) => isLong(arg, ...names));
+  const isAny = (...names: readonly string[]): boolean => rest.some((arg) => isLongOption(arg, ...names));
   const isForced = letters.has("f") || isAny("--force");
   switch (verb) {
     case "clean":
@@ -72,8 +72,8 @@ function isLossOfWork(call: Call): boolean {
   }
 }
 
-function isUnforced({ given }: Call): boolean {
-  return given.some((arg) => /clean\.requireforce=(?:false|0|no)/i.test(arg));
+function isUnforced({ argTexts }: ProgramCall): boolean {
+  return argTexts.some((arg) => /clean\.requireforce=(?:false|0|no)/i.test(arg));
 }
 
 function isAllFiles(path: string): boolean {
@@ -81,50 +81,51 @@ function isAllFiles(path: string): boolean {
 }
 
 /** After the options of git itself. */
-export function gitWords({ given }: Call): readonly string[] {
+export function getGitWords({ argTexts }: ProgramCall): readonly string[] {
   let at = 0;
-  while (at < given.length && (given[at] ?? "").startsWith("-"))
+  while (at < argTexts.length && (argTexts[at] ?? "").startsWith("-"))
     at += /^(?:-[Cc]|--(?:git-dir|work-tree|namespace|exec-path|config-env|super-prefix|attr-source))$/.test(
-      given[at] ?? "",
+      argTexts[at] ?? "",
     )
       ? 2
       : 1;
-  return given.slice(at);
+  return argTexts.slice(at);
 }
 
 /** Settings whose value is a program, or leads to one. */
-const RUNNING =
+const RUNNING_SETTINGS =
   /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|worktree)|alias\.|pager\.|(?:diff|merge)\.(?:external|tool|guitool)|(?:diff|merge|filter|difftool|mergetool|browser|man|guitool)\..*\.(?:command|cmd|textconv|driver|clean|smudge|process|path)|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program|sequence\.editor|interactive\.difffilter|uploadpack\.|receive\.|remote\..*\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|include|init\.templatedir|submodule\..*\.update|sendemail\.|trailer\..*|tar\..*\.command|web\.browser|instaweb\.|url\..*\.insteadof|ssh\.variant|http\.(?:sslverify|proxy))/i;
 const PLAIN_VALUE =
   /^(?:|cat|less(?: -[A-Za-z]+)?|more|true|false|:|vim?|nano|emacs|delta|never|always|auto|\d+)$/;
 
 function isRunningSetting(key: string, value: string): boolean {
-  if (!RUNNING.test(key)) return false;
+  if (!RUNNING_SETTINGS.test(key)) return false;
   if (/^alias\./i.test(key)) return value.startsWith("!") || /(?:^|\s)-c\s/.test(value);
   return !PLAIN_VALUE.test(value);
 }
 
-function isRunningPrograms(call: Call): boolean {
-  const { given } = call;
-  const own = given.slice(0, given.length - gitWords(call).length);
+function isRunningPrograms(call: ProgramCall): boolean {
+  const { argTexts } = call;
+  const own = argTexts.slice(0, argTexts.length - getGitWords(call).length);
   const settings = own.flatMap((arg, at) =>
     arg === "-c" ? [own[at + 1] ?? ""] : /^-c./.test(arg) ? [arg.slice(2)] : [],
   );
-  if (settings.some((text) => isSetting(text))) return true;
-  if (own.some((arg) => isLong(arg, "--config-env") || /^--exec-path=/.test(arg))) return true;
-  const [verb = "", ...rest] = gitWords(call);
-  if (given.some((arg) => /^ext::/i.test(arg))) return true;
+  if (settings.some((text) => isRunningSettingText(text))) return true;
+  if (own.some((arg) => isLongOption(arg, "--config-env") || /^--exec-path=/.test(arg))) return true;
+  const [verb = "", ...rest] = getGitWords(call);
+  if (argTexts.some((arg) => /^ext::/i.test(arg))) return true;
   if (verb === "config") return isSettingProgram(rest);
   if (
     rest.some(
-      (arg, at) => (arg === "-c" || arg === "--config") && isSetting(rest[at + 1] ?? "") && verb !== "grep",
+      (arg, at) =>
+        (arg === "-c" || arg === "--config") && isRunningSettingText(rest[at + 1] ?? "") && verb !== "grep",
     )
   )
     return true;
   if (
     rest.some(
       (arg) =>
-        isLong(
+        isLongOption(
           arg,
           "--upload-pack",
           "--receive-pack",
@@ -141,7 +142,7 @@ function isRunningPrograms(call: Call): boolean {
     )
   )
     return true;
-  if (verb === "push" || verb === "archive") if (rest.some((arg) => isLong(arg, "--exec"))) return true;
+  if (verb === "push" || verb === "archive") if (rest.some((arg) => isLongOption(arg, "--exec"))) return true;
   if (/^(?:clone|ls-remote|fetch|init)$/.test(verb) && rest.some((arg) => /^-u./.test(arg) || arg === "-u"))
     return verb !== "fetch";
   if (verb === "grep") return rest.some((arg) => /^-O/.test(arg));
@@ -151,14 +152,14 @@ function isRunningPrograms(call: Call): boolean {
   );
 }
 
-function isSetting(text: string): boolean {
+function isRunningSettingText(text: string): boolean {
   const [key = "", value = ""] = text.split(/=(.*)/s);
   return isRunningSetting(key, value);
 }
 
 /** `git config [set] KEY VALUE`, in whichever scope. Reading one is not asked about. */
 function isSettingProgram(rest: readonly string[]): boolean {
-  if (rest.some((arg) => isLong(arg, "--edit") || arg === "-e" || arg === "edit")) return true;
+  if (rest.some((arg) => isLongOption(arg, "--edit") || arg === "-e" || arg === "edit")) return true;
   const words = rest.filter(
     (arg, at) => !arg.startsWith("-") && !/^(?:-f|--file|--type|--blob)$/.test(rest[at - 1] ?? ""),
   );
@@ -174,9 +175,11 @@ function joinWords(words: readonly string[]): string {
 }
 
 /** The shell scripts among the words of git. */
-export function gitScripts(call: Call): readonly string[] {
-  const aliases = call.given.flatMap((arg) => /^(?:(?:-c)?alias\.[\w.-]+=)?!([\s\S]+)$/.exec(arg)?.[1] ?? []);
-  const rest = gitWords(call);
+export function findGitScripts(call: ProgramCall): readonly string[] {
+  const aliases = call.argTexts.flatMap(
+    (arg) => /^(?:(?:-c)?alias\.[\w.-]+=)?!([\s\S]+)$/.exec(arg)?.[1] ?? [],
+  );
+  const rest = getGitWords(call);
   const after = rest.flatMap((arg, index) => {
     const value =
       /^(?:--exec|-x|--(?:tree|index|msg|env|commit|parent|tag-name)-filter)(?:=([\s\S]*))?$/.exec(arg);

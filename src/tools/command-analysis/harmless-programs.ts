@@ -1,14 +1,14 @@
-import type { Call } from "./call.ts";
-import { gitWords } from "./git-rules.ts";
+import { getGitWords } from "./git-rules.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 /** Whether a call of the program, with these options, reads and prints and does nothing else. */
-type Test = (call: Call) => boolean;
+type Test = (call: ProgramCall) => boolean;
 
 const always: Test = () => true;
 const withoutOperands: Test = ({ operands }) => operands.length === 0;
 
 function without(denied: RegExp): Test {
-  return ({ given }) => !given.some((arg) => denied.test(arg));
+  return ({ argTexts }) => !argTexts.some((arg) => denied.test(arg));
 }
 
 /** Programs none of whose options writes, runs or connects. */
@@ -39,12 +39,12 @@ const GIT: Readonly<Record<string, Test | undefined>> = {
   "diff-tree": always,
   "for-each-ref": always,
   grep: always,
-  branch: ({ given }) =>
-    given.slice(1).every((arg) => /^(?:-[avrl]+|--(?:list|all|remotes|verbose|show-current))$/.test(arg)),
-  tag: ({ given }) => given.slice(1).every((arg) => /^(?:-l|-n\d*|--list)$/.test(arg)),
-  remote: ({ given }) => given.slice(1).every((arg) => /^(?:-v|--verbose)$/.test(arg)),
-  stash: ({ given }) => given.length === 2 && given[1] === "list",
-  worktree: ({ given }) => given.length === 2 && given[1] === "list",
+  branch: ({ argTexts }) =>
+    argTexts.slice(1).every((arg) => /^(?:-[avrl]+|--(?:list|all|remotes|verbose|show-current))$/.test(arg)),
+  tag: ({ argTexts }) => argTexts.slice(1).every((arg) => /^(?:-l|-n\d*|--list)$/.test(arg)),
+  remote: ({ argTexts }) => argTexts.slice(1).every((arg) => /^(?:-v|--verbose)$/.test(arg)),
+  stash: ({ argTexts }) => argTexts.length === 2 && argTexts[1] === "list",
+  worktree: ({ argTexts }) => argTexts.length === 2 && argTexts[1] === "list",
 };
 /** Options of git that write, or run what a setting names. */
 const GIT_DENIED =
@@ -57,26 +57,26 @@ const TESTS: Readonly<Record<string, Test | undefined>> = {
   sort: without(/^-[a-zA-Z]*[oTS]|^--(?:o|compress|temp|files0|random-source|batch|buffer|parallel)/),
   uniq: ({ operands }) => operands.length < 2,
   xxd: ({ operands, flags }) => operands.length < 2 && !flags.has("r"),
-  date: ({ given }) =>
-    given.every((arg) => /^(?:\+|-[uRIj]|--(?:utc|iso-8601|rfc-3339|rfc-email)|-I\w+$)/.test(arg)),
+  date: ({ argTexts }) =>
+    argTexts.every((arg) => /^(?:\+|-[uRIj]|--(?:utc|iso-8601|rfc-3339|rfc-email)|-I\w+$)/.test(arg)),
   rg: without(/^--(?:pre|hostname-bin|search-zip)|^-[a-zA-Z]*z/),
   // `env` and `$ENV` give away the environment, `input` and modules read more files.
-  jq: ({ given }) =>
-    !given.some((arg) =>
+  jq: ({ argTexts }) =>
+    !argTexts.some((arg) =>
       /\benv\b|\$ENV|\binputs?\b|\binclude\b|\bimport\b|^-[a-zA-Z]*[fL]|^--(?:from-file|rawfile|slurpfile)/.test(
         arg,
       ),
     ),
-  find: ({ given }) => given.every((arg) => !arg.startsWith("-") || FIND.test(arg)),
+  find: ({ argTexts }) => argTexts.every((arg) => !arg.startsWith("-") || FIND.test(arg)),
   hostname: withoutOperands,
   cd: always,
-  command: ({ given }) => given.length === 2 && given[0] === "-v",
+  command: ({ argTexts }) => argTexts.length === 2 && argTexts[0] === "-v",
   git: (call) => {
-    const [verb = "", ...rest] = gitWords(call);
-    const own = call.given.slice(0, call.given.length - rest.length - 1);
+    const [verb = "", ...rest] = getGitWords(call);
+    const own = call.argTexts.slice(0, call.argTexts.length - rest.length - 1);
     const isOwnFine = own.every((arg, at) => /^(?:-C|--no-pager)$/.test(arg) || own[at - 1] === "-C");
     const test = Object.hasOwn(GIT, verb) ? GIT[verb] : undefined;
-    const isFine = test?.({ ...call, given: [verb, ...rest] }) ?? false;
+    const isFine = test?.({ ...call, argTexts: [verb, ...rest] }) ?? false;
     return isOwnFine && isFine && !rest.some((arg) => GIT_DENIED.test(arg));
   },
 };
@@ -84,11 +84,11 @@ const VERSIONED =
   /^(?:node|npm|npx|python3?|pip3?|git|cargo|rustc|go|gcc|clang|tsc|make|cmake|java|ruby|php|perl|docker|kubectl|postrider)$/;
 
 /** Whether the call is on the list of what only reads and prints. */
-export function isHarmlessCall(call: Call): boolean {
-  const { program, path, given } = call;
+export function isHarmlessCall(call: ProgramCall): boolean {
+  const { program, path, argTexts } = call;
   // Another folder may have another program of that name.
   if (path !== program && path !== `/bin/${program}` && path !== `/usr/bin/${program}`) return false;
-  if (VERSIONED.test(program) && given.length === 1 && /^(?:--version|--help)$/.test(given[0] ?? ""))
+  if (VERSIONED.test(program) && argTexts.length === 1 && /^(?:--version|--help)$/.test(argTexts[0] ?? ""))
     return true;
   const test = Object.hasOwn(TESTS, program) ? TESTS[program] : undefined;
   return test?.(call) ?? false;

@@ -1,4 +1,4 @@
-import type { Call } from "./call.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 interface Interpreter {
   /** The option after which its program stands as a word. */
@@ -60,39 +60,39 @@ export function isAwk(program: string): boolean {
   return /^[gmn]?awk$/.test(program);
 }
 
-function interpreterOf(program: string): Interpreter | undefined {
+function findInterpreter(program: string): Interpreter | undefined {
   const name = program.replace(/[\d.]+$/, "");
   return Object.hasOwn(INTERPRETERS, name) ? INTERPRETERS[name] : undefined;
 }
 
 export function isInterpreter(program: string): boolean {
-  return interpreterOf(program) !== undefined;
+  return findInterpreter(program) !== undefined;
 }
 
 /** Where its program stands among the words, if it is given as one. */
-export function findCode({ program, given }: Call): number | undefined {
-  const interpreter = interpreterOf(program);
+export function findCodeIndex({ program, argTexts }: ProgramCall): number | undefined {
+  const interpreter = findInterpreter(program);
   if (interpreter === undefined || isAwk(program)) return undefined;
-  const found = given.findIndex((arg) => interpreter.code.test(arg));
+  const found = argTexts.findIndex((arg) => interpreter.code.test(arg));
   return found < 0 ? undefined : found;
 }
 
 /** Whether it reads its program from its input. */
-export function isReadingCode(call: Call): boolean {
-  const { program, given } = call;
-  const interpreter = interpreterOf(program);
+export function isReadingCode(call: ProgramCall): boolean {
+  const { program, argTexts } = call;
+  const interpreter = findInterpreter(program);
   if (interpreter === undefined) return false;
-  if (isAwk(program)) return isFileOption(given, "-f");
-  if (findCode(call) !== undefined) return false;
-  if (given.some(isInput)) return true;
-  if (interpreter.else !== undefined && given.some((arg) => interpreter.else?.test(arg))) return false;
-  if (given.some((arg) => /^(?:-[vVh]|--version|--help)$/.test(arg))) return false;
-  const operand = firstOperand(given, interpreter.values);
-  return operand === undefined || isInput(operand);
+  if (isAwk(program)) return isFileOption(argTexts, "-f");
+  if (findCodeIndex(call) !== undefined) return false;
+  if (argTexts.some(isStdinPath)) return true;
+  if (interpreter.else !== undefined && argTexts.some((arg) => interpreter.else?.test(arg))) return false;
+  if (argTexts.some((arg) => /^(?:-[vVh]|--version|--help)$/.test(arg))) return false;
+  const operand = findFirstOperand(argTexts, interpreter.values);
+  return operand === undefined || isStdinPath(operand);
 }
 
 /** The first word that is no option and no option's value. */
-export function firstOperand(given: readonly string[], values: string): string | undefined {
+export function findFirstOperand(given: readonly string[], values: string): string | undefined {
   const valued = new Set(values.split(" "));
   for (let at = 0; at < given.length; at += 1) {
     const text = given[at] ?? "";
@@ -104,13 +104,13 @@ export function firstOperand(given: readonly string[], values: string): string |
 }
 
 /** Names of what a program reads as its input. */
-export function isInput(path: string): boolean {
+export function isStdinPath(path: string): boolean {
   return path === "-" || /^\/(?:dev|proc\/(?:self|thread-self))\/(?:stdin|fd\/0)$/.test(path);
 }
 
 function isFileOption(given: readonly string[], name: string): boolean {
   return given.some(
     (arg, index) =>
-      (arg === name && isInput(given[index + 1] ?? "")) || isInput(arg.replace(name, "") || "x"),
+      (arg === name && isStdinPath(given[index + 1] ?? "")) || isStdinPath(arg.replace(name, "") || "x"),
   );
 }

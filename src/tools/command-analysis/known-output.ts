@@ -1,4 +1,4 @@
-import type { Script, Step } from "./script.ts";
+import type { ShellScript, SimpleCommand } from "./shell-script.ts";
 
 /** Programs whose output is meant to be run by a shell, each with what it is asked for then. */
 const GENERATORS: Readonly<Record<string, RegExp | undefined>> = {
@@ -29,24 +29,24 @@ const TOKENS: ReadonlySet<string> = new Set(
   ),
 );
 
-export function isGenerator(script: Script): boolean {
-  const step = onlyStep(script);
+export function isGenerator(script: ShellScript): boolean {
+  const step = getOnlyCommand(script);
   const [program = "", first = ""] = step?.words.map(({ text }) => text) ?? [];
   const wanted = Object.hasOwn(GENERATORS, program) ? GENERATORS[program] : undefined;
   return wanted?.test(first) ?? false;
 }
 
 /** Whether what it prints is a word that no command is made of. */
-export function isToken(script: Script): boolean {
-  const words = onlyStep(script)?.words ?? [];
+export function isToken(script: ShellScript): boolean {
+  const words = getOnlyCommand(script)?.words ?? [];
   const isPlain = words.every(({ text, unknown }) => unknown !== "made" && /^[-+%\w./:~$]*$/.test(text));
   return isPlain && TOKENS.has(words[0]?.text ?? "");
 }
 
-function onlyStep(script: Script): Step | undefined {
+function getOnlyCommand(script: ShellScript): SimpleCommand | undefined {
   const [line] = script;
   const [member] = line?.members ?? [];
   if (script.length !== 1 || line?.members.length !== 1 || member === undefined || "body" in member)
     return undefined;
-  return member.assigned.length === 0 ? member : undefined;
+  return member.assignments.length === 0 ? member : undefined;
 }

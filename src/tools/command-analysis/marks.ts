@@ -1,4 +1,4 @@
-import type { Script, Word } from "./script.ts";
+import type { ShellScript, ShellWord } from "./shell-script.ts";
 
 /** Signs of the private use area that stand in a text while it is read. No command keeps its own ones. */
 export const MARK = {
@@ -31,23 +31,23 @@ export function markQuoted(value: string): string {
 }
 
 /** The word that a marked text is. */
-export function toWord(marked: string, inside: readonly Script[]): Word {
-  const text = plainText(marked);
-  if (!UNKNOWN.test(marked)) return { text, inside };
+export function toWord(marked: string, inside: readonly ShellScript[]): ShellWord {
+  const text = toPlainText(marked);
+  if (!UNKNOWN.test(marked)) return { text, substitutions: inside };
   const isMade = marked.includes(MARK.made) || marked.includes(MARK.madeSplit);
   const isSplit = marked.includes(MARK.madeSplit) || marked.includes(MARK.inheritedSplit);
   const hasUnknownName = UNKNOWN.test(marked.slice(marked.lastIndexOf("/") + 1));
   return {
     text,
-    inside,
+    substitutions: inside,
     unknown: isMade ? "made" : "inherited",
     ...(isSplit && { isSplit }),
     ...(hasUnknownName && { hasUnknownName }),
-    marked: marked.replace(/[\uE000-\uE002]/g, plainText),
+    markedText: marked.replace(/[\uE000-\uE002]/g, toPlainText),
   };
 }
 
-export function plainText(marked: string): string {
+export function toPlainText(marked: string): string {
   return marked.replace(ANY, (mark) =>
     mark === MARK.open ? "{" : mark === MARK.comma ? "," : mark === MARK.close ? "}" : "",
   );

@@ -1,6 +1,6 @@
-import type { Call } from "./call.ts";
-import { type Feed, has, isLong, named, type Rule } from "./rule.ts";
-import type { Script } from "./script.ts";
+import { type DangerRule, hasFlag, isLongOption, matchPrograms, type ProgramInput } from "./danger-rule.ts";
+import type { ProgramCall } from "./program-call.ts";
+import type { ShellScript } from "./shell-script.ts";
 
 const FETCHERS: ReadonlySet<string> = new Set([
   "curl",
@@ -52,25 +52,28 @@ const TALKERS: ReadonlySet<string> = new Set([
   "msmtp",
   "logger",
 ]);
-const isMailer = named("mail", "mailx", "sendmail", "mutt", "msmtp", "swaks");
+const isMailer = matchPrograms("mail", "mailx", "sendmail", "mutt", "msmtp", "swaks");
 
-export function isFetcher({ program }: Call): boolean {
+export function isFetcher({ program }: ProgramCall): boolean {
   return FETCHERS.has(program);
 }
 
 /** What leaves this machine, and who reaches into it. */
-export const NETWORK_RULES: readonly Rule[] = [
+export const NETWORK_RULES: readonly DangerRule[] = [
   {
     kind: "remote-shell",
     why: "opens a shell or a raw connection to another machine",
-    is: (call, { files }) =>
-      ([...call.given, ...files].some((word) => /\/dev\/(?:tcp|udp)\//.test(word)) &&
+    matches: (call, { files }) =>
+      ([...call.argTexts, ...files].some((word) => /\/dev\/(?:tcp|udp)\//.test(word)) &&
         !TEXT.has(call.program)) ||
-      (WIRES.has(call.program) && call.program !== "openssl" && has(call, "e", "c", "--exec", "--sh-exec")) ||
+      (WIRES.has(call.program) &&
+        call.program !== "openssl" &&
+        hasFlag(call, "e", "c", "--exec", "--sh-exec")) ||
       (call.program === "socat" &&
-        call.given.some((word) => /(?:^|,|!!)(?:exec|system|shell):/i.test(word))) ||
-      (call.program === "socat" && call.given.some((word) => /^(?:tcp|udp|ssl|openssl|sctp)/i.test(word))) ||
-      (call.program === "ssh" && has(call, "R", "D", "L", "w")) ||
+        call.argTexts.some((word) => /(?:^|,|!!)(?:exec|system|shell):/i.test(word))) ||
+      (call.program === "socat" &&
+        call.argTexts.some((word) => /^(?:tcp|udp|ssl|openssl|sctp)/i.test(word))) ||
+      (call.program === "ssh" && hasFlag(call, "R", "D", "L", "w")) ||
       /^(?:telnetd|dropbear|gsocket|gs-netcat|chisel|ngrok|cloudflared|bore|localtunnel|lt|frpc|tailscale|pwncat)$/.test(
         call.program,
       ) ||
@@ -79,17 +82,17 @@ export const NETWORK_RULES: readonly Rule[] = [
   {
     kind: "remote-script",
     why: "runs what another machine sends, unseen",
-    is: ({ program, given }) =>
+    matches: ({ program, argTexts }) =>
       /^(?:deno|npx|bunx|pnpx|bun|pip3?|pipx|uvx?|npm|pnpm|yarn|go|cargo|gem|rbenv)$/.test(program) &&
-      given.some((arg) => /^(?:https?|git\+\w+|git|ssh|jsr):\/\//.test(arg)) &&
+      argTexts.some((arg) => /^(?:https?|git\+\w+|git|ssh|jsr):\/\//.test(arg)) &&
       /^(?:run|install|i|add|exec|x|dlx|eval|serve)$|:\/\//.test(
-        given.find((arg) => !arg.startsWith("-")) ?? "",
+        argTexts.find((arg) => !arg.startsWith("-")) ?? "",
       ),
   },
   {
     kind: "sends-data",
     why: "sends files or other data from here to another machine",
-    is: (call, feed) => isSending(call, feed),
+    matches: (call, feed) => isSending(call, feed),
   },
 ];
 
@@ -107,31 +110,36 @@ const TEXT: ReadonlySet<string> = new Set([
   "[",
 ]);
 
-function isSending(call: Call, feed: Feed): boolean {
-  const { program, given, operands, args } = call;
+function isSending(call: ProgramCall, feed: ProgramInput): boolean {
+  const { program, argTexts, operands, args } = call;
   if (program === "curl")
-    return given.some((arg, index) => isCurlUpload(arg, given[index + 1] ?? "")) || isTelling(call);
-  if (program === "wget") return given.some((arg) => /^--(?:post-f|body-f)/.test(arg)) || isTelling(call);
+    return (
+      argTexts.some((arg, index) => isCurlUpload(arg, argTexts[index + 1] ?? "")) || isSendingLocalData(call)
+    );
+  if (program === "wget")
+    return argTexts.some((arg) => /^--(?:post-f|body-f)/.test(arg)) || isSendingLocalData(call);
   if (program === "http" || program === "https" || program === "xh")
-    return operands.some((item) => /^[^=@]+(?:=|:=)?@/.test(item)) || feed.isPiped || isTelling(call);
+    return (
+      operands.some((item) => /^[^=@]+(?:=|:=)?@/.test(item)) || feed.isPiped || isSendingLocalData(call)
+    );
   if (WIRES.has(program)) {
     const isWire = program !== "openssl" || operands[0] === "s_client";
     return (
       isWire &&
       (feed.isPiped ||
         feed.files.length > 0 ||
-        isTelling(call) ||
-        given.some((arg) => /^(?:file|open):/i.test(arg)))
+        isSendingLocalData(call) ||
+        argTexts.some((arg) => /^(?:file|open):/i.test(arg)))
     );
   }
   if (/^(?:croc|wormhole|magic-wormhole|transfer|ffsend|rsend|termbin|pastebinit|sprunge)$/.test(program))
     return feed.isPiped || /^(?:send|tx)$/.test(operands[0] ?? "send");
   if (program === "scp" || program === "rsync") return operands.length > 1 && isRemote(operands.at(-1) ?? "");
   if (program === "ssh")
-    return feed.files.length > 0 || (feed.isPiped && operands.length > 1) || isTelling(call);
-  if (program === "sftp") return feed.isPiped || feed.files.length > 0 || has(call, "b");
+    return feed.files.length > 0 || (feed.isPiped && operands.length > 1) || isSendingLocalData(call);
+  if (program === "sftp") return feed.isPiped || feed.files.length > 0 || hasFlag(call, "b");
   if (program === "ftp" || program === "tftp" || program === "lftp")
-    return /\b(?:m?put|mirror\s+-R)\b/.test([...given, feed.text ?? ""].join(" "));
+    return /\b(?:m?put|mirror\s+-R)\b/.test([...argTexts, feed.text ?? ""].join(" "));
   if (program === "rclone")
     return /^(?:copy|copyto|move|moveto|rcat)$/.test(operands[0] ?? "") && isRemote(operands.at(-1) ?? "");
   if (program === "aws")
@@ -140,13 +148,13 @@ function isSending(call: Call, feed: Feed): boolean {
     );
   if (program === "gsutil" || program === "gcloud") return /^gs:/.test(operands.at(-1) ?? "");
   if (program === "gh") return operands[0] === "gist" && operands[1] === "create";
-  if (isMailer(call)) return feed.isPiped || feed.files.length > 0 || has(call, "a", "A");
-  return TALKERS.has(program) && args.length > 0 && isTelling(call);
+  if (isMailer(call)) return feed.isPiped || feed.files.length > 0 || hasFlag(call, "a", "A");
+  return TALKERS.has(program) && args.length > 0 && isSendingLocalData(call);
 }
 
 function isCurlUpload(arg: string, next: string): boolean {
   const [, name = "", attached] = /^(--[\w-]+)(?:=([\s\S]*))?$/.exec(arg) ?? [];
-  if (isLong(name, "--upload-file", "--config") && name.length > 4) return true;
+  if (isLongOption(name, "--upload-file", "--config") && name.length > 4) return true;
   if (/^--(?:data|data-binary|data-raw|data-ascii|json|url-query|header|proxy-header)$/.test(name))
     return name !== "--data-raw" && (attached ?? next).startsWith("@");
   if (/^--(?:data-u|url-q)/.test(name)) return /^[^=]*@/.test(attached ?? next);
@@ -166,20 +174,21 @@ function isFormFile(value: string): boolean {
 }
 
 /** Whether part of what it says to the other side is read from here: a file, the environment. */
-function isTelling({ args }: Call): boolean {
+function isSendingLocalData({ args }: ProgramCall): boolean {
   return args.some(
-    ({ text, inside }) => inside.some(isReading) || (/^https?:|^\w+=/.test(text) && SECRET_NAME.test(text)),
+    ({ text, substitutions }) =>
+      substitutions.some(isReadingLocalData) || (/^https?:|^\w+=/.test(text) && SECRET_NAME.test(text)),
   );
 }
 
 const SECRET_NAME = /\$\w{0,64}?(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE|CREDENTIAL)/i;
 
-function isReading(script: Script): boolean {
+function isReadingLocalData(script: ShellScript): boolean {
   return script.some(({ members }) =>
     members.some((member) =>
       "body" in member
-        ? isReading(member.body)
-        : member.redirects.some(({ way }) => way === "read") ||
+        ? isReadingLocalData(member.body)
+        : member.redirects.some(({ mode }) => mode === "read") ||
           /^(?:.*\/)?(?:env|printenv|set|export|declare|cat|tac|head|tail|base64|xxd|od|tar|gzip|zip|history|security|pass)$/.test(
             member.words[0]?.text ?? "",
           ),

@@ -1,49 +1,49 @@
-import type { Call } from "./call.ts";
-import type { Rule } from "./rule.ts";
+import type { DangerRule } from "./danger-rule.ts";
+import type { ProgramCall } from "./program-call.ts";
 
 /** Commands of Postrider that reveal nobody's data: the others refuse to run below an agent's tool in any case. */
-const SHOWING: readonly (readonly string[])[] = [["gateway", "status"], ["help"]];
+const HARMLESS_COMMANDS: readonly (readonly string[])[] = [["gateway", "status"], ["help"]];
 /** The first words of its commands, to recognise them behind `npm start --`. */
 const COMMANDS =
   /^(?:connect|gateway|tail|acp|backup|restore|doctor|export-person|erase|sessions|processes|explain|key|pair|config|import|uninstall|reset)$/;
 
 /** Postrider is administered by people: whatever an agent runs of it asks, unless it only shows something harmless. */
-export const OWN_RULES: readonly Rule[] = [
+export const OWN_RULES: readonly DangerRule[] = [
   {
     kind: "postrider-command",
     why: "runs a command of Postrider itself",
-    is: (call) => {
-      const words = ownWords(call);
-      return words !== undefined && !isShowing(words);
+    matches: (call) => {
+      const words = findPostriderArguments(call);
+      return words !== undefined && !isHarmlessCommand(words);
     },
   },
 ];
 
 /** The words that Postrider is given, if it is what is called. */
-function ownWords(call: Call): readonly string[] | undefined {
-  const { program, given, operands, path } = call;
-  if (isOwn(path)) return given;
+function findPostriderArguments(call: ProgramCall): readonly string[] | undefined {
+  const { program, argTexts, operands, path } = call;
+  if (isPostriderProgram(path)) return argTexts;
   if (/^(?:node|nodejs|bun|deno|tsx|ts-node)$/.test(program)) {
-    const script = given.findIndex(isOwn);
-    return script < 0 ? undefined : given.slice(script + 1);
+    const script = argTexts.findIndex(isPostriderProgram);
+    return script < 0 ? undefined : argTexts.slice(script + 1);
   }
   if (!/^(?:npm|pnpm|yarn|npx|bunx|pnpx|bun)$/.test(program)) return undefined;
-  const named = given.findIndex((arg) => /^(?:@[\w-]+\/)?postrider(?:@[\w.^~-]*)?$/.test(arg));
+  const named = argTexts.findIndex((arg) => /^(?:@[\w-]+\/)?postrider(?:@[\w.^~-]*)?$/.test(arg));
   const isInstalled = /^(?:install|i|add|update|view|info|uninstall|remove|ci)$/.test(operands[0] ?? "");
-  if (named >= 0) return isInstalled ? undefined : given.slice(named + 1);
+  if (named >= 0) return isInstalled ? undefined : argTexts.slice(named + 1);
   const isStart = operands[0] === "start" || (/^run/.test(operands[0] ?? "") && operands[1] === "start");
   const rest = isStart ? operands.slice(operands.indexOf("start") + 1) : [];
   return COMMANDS.test(rest[0] ?? "") ? rest : undefined;
 }
 
-function isOwn(path: string): boolean {
+function isPostriderProgram(path: string): boolean {
   return (
     /(?:^|\/)postrider(?:@[\w.^~-]*|\.m?[jt]s|\.cmd|\.exe)?$/i.test(path) ||
     /(?:^|\/)apps\/(?:cli\/main|cli\/cli|main|keeper|cli)\.[jt]s$/.test(path)
   );
 }
 
-function isShowing(words: readonly string[]): boolean {
+function isHarmlessCommand(words: readonly string[]): boolean {
   // Without a word it is the chat, in which whoever types is the owner.
   if (words.length === 0) return false;
   if (words.every((word) => /^(?:--help|-h|--version|-V|-v)$/.test(word))) return true;
@@ -52,7 +52,7 @@ function isShowing(words: readonly string[]): boolean {
   if (words.includes("--help")) return isKnown;
   return (
     isKnown &&
-    SHOWING.some(
+    HARMLESS_COMMANDS.some(
       (shown) => shown.length === operands.length && shown.every((word, at) => word === operands[at]),
     )
   );

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import type { CommandContext } from "./command-context.ts";
 import { canMatchAbove, canMatchInside, isGlob } from "./glob.ts";
-import type { Word } from "./script.ts";
+import type { ShellWord } from "./shell-script.ts";
 
 /** The folders in which a command may be by now. */
 export interface Cwds {
@@ -13,13 +13,13 @@ export interface Cwds {
 /** Whether words of a command lead to Postrider's own folder. */
 export interface PathJudge {
   /** A word, an option's value in it or a path in the script that it is lies in the folder. */
-  reachesInside(word: Word, cwds: Cwds): boolean;
+  isInsideHome(word: ShellWord, cwds: Cwds): boolean;
   /** The word names a folder that holds Postrider's. */
-  isAround(word: Word, cwds: Cwds, isHiddenSeen: boolean): boolean;
+  isAboveHome(word: ShellWord, cwds: Cwds, isHiddenSeen: boolean): boolean;
   /** Every path that the word may be lies in the folder of the command or in a workspace. */
-  staysInside(word: Word, cwds: Cwds): boolean;
+  isInsideWorkspace(word: ShellWord, cwds: Cwds): boolean;
   /** Where the command is after `cd` to it. */
-  follow(word: Word, cwds: Cwds): Cwds;
+  changeDirectory(word: ShellWord, cwds: Cwds): Cwds;
 }
 
 /** So many times the file system is asked for one command, and no more. */
@@ -29,9 +29,9 @@ const LONGEST_PATH = 1024;
 const MOST_TOKENS = 4096;
 const MARKS = /[\uE003-\uE006]/;
 
-export function pathJudge(context: CommandContext): PathJudge {
+export function createPathJudge(context: CommandContext): PathJudge {
   const { workspaces, userHome = "/root" } = context;
-  const homes = context.homes.map((home) => ({ path: home, names: namesOf(home), name: basename(home) }));
+  const homes = context.homes.map((home) => ({ path: home, names: splitPath(home), name: basename(home) }));
   const seen = new Map<string, string | undefined>();
 
   function realOf(path: string): string | undefined {
@@ -73,7 +73,7 @@ export function pathJudge(context: CommandContext): PathJudge {
     }
     return formsOf(path, cwds, isLookedUp).some((form) => {
       if (!isGlob(form)) return isInside(form);
-      const names = namesOf(form);
+      const names = splitPath(form);
       const fixed = names.findIndex(isGlob);
       const start = `/${names.slice(0, fixed < 0 ? names.length : fixed).join("/")}`;
       const isFree = workspaces.some((folder) => isBelow(start, folder)) && !isInside(start);
@@ -82,37 +82,37 @@ export function pathJudge(context: CommandContext): PathJudge {
   }
 
   return {
-    reachesInside(word, cwds) {
+    isInsideHome(word, cwds) {
       if (homes.length === 0) return false;
-      const text = word.marked ?? word.text;
+      const text = word.markedText ?? word.text;
       const whole = text.replace(/^file:\/\/(?:localhost)?(?=\/)/, "");
-      if (partsOf(whole).some((path) => leadsInside(path, cwds, true))) return true;
+      if (listPossiblePaths(whole).some((path) => leadsInside(path, cwds, true))) return true;
       const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MOST_TOKENS);
       return tokens.length > 1 && tokens.some((token) => leadsInside(token, cwds, false));
     },
-    isAround(word, cwds, isHiddenSeen) {
-      return partsOf(word.marked ?? word.text).some((path) =>
+    isAboveHome(word, cwds, isHiddenSeen) {
+      return listPossiblePaths(word.markedText ?? word.text).some((path) =>
         formsOf(path, cwds, true).some((form) =>
           homes.some(({ path: home, names }) => {
-            const own = namesOf(form);
+            const own = splitPath(form);
             const isAbove = isGlob(form) ? canMatchAbove(own, names) : form !== home && isBelow(home, form);
             return isAbove && (isHiddenSeen || !names.slice(own.length).some((name) => name.startsWith(".")));
           }),
         ),
       );
     },
-    staysInside(word, cwds) {
+    isInsideWorkspace(word, cwds) {
       const allowed = [context.cwd, ...workspaces];
       return (
         word.text.length <= LONGEST_PATH &&
-        partsOf(word.text).every((path) =>
+        listPossiblePaths(word.text).every((path) =>
           formsOf(path, cwds, true).every(
             (form) => !isInside(form) && allowed.some((folder) => isBelow(form, folder)),
           ),
         )
       );
     },
-    follow(word, cwds) {
+    changeDirectory(word, cwds) {
       const path = word.text === "" ? "~" : word.text;
       const isKnown = word.unknown === undefined && !isGlob(path) && path !== "-" && !/^~[^/]/.test(path);
       if (!isKnown) return { ...cwds, isUnsure: true };
@@ -130,7 +130,7 @@ export function pathJudge(context: CommandContext): PathJudge {
 }
 
 /** The ways in which a word can hold a path: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
-function partsOf(text: string): readonly string[] {
+function listPossiblePaths(text: string): readonly string[] {
   const parts = [text];
   const value = text.indexOf("=");
   if (value >= 0 && value < 64) parts.push(text.slice(value + 1).replace(/^@/, ""));
@@ -151,6 +151,6 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }
 
-function namesOf(path: string): readonly string[] {
+function splitPath(path: string): readonly string[] {
   return path.split("/").filter((name) => name !== "");
 }

@@ -1,40 +1,41 @@
-import type { Script, Step } from "./script.ts";
+import type { ShellScript, SimpleCommand } from "./shell-script.ts";
 
 /** What a script prints, where that can be told without running it: `echo`, `printf`, `which`. */
-export function findPrintedText(script: Script): string | undefined {
+export function findPrintedText(script: ShellScript): string | undefined {
   const [line] = script;
   const [member] = line?.members ?? [];
   if (script.length !== 1 || line?.members.length !== 1 || member === undefined) return undefined;
-  return "body" in member ? findPrintedText(member.body) : findPrintedByStep(member);
+  return "body" in member ? findPrintedText(member.body) : findPrintedByCommand(member);
 }
 
-export function findPrintedByStep({ words, redirects }: Step): string | undefined {
-  if (redirects.some(({ way }) => way === "write" || way === "append")) return undefined;
+export function findPrintedByCommand({ words, redirects }: SimpleCommand): string | undefined {
+  if (redirects.some(({ mode }) => mode === "write" || mode === "append")) return undefined;
   // With the marks of unknown parts: whoever takes it as a script must see them.
-  const [program = "", ...given] = words.map(({ text, marked }) => marked ?? text);
+  const [program = "", ...given] = words.map(({ text, markedText }) => markedText ?? text);
   const name = program.slice(program.lastIndexOf("/") + 1);
-  if (name === "printf") return given[0] === "-v" ? "" : printed(given[0] === "--" ? given.slice(1) : given);
+  if (name === "printf")
+    return given[0] === "-v" ? "" : formatPrintf(given[0] === "--" ? given.slice(1) : given);
   if (name === "which" && given.length === 1) return given[0];
   if (name === "command" && given.length === 2 && given[0] === "-v") return given[1];
   if (name !== "echo") return undefined;
   const first = given.findIndex((arg) => !/^-[neE]+$/.test(arg));
   const options = first < 0 ? given : given.slice(0, first);
   const text = (first < 0 ? [] : given.slice(first)).join(" ");
-  return options.some((option) => option.includes("e")) ? unescaped(text) : text;
+  return options.some((option) => option.includes("e")) ? decodeEscapes(text) : text;
 }
 
-function printed([format = "", ...values]: readonly string[]): string {
+function formatPrintf([format = "", ...values]: readonly string[]): string {
   let used = 0;
   const next = (): string => {
     used += 1;
-    return unescaped(values[used - 1] ?? "");
+    return decodeEscapes(values[used - 1] ?? "");
   };
-  const text = unescaped(format).replace(
+  const text = decodeEscapes(format).replace(
     /%(?:%|[-+0 #]{0,4}\d{0,4}(?:\.(\d{0,4}))?[sbdiuoxXcq])/g,
     (all, most) =>
       all === "%%" ? "%" : all.endsWith("c") ? next().slice(0, 1) : next().slice(0, most || undefined),
   );
-  return [text, ...values.slice(used).map(unescaped)].join("");
+  return [text, ...values.slice(used).map(decodeEscapes)].join("");
 }
 
 const ESCAPES: Readonly<Record<string, string | undefined>> = {
@@ -47,17 +48,17 @@ const ESCAPES: Readonly<Record<string, string | undefined>> = {
 };
 
 /** The escapes of `echo -e`, `printf` and `$'…'`. */
-export function unescaped(text: string): string {
+export function decodeEscapes(text: string): string {
   return text.replace(
     /\\(?:x([0-9a-fA-F]{1,2})|[uU]([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|([\s\S]))/g,
     (_, hex?: string, point?: string, octal?: string, other = "") => {
       const code = hex ?? point;
-      if (code !== undefined) return character(Number.parseInt(code, 16));
-      return octal === undefined ? (ESCAPES[other] ?? other) : character(Number.parseInt(octal, 8));
+      if (code !== undefined) return toCharacter(Number.parseInt(code, 16));
+      return octal === undefined ? (ESCAPES[other] ?? other) : toCharacter(Number.parseInt(octal, 8));
     },
   );
 }
 
-function character(code: number): string {
+function toCharacter(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : "";
 }

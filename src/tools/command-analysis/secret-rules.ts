@@ -1,14 +1,15 @@
-import type { Call } from "./call.ts";
-import { mayBeSecret } from "./places.ts";
-import { isLong, type Rule } from "./rule.ts";
-import { sedEffects } from "./sed-rules.ts";
+import { type DangerRule, isLongOption } from "./danger-rule.ts";
+import type { ProgramCall } from "./program-call.ts";
+import { findSedEffects } from "./sed-effects.ts";
+import { canBeSecret } from "./sensitive-paths.ts";
 
 /** Keys, passwords and tokens: read from where they are kept, or asked of whatever keeps them. */
-export const SECRET_RULES: readonly Rule[] = [
+export const SECRET_RULES: readonly DangerRule[] = [
   {
     kind: "secret",
     why: "reads keys, passwords or tokens",
-    is: (call, _, cwds) => readBy(call).some((path) => mayBeSecret(path, cwds)) || isAskingForSecrets(call),
+    matches: (call, _, cwds) =>
+      findReadFiles(call).some((path) => canBeSecret(path, cwds)) || isAskingForSecrets(call),
   },
 ];
 
@@ -29,26 +30,27 @@ const GIT_NAMES =
   /^(?:add|check-ignore|status|log|rm|mv|ls-files|restore|checkout|reset|stash|commit|blame)$/;
 
 /** The files whose content it may take in. */
-function readBy(call: Call): readonly string[] {
-  const { program, operands, given } = call;
-  if (program === "dd") return given.flatMap((arg) => (arg.startsWith("if=") ? [arg.slice(3)] : []));
+function findReadFiles(call: ProgramCall): readonly string[] {
+  const { program, operands, argTexts } = call;
+  if (program === "dd") return argTexts.flatMap((arg) => (arg.startsWith("if=") ? [arg.slice(3)] : []));
   if (program === "git" && (GIT_NAMES.test(operands[0] ?? "") || operands[0] === undefined)) return [];
   if (NOT_READING.has(program)) return [];
-  if (program === "sed" || program === "gsed") return [...searched(call), ...sedEffects(call).reads];
-  if (SEARCHERS.has(program)) return [...searched(call), ...optionValues(given)];
+  if (program === "sed" || program === "gsed")
+    return [...findSearchedFiles(call), ...findSedEffects(call).reads];
+  if (SEARCHERS.has(program)) return [...findSearchedFiles(call), ...findOptionValues(argTexts)];
   // What is copied to a place is not read from it.
-  const hasTarget = given.some((arg) => /^-t/.test(arg) || isLong(arg, "--target-directory"));
+  const hasTarget = argTexts.some((arg) => /^-t/.test(arg) || isLongOption(arg, "--target-directory"));
   const files = COPIERS.has(program) && !hasTarget ? operands.slice(0, -1) : operands;
-  return [...files, ...optionValues(given)].map((path) => path.replace(/^[^@/]{0,64}@/, ""));
+  return [...files, ...findOptionValues(argTexts)].map((path) => path.replace(/^[^@/]{0,64}@/, ""));
 }
 
-function searched({ operands, given }: Call): readonly string[] {
-  const isElsewhere = given.some((arg) => /^-(?:[a-zA-Z]*[ef]|-regexp|-file|-expression)/.test(arg));
+function findSearchedFiles({ operands, argTexts }: ProgramCall): readonly string[] {
+  const isElsewhere = argTexts.some((arg) => /^-(?:[a-zA-Z]*[ef]|-regexp|-file|-expression)/.test(arg));
   return isElsewhere ? operands : operands.slice(1);
 }
 
 /** `--file=PATH`, `-fPATH`. An `--env-file` is used, not shown. */
-function optionValues(given: readonly string[]): readonly string[] {
+function findOptionValues(given: readonly string[]): readonly string[] {
   return given.flatMap((arg) => {
     const [, name = "", value] = /^(--?[\w-]+)=([\s\S]*)$/.exec(arg) ?? [];
     if (value !== undefined) return name === "--env-file" ? [] : [value];
@@ -56,13 +58,13 @@ function optionValues(given: readonly string[]): readonly string[] {
   });
 }
 
-function isAskingForSecrets({ program, operands, given }: Call): boolean {
+function isAskingForSecrets({ program, operands, argTexts }: ProgramCall): boolean {
   const [first = "", second = ""] = operands;
   switch (program) {
     case "security":
       return /^(?:find-(?:generic|internet)-password|dump-keychain|export)$/.test(first);
     case "ssh-keygen":
-      return given.includes("-y") || given.includes("-e");
+      return argTexts.includes("-y") || argTexts.includes("-e");
     case "keepassxc-cli":
     case "bw":
     case "rbw":
@@ -75,7 +77,9 @@ function isAskingForSecrets({ program, operands, given }: Call): boolean {
     case "vercel":
       return first === "secrets" || (first === "env" && second === "pull") || first === "auth";
     case "npm":
-      return first === "token" || (first === "config" && second === "get" && /auth/i.test(given.join(" ")));
+      return (
+        first === "token" || (first === "config" && second === "get" && /auth/i.test(argTexts.join(" ")))
+      );
     case "docker":
       return first === "secret";
     case "git":
@@ -88,7 +92,7 @@ function isAskingForSecrets({ program, operands, given }: Call): boolean {
       );
     case "gpg":
     case "gpg2":
-      return given.some((arg) => arg.startsWith("--export-secret"));
+      return argTexts.some((arg) => arg.startsWith("--export-secret"));
     case "op":
       return first === "read" || (first === "item" && second === "get");
     case "kubectl":

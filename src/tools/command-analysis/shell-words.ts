@@ -1,24 +1,24 @@
 import { expandBraces } from "./braces.ts";
-import type { Cursor } from "./cursor.ts";
 import { isGenerator, isToken } from "./known-output.ts";
 import { MARK, markQuoted, markSplit, toWord } from "./marks.ts";
 import { applyOperator, markMade } from "./parameter.ts";
-import { findPrintedText, unescaped } from "./printed-text.ts";
-import type { Group, Script, Word } from "./script.ts";
+import { decodeEscapes, findPrintedText } from "./printed-text.ts";
+import type { ShellCursor } from "./shell-cursor.ts";
+import type { CompoundCommand, ShellScript, ShellWord } from "./shell-script.ts";
 
-export interface WordsRead {
+export interface WordReading {
   /** None where nothing stands there, several where a variable holds several. */
-  readonly words: readonly Word[];
+  readonly words: readonly ShellWord[];
   /** Nothing of it was quoted or put in. */
   readonly isBare: boolean;
 }
 
 /** What the reader of words needs of the reader of scripts. */
-export interface Around {
+export interface ScriptReader {
   /** What stands in the parentheses where the cursor is. */
-  inParens(): Group;
+  readParentheses(): CompoundCommand;
   /** A text that is a script of its own. */
-  again(text: string): Script;
+  readScript(text: string): ShellScript;
 }
 
 const NAME = /[A-Za-z_]\w*/y;
@@ -26,12 +26,15 @@ const PARAMETER = /[!#]?(?:\w+|[@*#?$!-])/y;
 const OPERATOR = /:?[-=+?]|##?|%%?|\/\/?|\^\^?|,,?|:|@/y;
 
 /** Reads one word where the cursor is: quotes, escapes, substitutions, variables. */
-export function wordReader(cursor: Cursor, { inParens, again }: Around): () => WordsRead {
-  function word(): WordsRead {
-    const words: Word[] = [];
+export function createWordReader(
+  cursor: ShellCursor,
+  { readParentheses, readScript }: ScriptReader,
+): () => WordReading {
+  function word(): WordReading {
+    const words: ShellWord[] = [];
     let text = "";
-    let inside: Script[] = [];
-    let sinks: Script[] = [];
+    let inside: ShellScript[] = [];
+    let sinks: ShellScript[] = [];
     let hasWord = false;
     let isBare = true;
     const cut = (): void => {
@@ -63,7 +66,7 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
       if (c === "<" || c === ">") {
         if (next !== "(") break;
         cursor.at += 1;
-        const body = inParens().body;
+        const body = readParentheses().body;
         inside.push(body);
         if (c === ">") sinks.push(body);
         put("/dev/fd/63", true);
@@ -74,10 +77,11 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
       if (c === "\\") {
         if (next !== "\n" && next !== undefined) put(next, true);
         cursor.at += 2;
-        if (cursor.at >= cursor.source.length && (next === "\n" || next === undefined)) cursor.leaveOpen();
+        if (cursor.at >= cursor.source.length && (next === "\n" || next === undefined))
+          cursor.markUnfinished();
       } else if (c === "'") {
         cursor.at += 1;
-        const end = cursor.endOf("'");
+        const end = cursor.findEnd("'");
         put(cursor.source.slice(cursor.at, end), true);
         cursor.at = end + 1;
       } else if (c === '"' || (c === "$" && next === '"')) {
@@ -99,12 +103,12 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
   }
 
   /** Up to the closing mark, which is read, too. */
-  function quoted(mark: '"' | "}", inside: Script[]): string {
+  function quoted(mark: '"' | "}", inside: ShellScript[]): string {
     let text = "";
     for (;;) {
       const c = cursor.source[cursor.at];
       if (c === undefined) {
-        cursor.leaveOpen();
+        cursor.markUnfinished();
         break;
       }
       if (c === mark) {
@@ -115,13 +119,13 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
         const next = cursor.source[cursor.at + 1] ?? "";
         if (next !== "\n") text += mark === "}" || '"\\$`'.includes(next) ? next : `\\${next}`;
         cursor.at += 2;
-      } else if (c === "$" || c === "`") text += cursor.nested(() => expanded(inside), "");
+      } else if (c === "$" || c === "`") text += cursor.readNested(() => expanded(inside), "");
       else if (mark === "}" && c === '"') {
         cursor.at += 1;
-        text += cursor.nested(() => quoted('"', inside), "");
+        text += cursor.readNested(() => quoted('"', inside), "");
       } else if (mark === "}" && c === "'") {
         cursor.at += 1;
-        const end = cursor.endOf("'");
+        const end = cursor.findEnd("'");
         text += cursor.source.slice(cursor.at, end);
         cursor.at = end + 1;
       } else {
@@ -137,53 +141,53 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
     const start = cursor.at;
     while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "'")
       cursor.at += cursor.source[cursor.at] === "\\" ? 2 : 1;
-    if (cursor.at >= cursor.source.length) cursor.leaveOpen();
+    if (cursor.at >= cursor.source.length) cursor.markUnfinished();
     cursor.at = Math.min(cursor.at, cursor.source.length);
-    const text = unescaped(cursor.source.slice(start, cursor.at));
+    const text = decodeEscapes(cursor.source.slice(start, cursor.at));
     cursor.at += 1;
     return text;
   }
 
   /** What stands where a `$` or a backtick is. */
-  function expanded(inside: Script[]): string {
+  function expanded(inside: ShellScript[]): string {
     if (cursor.source[cursor.at] === "`") return substituted(inside, backticks());
     cursor.at += 1;
     const c = cursor.source[cursor.at];
-    if (c === "(") return substituted(inside, inParens().body);
+    if (c === "(") return substituted(inside, readParentheses().body);
     if (c === "{") {
       cursor.at += 1;
       return cursor.spend(braced(inside));
     }
-    const name = cursor.matched(NAME)?.[0];
+    const name = cursor.match(NAME)?.[0];
     if (name !== undefined) return cursor.spend(readVariable(name));
     if (c === undefined || !/[\d@*#?$!-]/.test(c)) return "$";
     cursor.at += 1;
     return c === "0" ? `${MARK.made}$0` : MARK.made;
   }
 
-  function braced(inside: Script[]): string {
-    const name = cursor.matched(PARAMETER)?.[0] ?? "";
-    const index = cursor.matched(/\[[^\]\n]{0,64}\]/y)?.[0];
-    if (index !== undefined && /[$`]/.test(index)) inside.push(again(`: ${index.slice(1, -1)}`));
-    const operator = cursor.matched(OPERATOR)?.[0] ?? "";
-    const rest = cursor.nested(() => quoted("}", inside), "");
+  function braced(inside: ShellScript[]): string {
+    const name = cursor.match(PARAMETER)?.[0] ?? "";
+    const index = cursor.match(/\[[^\]\n]{0,64}\]/y)?.[0];
+    if (index !== undefined && /[$`]/.test(index)) inside.push(readScript(`: ${index.slice(1, -1)}`));
+    const operator = cursor.match(OPERATOR)?.[0] ?? "";
+    const rest = cursor.readNested(() => quoted("}", inside), "");
     const isDefault = /^:?[-=+]$/.test(operator);
     if (/^[\d@*#?$!-]+$/.test(name)) return isDefault ? rest : MARK.made;
     if (name.startsWith("#")) {
-      const value = cursor.known.get(name.slice(1));
+      const value = cursor.values.get(name.slice(1));
       return value === undefined ? MARK.made : String(value.length);
     }
     if (name.startsWith("!")) {
-      const value = cursor.known.get(cursor.known.get(name.slice(1)) ?? "");
+      const value = cursor.values.get(cursor.values.get(name.slice(1)) ?? "");
       return value ?? MARK.made;
     }
-    if (isDefault) return cursor.known.has(name) && !operator.endsWith("+") ? readVariable(name) : rest;
+    if (isDefault) return cursor.values.has(name) && !operator.endsWith("+") ? readVariable(name) : rest;
     const value = readVariable(name);
     if (index !== undefined) return markMade(value);
     return applyOperator(value, operator.replace(/^:?\?$/, ""), rest) ?? markMade(value);
   }
 
-  function substituted(inside: Script[], script: Script): string {
+  function substituted(inside: ShellScript[], script: ShellScript): string {
     inside.push(script);
     const printed = findPrintedText(script);
     if (printed !== undefined) return cursor.spend(printed);
@@ -191,7 +195,7 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
     return isToken(script) ? MARK.inherited : MARK.made;
   }
 
-  function backticks(): Script {
+  function backticks(): ShellScript {
     cursor.at += 1;
     let body = "";
     while (cursor.at < cursor.source.length && cursor.source[cursor.at] !== "`") {
@@ -200,14 +204,14 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
       body += cursor.source[cursor.at] ?? "";
       cursor.at += 1;
     }
-    if (cursor.at >= cursor.source.length) cursor.leaveOpen();
+    if (cursor.at >= cursor.source.length) cursor.markUnfinished();
     cursor.at += 1;
-    return again(body);
+    return readScript(body);
   }
 
   /** A variable that is not set here keeps its name, so that `$HOME/.ssh` can be recognised. */
   function readVariable(name: string): string {
-    const given = cursor.known.get(name) ?? GIVEN.get(name);
+    const given = cursor.values.get(name) ?? DEFAULT_VARIABLES.get(name);
     const isUnsure = cursor.isUnsure(name) || (given !== undefined && cursor.isUnsure("IFS"));
     if (given !== undefined) return isUnsure ? markMade(given) : given;
     return `${isUnsure ? MARK.made : MARK.inherited}$${name}`;
@@ -216,7 +220,7 @@ export function wordReader(cursor: Cursor, { inParens, again }: Around): () => W
   return word;
 }
 
-const GIVEN: ReadonlyMap<string, string> = new Map(
+const DEFAULT_VARIABLES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     IFS: " ",
     HOME: "~",

@@ -2,7 +2,7 @@
 export interface Starter {
   readonly values?: string;
   readonly operands?: number;
-  readonly isForMany?: true;
+  readonly isBatch?: true;
 }
 
 export const STARTERS: Readonly<Record<string, Starter | undefined>> = {
@@ -68,10 +68,10 @@ export const STARTERS: Readonly<Record<string, Starter | undefined>> = {
   pipx: { operands: 1 },
   xargs: {
     values: "I n P L d a s E -arg-file -delimiter -max-args -max-procs -replace -max-lines -max-chars",
-    isForMany: true,
+    isBatch: true,
   },
-  gxargs: { values: "I n P L d a s E", isForMany: true },
-  parallel: { values: "j a -jobs -arg-file -a", isForMany: true },
+  gxargs: { values: "I n P L d a s E", isBatch: true },
+  parallel: { values: "j a -jobs -arg-file -a", isBatch: true },
   entr: {},
 };
 
@@ -114,7 +114,7 @@ export function isRisky(program: string): boolean {
 }
 
 /** Where what is started begins, after options, assignments and the starter's own operands. */
-export function startOf(given: readonly string[], { values = "", operands = 0 }: Starter): number {
+export function findStartedIndex(given: readonly string[], { values = "", operands = 0 }: Starter): number {
   const valued = new Set(values.split(" "));
   let left = operands;
   for (let at = 0; at < given.length; at += 1) {
@@ -129,6 +129,6 @@ export function startOf(given: readonly string[], { values = "", operands = 0 }:
 }
 
 /** The same for a starter by its name. */
-export function startOfStarted(given: readonly string[], program: string): number {
-  return startOf(given, (Object.hasOwn(STARTERS, program) ? STARTERS[program] : undefined) ?? {});
+export function findStartedIndexOf(given: readonly string[], program: string): number {
+  return findStartedIndex(given, (Object.hasOwn(STARTERS, program) ? STARTERS[program] : undefined) ?? {});
 }

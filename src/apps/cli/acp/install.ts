@@ -1,20 +1,20 @@
 import { homedir } from "node:os";
-import { nearestName } from "../../../core/command-grammar.ts";
+import { findNearestName } from "../../../core/command-grammar.ts";
 import { PostriderError } from "../../../core/errors.ts";
-import { homeOf } from "../../home.ts";
-import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
-import { type Io, note, say, sayJson } from "../io.ts";
-import type { Editor } from "./editors/editor.ts";
+import { resolveHome } from "../../home.ts";
+import { type Command, defineCommand, JSON_OPTION, usageError } from "../command.ts";
+import { type Io, printJson, printLine, printNotice } from "../io.ts";
 import { jetbrains } from "./editors/jetbrains.ts";
 import { neovim } from "./editors/neovim.ts";
+import type { SupportedEditor } from "./editors/supported-editor.ts";
 import { zed } from "./editors/zed.ts";
-import { type ServerEntry, serverEntry } from "./server-entry.ts";
+import { buildServerEntry, type ServerEntry } from "./server-entry.ts";
 
-const EDITORS: readonly Editor[] = [zed, jetbrains, neovim];
+const EDITORS: readonly SupportedEditor[] = [zed, jetbrains, neovim];
 const NAMES = EDITORS.map(({ name }) => name).join(", ");
-const NAME = "Postrider";
+const DEFAULT_NAME = "Postrider";
 
-export const install: Command = defineCommand({
+export const installEditorCommand: Command = defineCommand({
   name: "acp install",
   takes: "EDITOR",
   words: [1, 1],
@@ -25,7 +25,7 @@ With --write it is put into the file for you, and everything else in that file s
     force: { type: "flag", help: "with --write: replace an entry of that name that says something else" },
     all: { type: "flag", help: "the editor lists sessions from other places too" },
     agent: { type: "text", value: "NAME", help: "who answers: model, echo or script:FILE" },
-    name: { type: "text", value: "NAME", help: `what the editor calls it (default: ${NAME})` },
+    name: { type: "text", value: "NAME", help: `what the editor calls it (default: ${DEFAULT_NAME})` },
     json: JSON_OPTION,
   },
   examples: [
@@ -34,59 +34,59 @@ With --write it is put into the file for you, and everything else in that file s
     ["postrider acp install neovim > snippet.lua", "for CodeCompanion and avante.nvim"],
   ],
   async run({ words: [typed = ""], values }, io) {
-    const editor = editorNamed(typed);
+    const editor = findEditor(typed);
     const { agent, all } = values;
-    if (values.force && !values.write) throw wrongArguments("--force goes with --write", "acp install");
-    if (agent?.trim() === "") throw wrongArguments("--agent needs a name", "acp install");
-    const given: Given = {
+    if (values.force && !values.write) throw usageError("--force goes with --write", "acp install");
+    if (agent?.trim() === "") throw usageError("--agent needs a name", "acp install");
+    const given: InstallRequest = {
       io,
       editor,
-      name: shownName(values.name ?? NAME),
+      name: parseName(values.name ?? DEFAULT_NAME),
       file: editor.file({ platform: process.platform, environment: io.environment, folder: homedir() }),
-      server: serverEntry({ environment: io.environment, all, agent }),
+      server: buildServerEntry({ environment: io.environment, all, agent }),
     };
-    const written = values.write ? await write(given, values.force) : undefined;
-    if (values.json) sayJson(io, json(given, written === "added" || written === "replaced"));
-    else if (written === undefined) print(given);
-    else tellWritten(given, written);
+    const written = values.write ? await writeEntry(given, values.force) : undefined;
+    if (values.json) printJson(io, formatInstallJson(given, written === "added" || written === "replaced"));
+    else if (written === undefined) printSnippet(given);
+    else printWritten(given, written);
   },
 });
 
-interface Given {
+interface InstallRequest {
   readonly io: Io;
-  readonly editor: Editor;
+  readonly editor: SupportedEditor;
   readonly name: string;
   readonly file: string;
   readonly server: ServerEntry;
 }
 
-function editorNamed(typed: string): Editor {
+function findEditor(typed: string): SupportedEditor {
   const word = typed.toLowerCase();
   const found = EDITORS.find(({ name }) => name === word);
   if (found !== undefined) return found;
-  const near = nearestName(
-    EDITORS.flatMap(({ name, alike }) => [name, ...alike]),
+  const near = findNearestName(
+    EDITORS.flatMap(({ name, aliases }) => [name, ...aliases]),
     word,
   );
-  const meant = EDITORS.find(({ name, alike }) => name === near || alike.some((other) => other === near));
+  const meant = EDITORS.find(({ name, aliases }) => name === near || aliases.some((other) => other === near));
   const hint = meant === undefined ? "" : ` Did you mean ${meant.name}?`;
-  throw wrongArguments(
+  throw usageError(
     `There is no editor "${typed}" here.${hint} Known are ${NAMES}; any other that speaks ACP needs the command that these get.`,
     "acp install",
   );
 }
 
-function shownName(name: string): string {
+function parseName(name: string): string {
   const shown = name.trim();
   if (shown === "" || shown.length > 100 || /\p{Cc}/u.test(shown))
-    throw wrongArguments("--name must be 1 to 100 characters on one line", "acp install");
+    throw usageError("--name must be 1 to 100 characters on one line", "acp install");
   return shown;
 }
 
-type Written = "added" | "replaced" | "there";
+type WriteResult = "added" | "replaced" | "there";
 
 /** What merges is loaded only where something is merged. */
-async function write(given: Given, isForced: boolean): Promise<Written> {
+async function writeEntry(given: InstallRequest, isForced: boolean): Promise<WriteResult> {
   const { editor, file, name, server } = given;
   const { settings } = editor;
   if (settings === undefined) {
@@ -98,18 +98,18 @@ async function write(given: Given, isForced: boolean): Promise<Written> {
   }
   const { mergeEntry } = await import("./merge-entry.ts");
   const { changeSettings } = await import("./settings-file.ts");
-  let written: Written = "there";
+  let written: WriteResult = "there";
   changeSettings(file, (text) => {
     const merged = mergeEntry(text, { section: settings.section, name }, settings.entry(server), isForced);
-    if (merged.state === "unusable") throw unusable(file, merged);
-    if (merged.state === "other") throw other(given, merged);
+    if (merged.state === "unusable") throw unusableSettings(file, merged);
+    if (merged.state === "other") throw conflictingEntry(given, merged);
     written = merged.state;
     return merged.state === "there" ? undefined : merged.text;
   });
   return written;
 }
 
-function unusable(
+function unusableSettings(
   file: string,
   { line, column, why }: { readonly line: number; readonly column: number; readonly why: string },
 ): PostriderError {
@@ -120,8 +120,8 @@ function unusable(
   );
 }
 
-function other(
-  { file, name }: Given,
+function conflictingEntry(
+  { file, name }: InstallRequest,
   { line, differs }: { readonly line: number; readonly differs: readonly string[] },
 ): PostriderError {
   return new PostriderError(
@@ -131,41 +131,41 @@ function other(
   );
 }
 
-function snippetOf({ io, editor, name, server }: Given): string {
-  return editor.snippet(name, server, homeOf(io.environment).folder);
+function buildEditorSnippet({ io, editor, name, server }: InstallRequest): string {
+  return editor.snippet(name, server, resolveHome(io.environment).folder);
 }
 
-function print(given: Given): void {
+function printSnippet(given: InstallRequest): void {
   const { io, editor, file } = given;
-  if (editor.settings === undefined) note(io, `For ${file}, or wherever your plugins are set up:`);
-  else note(io, `For ${file} (postrider acp install ${editor.name} --write puts it there):`);
-  io.output.write(snippetOf(given));
-  tellNext(given);
+  if (editor.settings === undefined) printNotice(io, `For ${file}, or wherever your plugins are set up:`);
+  else printNotice(io, `For ${file} (postrider acp install ${editor.name} --write puts it there):`);
+  io.output.write(buildEditorSnippet(given));
+  printNextSteps(given);
 }
 
-function tellWritten(given: Given, written: Written): void {
+function printWritten(given: InstallRequest, written: WriteResult): void {
   const { io, file, name } = given;
-  if (written === "there") say(io, `"${name}" is in ${file} already.`);
-  else say(io, `"${name}" is ${written === "added" ? "in" : "replaced in"} ${file}.`);
-  tellNext(given);
+  if (written === "there") printLine(io, `"${name}" is in ${file} already.`);
+  else printLine(io, `"${name}" is ${written === "added" ? "in" : "replaced in"} ${file}.`);
+  printNextSteps(given);
 }
 
-function tellNext({ io, editor }: Given): void {
-  note(io, editor.next);
-  note(
+function printNextSteps({ io, editor }: InstallRequest): void {
+  printNotice(io, editor.nextStep);
+  printNotice(
     io,
     "Keys that are only in your shell are not known to an editor that was started elsewhere. Put the model's into the configuration: postrider config set model.api_key -",
   );
 }
 
-function json(given: Given, written: boolean): Record<string, unknown> {
+function formatInstallJson(given: InstallRequest, written: boolean): Record<string, unknown> {
   const { editor, name, file, server } = given;
   return {
     editor: editor.name,
     name,
     file,
     written,
-    snippet: snippetOf(given),
+    snippet: buildEditorSnippet(given),
     command: server.command,
     args: server.args,
     env: server.env,

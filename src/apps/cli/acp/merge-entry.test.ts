@@ -1,16 +1,20 @@
 import fc from "fast-check";
 import { findNodeAtLocation, parse, parseTree, visit } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
-import { type Merged, mergeEntry } from "./merge-entry.ts";
+import { type MergeResult, mergeEntry } from "./merge-entry.ts";
 
 const PLACE = { section: "agent_servers", name: "Postrider" };
 const ENTRY = { type: "custom", command: "/bin/node", args: ["/p.mjs", "acp"], env: {} };
 
-function merge(text: string, isForced = false, entry: Readonly<Record<string, unknown>> = ENTRY): Merged {
+function merge(
+  text: string,
+  isForced = false,
+  entry: Readonly<Record<string, unknown>> = ENTRY,
+): MergeResult {
   return mergeEntry(text, PLACE, entry, isForced);
 }
 
-function textOf(merged: Merged): string {
+function textOf(merged: MergeResult): string {
   if (!("text" in merged)) throw new Error(`nothing was merged: ${JSON.stringify(merged)}`);
   return merged.text;
 }

@@ -1,13 +1,13 @@
 import { serveEditor } from "../../acp/serve-editor.ts";
-import { agentNamed } from "../../agent-named.ts";
+import { chooseAgent } from "../../choose-agent.ts";
 import type { LogLevel } from "../../config/config.ts";
-import { followIfAny } from "../../config/if-any.ts";
-import { onEndSignals } from "../../end-signals.ts";
+import { followOptionalConfig } from "../../config/optional-config.ts";
 import { openLog } from "../../log/open-log.ts";
-import { secretsOf } from "../../log/secrets.ts";
-import { placeOf } from "../config/here.ts";
+import { collectSecrets } from "../../log/secrets.ts";
+import { onShutdownSignals } from "../../shutdown-signals.ts";
+import { locateConfig } from "../config/local-config.ts";
 import type { Io } from "../io.ts";
-import { version } from "../version.ts";
+import { readVersion } from "../version.ts";
 
 const HOW_TO_CONNECT =
   "No model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY in the editor's environment, or model in the config.yaml of Postrider's home, and try again.";
@@ -15,7 +15,7 @@ const HOW_TO_CONNECT =
 /** Closing stores what was answered, and ends the editor's MCP servers: each has some seconds. */
 const CLOSE_LIMIT_MS = 10_000;
 
-export interface EditorRequest {
+export interface OpenEditorOptions {
   readonly all: boolean;
   readonly agent?: string;
   /** Whatever the configuration says. */
@@ -23,26 +23,26 @@ export interface EditorRequest {
 }
 
 /** An editor's agent as a command runs it: with the configuration of this place, and a log in the home. */
-export async function openEditor(io: Io, request: EditorRequest): Promise<void> {
+export async function openEditor(io: Io, request: OpenEditorOptions): Promise<void> {
   const { environment } = io;
   // The output is the protocol's alone.
   console.log = console.info = console.debug = console.warn = console.error;
-  const place = placeOf(io);
+  const place = locateConfig(io);
   const told: string[] = [];
   let notice = (text: string): unknown => told.push(text);
-  const config = followIfAny(place, (text) => notice(text));
-  await config.look();
+  const config = followOptionalConfig(place, (text) => notice(text));
+  await config.refresh();
   const log = openLog({
     home: place.home,
     name: "editor",
     level: request.level ?? config.current().log.level,
   });
-  log.learn(secretsOf(environment, config.current()));
+  log.addSecrets(collectSecrets(environment, config.current()));
   notice = (text) => log.warn({}, text);
   told.forEach(notice);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  const forgetSignals = onEndSignals(end, { limitMs: CLOSE_LIMIT_MS });
+  const forgetSignals = onShutdownSignals(end, { limitMs: CLOSE_LIMIT_MS });
   // An editor that reads no more is gone, too; other commands end there and then, but here an answer may be unfinished.
   io.output.removeAllListeners("error");
   io.output.on("error", end);
@@ -59,7 +59,7 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
     await serveEditor({
       home: place.home,
       environment,
-      version: version(),
+      version: readVersion(),
       log,
       config,
       howToConnect: HOW_TO_CONNECT,
@@ -68,9 +68,9 @@ export async function openEditor(io: Io, request: EditorRequest): Promise<void> 
       output: io.output,
       signal: ending.signal,
       async agent() {
-        await config.look();
+        await config.refresh();
         const name = request.agent ?? environment.POSTRIDER_AGENT;
-        const { agent, hint } = await agentNamed(name, environment, config.current().model);
+        const { agent, hint } = await chooseAgent(name, environment, config.current().model);
         // Repeating what was said is no help in an editor.
         return hint === undefined ? agent : undefined;
       },

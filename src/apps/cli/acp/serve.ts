@@ -1,8 +1,8 @@
 import { type Command, defineCommand } from "../command.ts";
-import { note } from "../io.ts";
-import { readyHome } from "../opening.ts";
+import { printNotice } from "../io.ts";
+import { prepareHome } from "../open-home.ts";
 
-export const serve: Command = defineCommand({
+export const serveEditorCommand: Command = defineCommand({
   name: "acp",
   about: `Speaks the Agent Client Protocol on its input and output, so that editors such as Zed, JetBrains IDEs and Neovim show
 your sessions as threads. An editor starts it; postrider acp install tells it how. It works beside a running gateway and
@@ -23,13 +23,13 @@ home.`,
   ],
   async run({ values }, io) {
     if (io.input.isTTY) {
-      note(io, "This is for an editor to start: it speaks a protocol, not with people.");
-      note(
+      printNotice(io, "This is for an editor to start: it speaks a protocol, not with people.");
+      printNotice(
         io,
         "postrider acp install zed, jetbrains or neovim sets one up; postrider alone talks here. Ctrl-D ends this.",
       );
     }
-    readyHome(io, () => {});
+    prepareHome(io, () => {});
     const { openEditor } = await import("./open-editor.ts");
     await openEditor(io, {
       all: values.all,

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import { homeOf } from "../../home.ts";
+import { resolveHome } from "../../home.ts";
 
 /** What an editor starts, and with which variables. */
 export interface ServerEntry {
@@ -10,7 +10,7 @@ export interface ServerEntry {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface ServerOptions {
+export interface ServerEntryOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Sessions from other places are listed too. */
   readonly all: boolean;
@@ -27,22 +27,22 @@ const HOME_VARIABLE = "POSTRIDER_HOME";
  * Whole paths: an editor that was started from the desktop has a bare PATH, and perhaps an old Node on it. No variable of
  * this shell but the home is taken over, because editors' settings are copied, synchronised and shown to others.
  */
-export function serverEntry({ environment, all, agent }: ServerOptions): ServerEntry {
-  const home = homeOf(environment).folder;
+export function buildServerEntry({ environment, all, agent }: ServerEntryOptions): ServerEntry {
+  const home = resolveHome(environment).folder;
   return {
     command: process.execPath,
     args: [
       ENTRY,
       "acp",
       ...(all ? ["--all"] : []),
-      ...(agent === undefined ? [] : ["--agent", whole(agent)]),
+      ...(agent === undefined ? [] : ["--agent", toAbsoluteAgent(agent)]),
     ],
-    env: home === homeOf({}).folder ? {} : { [HOME_VARIABLE]: home },
+    env: home === resolveHome({}).folder ? {} : { [HOME_VARIABLE]: home },
   };
 }
 
 /** The editor starts it in another folder than the one in which the file was named. */
-function whole(agent: string): string {
+function toAbsoluteAgent(agent: string): string {
   const [, file] = /^script:(.+)$/s.exec(agent) ?? [];
   return file === undefined ? agent : `script:${resolve(file)}`;
 }
@@ -53,22 +53,22 @@ type Fields = Readonly<Record<string, unknown>>;
  * What an entry says otherwise than the one wanted: names of fields, never their values. Fields and variables that are not
  * ours (an editor keeps a chosen model there, a person a key) make no difference.
  */
-export function differences(existing: unknown, wanted: Fields): readonly string[] {
-  const fields = fieldsOf(existing);
+export function findEntryDifferences(existing: unknown, wanted: Fields): readonly string[] {
+  const fields = toFields(existing);
   const names = Object.keys(wanted).filter(
     (name) => name !== "env" && !isDeepStrictEqual(fields[name], wanted[name]),
   );
-  const isSameHome = fieldsOf(fields.env)[HOME_VARIABLE] === fieldsOf(wanted.env)[HOME_VARIABLE];
+  const isSameHome = toFields(fields.env)[HOME_VARIABLE] === toFields(wanted.env)[HOME_VARIABLE];
   return isSameHome ? names : [...names, `env.${HOME_VARIABLE}`];
 }
 
 /** The entry wanted, with what is not ours as it was. */
-export function combined(existing: unknown, wanted: Fields): Fields {
-  const fields = fieldsOf(existing);
-  const { [HOME_VARIABLE]: _, ...env } = fieldsOf(fields.env);
-  return { ...fields, ...wanted, env: { ...env, ...fieldsOf(wanted.env) } };
+export function combineEntries(existing: unknown, wanted: Fields): Fields {
+  const fields = toFields(existing);
+  const { [HOME_VARIABLE]: _, ...env } = toFields(fields.env);
+  return { ...fields, ...wanted, env: { ...env, ...toFields(wanted.env) } };
 }
 
-function fieldsOf(value: unknown): Fields {
+function toFields(value: unknown): Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { TalkEvent } from "../../../turns/talk.ts";
+import type { TalkEvent } from "../../../turns/agent-chat.ts";
 import type { Io } from "../io.ts";
 import { answerPrinter } from "./answer-printer.ts";
 
@@ -33,26 +33,26 @@ const text = (words: string): TalkEvent => ({ type: "text", session: "s", text: 
 
 describe("the answer to a line", () => {
   it("is printed as it comes, and ends with its line", () => {
-    const { heard, expect: await_, complete, out } = printer();
+    const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    heard(begun("a"));
-    heard(text("Once "));
+    handleEvent(begun("a"));
+    handleEvent(text("Once "));
     expect(out()).toBe("Once ");
-    heard(text("upon"));
+    handleEvent(text("upon"));
     complete("Once upon");
     expect(out()).toBe("upon\n");
   });
 
   it("is printed whole when it began, ended, or was given elsewhere before anybody asked for it", () => {
     const early = printer();
-    early.heard(begun("a"));
-    early.heard(text("Once "));
+    early.handleEvent(begun("a"));
+    early.handleEvent(text("Once "));
     early.expect("a");
     expect(early.out()).toBe("Once ");
     const late = printer();
-    late.heard(begun("a"));
-    late.heard(text("Once"));
-    late.heard(begun("b"));
+    late.handleEvent(begun("a"));
+    late.handleEvent(text("Once"));
+    late.handleEvent(begun("b"));
     late.expect("a");
     late.complete("Once");
     expect(late.out()).toBe("Once\n");
@@ -63,24 +63,24 @@ describe("the answer to a line", () => {
   });
 
   it("is printed once, also when the next has begun before it is complete, which is not printed", () => {
-    const { heard, expect: await_, complete, out } = printer();
+    const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    heard(begun("a"));
-    heard(text("Once"));
-    heard(begun("b"));
-    heard(text("somebody else's"));
+    handleEvent(begun("a"));
+    handleEvent(text("Once"));
+    handleEvent(begun("b"));
+    handleEvent(text("somebody else's"));
     complete("Once");
-    heard(text(" business"));
+    handleEvent(text(" business"));
     expect(out()).toBe("Once\n");
   });
 
   it("is never cut through a character", () => {
-    const { heard, expect: await_, complete, out } = printer();
+    const { handleEvent, expect: await_, complete, out } = printer();
     await_("a");
-    heard(begun("a"));
-    heard(text("a\ud83d"));
+    handleEvent(begun("a"));
+    handleEvent(text("a\ud83d"));
     expect(out()).toBe("a");
-    heard(text("\ude42b"));
+    handleEvent(text("\ude42b"));
     complete("a🙂b");
     expect(out()).toBe("🙂b\n");
   });

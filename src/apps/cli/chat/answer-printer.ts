@@ -1,9 +1,9 @@
-import { printable } from "../../../core/printable.ts";
-import type { TalkEvent } from "../../../turns/talk.ts";
+import { toPrintable } from "../../../core/printable.ts";
+import type { TalkEvent } from "../../../turns/agent-chat.ts";
 import type { Io } from "../io.ts";
 
 export interface AnswerPrinter {
-  heard(event: TalkEvent): void;
+  handleEvent(event: TalkEvent): void;
   /** The next answer to be printed is the one to this message. */
   expect(messageId: string): void;
   /** Prints what has not been printed of it, and ends the line. */
@@ -21,11 +21,11 @@ export function answerPrinter(io: Io): AnswerPrinter {
     if (current.to !== expected) return;
     // Half of a character is kept until the other half has come.
     const end = /[\ud800-\udbff]$/.test(current.text) ? -1 : current.text.length;
-    io.output.write(printed(io, current.text.slice(written, end)));
+    io.output.write(sanitizeForOutput(io, current.text.slice(written, end)));
     written = current.text.slice(0, end).length;
   };
   return {
-    heard(event) {
+    handleEvent(event) {
       if (event.type === "begun")
         current = { to: event.inputs.at(-1)?.origin?.platformMessageId ?? "", text: "" };
       else if (event.type === "text") {
@@ -39,13 +39,13 @@ export function answerPrinter(io: Io): AnswerPrinter {
       flush();
     },
     complete(text) {
-      if (text !== "") io.output.write(`${printed(io, text.slice(written))}\n`);
+      if (text !== "") io.output.write(`${sanitizeForOutput(io, text.slice(written))}\n`);
       expected = undefined;
     },
   };
 }
 
 /** What a pipe gets is what was said; on a terminal, nothing that was said may take the screen over. */
-export function printed(io: Io, text: string): string {
-  return io.output.isTTY ? printable(text) : text;
+export function sanitizeForOutput(io: Io, text: string): string {
+  return io.output.isTTY ? toPrintable(text) : text;
 }

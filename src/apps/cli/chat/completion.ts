@@ -1,17 +1,17 @@
 import { type AutocompleteProvider, CombinedAutocompleteProvider } from "@earendil-works/pi-tui";
-import type { ChatCommand, Place } from "../../../commands/command.ts";
-import { commandsIn } from "../../../commands/table.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import type { ChatCommand, ChatCommandContext } from "../../../commands/command.ts";
+import { listAvailableCommands } from "../../../commands/table.ts";
+import { toOneLine } from "../../../core/printable.ts";
 
 /** Completes commands, and after them titles and handles. What is not a command is left alone. */
-export function completion(place: Place): AutocompleteProvider {
+export function completion(place: ChatCommandContext): AutocompleteProvider {
   const commands = new CombinedAutocompleteProvider(
-    commandsIn(place).map((command) => ({
+    listAvailableCommands(place).map((command) => ({
       name: command.name,
       description: command.summary,
-      ...(command.takes !== undefined && { argumentHint: command.takes }),
+      ...(command.parameters !== undefined && { argumentHint: command.parameters }),
       ...(command.complete !== undefined && {
-        getArgumentCompletions: (begun: string) => argumentsOf(place, command, begun),
+        getArgumentCompletions: (begun: string) => completeArguments(place, command, begun),
       }),
     })),
     process.cwd(),
@@ -26,11 +26,11 @@ export function completion(place: Place): AutocompleteProvider {
   };
 }
 
-async function argumentsOf(place: Place, command: ChatCommand, begun: string) {
+async function completeArguments(place: ChatCommandContext, command: ChatCommand, begun: string) {
   const choices = (await command.complete?.(place, begun)) ?? [];
   return choices.map(({ line, label, about }) => ({
     value: line.slice(command.name.length + 2),
-    label: onOneLine(label),
-    description: onOneLine(about),
+    label: toOneLine(label),
+    description: toOneLine(about),
   }));
 }

@@ -1,28 +1,28 @@
 import { type Component, Container, Markdown, Spacer, Text } from "@earendil-works/pi-tui";
-import { escaped } from "../../../commands/command.ts";
-import { type Message, textOf } from "../../../core/message.ts";
-import { printable } from "../../../core/printable.ts";
-import { markdownPieces } from "./markdown-pieces.ts";
+import { escapeMarkdown } from "../../../commands/command.ts";
+import { getText, type Message } from "../../../core/message.ts";
+import { toPrintable } from "../../../core/printable.ts";
+import { markdownChunks } from "./markdown-chunks.ts";
 import type { Theme } from "./theme.ts";
-import { callLine, resultLines } from "./tool-lines.ts";
+import { formatToolCall, formatToolResult } from "./tool-lines.ts";
 
 /** What was said and what was told about it, one under the other. */
 export interface ConversationView extends Component {
   clear(): void;
-  message(message: Message): void;
+  showMessage(message: Message): void;
   /** A reply of a command, a notice: Markdown that nobody said. */
-  tell(markdown: string): void;
-  fail(sentence: string): void;
+  showMarkdown(markdown: string): void;
+  showError(sentence: string): void;
   /** What a tool does, in a few words. */
-  remark(text: string): void;
+  showRemark(text: string): void;
   /** An answer that grows; nothing is to be seen of it before its first words. */
-  answer(): { add(text: string): void; end(remark?: string): void };
+  startAnswer(): { add(text: string): void; end(remark?: string): void };
 }
 
 /** So much of a text is formatted; the rest of it is shown as it was written. */
-const MOST_FORMATTED = 32_000;
+const MAX_FORMATTED = 32_000;
 /** So much of a text is shown: each frame costs time for every line. */
-const MOST_SHOWN = 100_000;
+const MAX_SHOWN = 100_000;
 
 export function conversationView(theme: Theme): ConversationView {
   const container = new Container();
@@ -30,26 +30,26 @@ export function conversationView(theme: Theme): ConversationView {
     container.addChild(component);
     container.addChild(new Spacer(1));
   };
-  const plain = (text: string): Text => new Text(printable(text), 1, 0);
+  const plain = (text: string): Text => new Text(toPrintable(text), 1, 0);
   const remark = (text: string): void =>
-    add(new Text(theme.dim(printable(text.slice(0, MOST_FORMATTED))), 1, 0));
+    add(new Text(theme.dim(toPrintable(text.slice(0, MAX_FORMATTED))), 1, 0));
 
   /** Markdown that grows: what is whole stays as it is, only the last piece is made anew. */
   function growingMarkdown(): { add(text: string): void; end(): void } {
-    const pieces = markdownPieces();
+    const pieces = markdownChunks();
     let last: Markdown | Text | undefined;
     let [formatted, given] = [0, 0];
     const show = (piece: string): void => {
-      if (last !== undefined) last.setText(printable(piece));
+      if (last !== undefined) last.setText(toPrintable(piece));
       else {
         last =
-          formatted < MOST_FORMATTED ? new Markdown(printable(piece), 1, 0, theme.markdown) : plain(piece);
+          formatted < MAX_FORMATTED ? new Markdown(toPrintable(piece), 1, 0, theme.markdown) : plain(piece);
         container.addChild(last);
       }
     };
     return {
       add(text) {
-        const room = Math.max(0, MOST_SHOWN - given);
+        const room = Math.max(0, MAX_SHOWN - given);
         given += text.length;
         if (room === 0) return;
         const { whole, growing } = pieces.add(text.slice(0, room));
@@ -62,9 +62,9 @@ export function conversationView(theme: Theme): ConversationView {
       },
       end() {
         if (given > 0) container.addChild(new Spacer(1));
-        if (given > MOST_SHOWN)
+        if (given > MAX_SHOWN)
           remark(
-            `… ${(given - MOST_SHOWN).toLocaleString("en-US")} more characters; /export saves all of them.`,
+            `… ${(given - MAX_SHOWN).toLocaleString("en-US")} more characters; /export saves all of them.`,
           );
       },
     };
@@ -79,20 +79,20 @@ export function conversationView(theme: Theme): ConversationView {
     render: (width) => container.render(width),
     invalidate: () => container.invalidate(),
     clear: () => container.clear(),
-    message(message) {
-      const said = textOf(message);
+    showMessage(message) {
+      const said = getText(message);
       if (message.role === "user" && message.origin?.proactive) remark(said);
       else if (message.role === "user")
-        add(new Text(`${theme.accent("›")} ${theme.bold(printable(said.slice(0, MOST_SHOWN)))}`, 0, 0));
+        add(new Text(`${theme.accent("›")} ${theme.bold(toPrintable(said.slice(0, MAX_SHOWN)))}`, 0, 0));
       else if (message.role === "assistant" && said !== "") markdown(said);
-      else if (message.role === "tool") remark(resultLines(message.parts));
+      else if (message.role === "tool") remark(formatToolResult(message.parts));
       else if (said !== "") remark(`${message.role}: ${said.slice(0, 500)}`);
-      for (const line of beside(message)) remark(line);
+      for (const line of describeExtras(message)) remark(line);
     },
-    tell: markdown,
-    remark,
-    fail: (sentence) => add(new Text(theme.warning(printable(sentence)), 1, 0)),
-    answer() {
+    showMarkdown: markdown,
+    showRemark: remark,
+    showError: (sentence) => add(new Text(theme.warning(toPrintable(sentence)), 1, 0)),
+    startAnswer() {
       const growing = growingMarkdown();
       return {
         add: growing.add,
@@ -106,8 +106,8 @@ export function conversationView(theme: Theme): ConversationView {
 }
 
 /** What a message has besides its words. */
-function beside(message: Message): string[] {
-  const calls = (message.toolCalls ?? []).map(callLine);
+function describeExtras(message: Message): string[] {
+  const calls = (message.toolCalls ?? []).map(formatToolCall);
   const parts = message.parts.flatMap((part) => {
     if (part.type === "text") return [];
     return [part.type === "resource" ? part.uri : `${part.type}: ${part.name ?? part.mimeType}`];
@@ -115,6 +115,6 @@ function beside(message: Message): string[] {
   return [...calls, ...parts, ...(message.origin?.interrupted === true ? ["(stopped)"] : [])];
 }
 
-export function heading(title: string | undefined, handle: string): string {
-  return `**${title === undefined ? "Postrider" : escaped(title)}** · session \`${handle}\``;
+export function formatHeading(title: string | undefined, handle: string): string {
+  return `**${title === undefined ? "Postrider" : escapeMarkdown(title)}** · session \`${handle}\``;
 }

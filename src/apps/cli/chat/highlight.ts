@@ -1,12 +1,12 @@
 import { common, createLowlight } from "lowlight";
 
 /** A node of a highlighted text: words, or a span of them with a class. */
-type Node =
+type HighlightNode =
   | { readonly type: "text"; readonly value: string }
   | {
       readonly type: string;
       readonly properties?: { readonly className?: unknown };
-      readonly children?: readonly Node[];
+      readonly children?: readonly HighlightNode[];
     };
 
 /** The eight colours that every terminal has, so that the person's own palette decides. */
@@ -33,30 +33,30 @@ const COLORS: Readonly<Record<string, number>> = {
 };
 
 /** Longer code stays plain: some of the grammars take four times as long for twice the code. */
-const LONGEST = 4000;
+const MAX_CODE_LENGTH = 4000;
 /** Its grammar takes seconds for a page of brackets. */
-const SLOW = "markdown";
+const SLOW_GRAMMAR = "markdown";
 
 /** Colours code by its language; a language that is not known stays plain. Lines are coloured one by one. */
 export function highlighter(): (code: string, language?: string) => string[] {
-  const { [SLOW]: _, ...grammars } = common;
+  const { [SLOW_GRAMMAR]: _, ...grammars } = common;
   const lowlight = createLowlight(grammars);
   return (code, language) => {
-    if (language === undefined || code.length > LONGEST || !lowlight.registered(language))
+    if (language === undefined || code.length > MAX_CODE_LENGTH || !lowlight.registered(language))
       return code.split("\n");
-    const root = lowlight.highlight(language, code) as unknown as Node;
-    return painted(root, undefined).split("\n");
+    const root = lowlight.highlight(language, code) as unknown as HighlightNode;
+    return paintNode(root, undefined).split("\n");
   };
 }
 
-function painted(node: Node, color: number | undefined): string {
+function paintNode(node: HighlightNode, color: number | undefined): string {
   if (node.type === "text" && "value" in node) return paint(node.value, color);
   if (!("children" in node)) return "";
-  const inner = colorOf(node.properties?.className) ?? color;
-  return (node.children ?? []).map((child) => painted(child, inner)).join("");
+  const inner = findColor(node.properties?.className) ?? color;
+  return (node.children ?? []).map((child) => paintNode(child, inner)).join("");
 }
 
-function colorOf(classes: unknown): number | undefined {
+function findColor(classes: unknown): number | undefined {
   if (!Array.isArray(classes)) return undefined;
   const known = classes.map(
     (name) =>

@@ -7,7 +7,7 @@ import {
   truncateToWidth,
 } from "@earendil-works/pi-tui";
 import type { Choice } from "../../../commands/command.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import type { Theme } from "./theme.ts";
 
 const ROWS = 8;
@@ -25,8 +25,8 @@ export function picker(
   function listOf(shown: readonly Choice[]): SelectList {
     const items = shown.map(({ line, label, about }) => ({
       value: line,
-      label: onOneLine(label),
-      description: onOneLine(about),
+      label: toOneLine(label),
+      description: toOneLine(about),
     }));
     const made = new SelectList(items, ROWS, theme.list, { maxPrimaryColumnWidth: 60 });
     made.onSelect = (item) => picked(choices.find(({ line }) => line === item.value));
@@ -48,7 +48,7 @@ export function picker(
       else {
         const before = input.getValue();
         input.handleInput(data);
-        if (input.getValue() !== before) list = listOf(matching(choices, input.getValue()));
+        if (input.getValue() !== before) list = listOf(filterChoices(choices, input.getValue()));
       }
     },
     render(width) {
@@ -62,7 +62,7 @@ export function picker(
 }
 
 /** Every word must be somewhere in the row. */
-function matching(choices: readonly Choice[], filter: string): readonly Choice[] {
+function filterChoices(choices: readonly Choice[], filter: string): readonly Choice[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return choices.filter(({ line, label, about }) => {
     const row = `${line} ${label} ${about}`.toLowerCase();

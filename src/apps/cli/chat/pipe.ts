@@ -1,24 +1,24 @@
 import { createInterface } from "node:readline";
-import { around } from "../../../commands/around.ts";
-import type { Place } from "../../../commands/command.ts";
+import type { ChatCommandContext } from "../../../commands/command.ts";
+import { formatMessagesAround } from "../../../commands/messages-around.ts";
 import { runChatCommand } from "../../../commands/table.ts";
-import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
-import type { Fresh } from "../../../core/conversation.ts";
+import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
+import type { FreshStart } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
-import { resetNotice } from "../../../core/fresh-words.ts";
-import { textOf } from "../../../core/message.ts";
-import { printable } from "../../../core/printable.ts";
+import { getText } from "../../../core/message.ts";
+import { toPrintable } from "../../../core/printable.ts";
+import { resetNotice } from "../../../core/reset-notice.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
-import { exitCodeOf, onEndSignals } from "../../end-signals.ts";
 import { saveDocument } from "../../save-document.ts";
-import { type Io, note } from "../io.ts";
-import { readyHome } from "../opening.ts";
-import { type AnswerPrinter, answerPrinter, printed } from "./answer-printer.ts";
-import { type Beginning, begin, type Chat, startChat } from "./start.ts";
+import { onShutdownSignals, toSignalExitCode } from "../../shutdown-signals.ts";
+import { type Io, printNotice } from "../io.ts";
+import { prepareHome } from "../open-home.ts";
+import { type AnswerPrinter, answerPrinter, sanitizeForOutput } from "./answer-printer.ts";
+import { type ChatStart, openChatSession, startChat, type TerminalChat } from "./start-chat.ts";
 
 /** So many lines are read ahead, so that a `/stop` among them is seen; no more, however long the input is. */
-const MOST_LINES = 1000;
+const MAX_LINES = 1000;
 /** How long storing what was said may take after a signal. */
 const CLOSE_LIMIT_MS = 10_000;
 
@@ -26,24 +26,24 @@ const CLOSE_LIMIT_MS = 10_000;
  * A line in, an answer out, until the input ends. Lines are taken in order, commands too, but `/stop` acts at once: that
  * is what it is for.
  */
-export async function pipe(
+export async function runPipe(
   io: Io,
-  beginning: Beginning,
+  beginning: ChatStart,
   agent: Agent,
   config: Config | undefined,
 ): Promise<number> {
   const printing = answerPrinter(io);
   const chat = await startChat({
-    home: readyHome(io),
+    home: prepareHome(io),
     environment: io.environment,
     agent,
     kind: "pipe",
     config,
-    heard: printing.heard,
-    notice: (text) => note(io, `postrider: ${text}`),
-    lost: (text) => note(io, `postrider: ${text}`),
+    onEvent: printing.handleEvent,
+    notify: (text) => printNotice(io, `postrider: ${text}`),
+    onStoreLost: (text) => printNotice(io, `postrider: ${text}`),
   });
-  const { place, talk } = chat;
+  const { commandContext, talk } = chat;
   let code = 0;
   let endCode: number | undefined;
   const lines: string[] = [];
@@ -53,16 +53,16 @@ export async function pipe(
   input.on("line", (line) => {
     if (parseCommand(line)?.name === "stop" && talk.isAnswering()) void talk.stop();
     else lines.push(line);
-    if (lines.length >= MOST_LINES) input.pause();
+    if (lines.length >= MAX_LINES) input.pause();
     wake();
   });
   input.on("close", () => {
     isOver = true;
     wake();
   });
-  const forgetSignals = onEndSignals(
+  const forgetSignals = onShutdownSignals(
     (signal) => {
-      endCode = exitCodeOf(signal);
+      endCode = toSignalExitCode(signal);
       isOver = true;
       lines.length = 0;
       void talk.close();
@@ -73,10 +73,10 @@ export async function pipe(
   try {
     // What a killed process had accepted is answered first. Its reader is gone: ours expects answers to its own lines.
     for (const { text, reason } of await talk.recover()) {
-      if (text !== "") note(io, `An earlier start had left this to be answered: ${printable(text)}`);
-      if (reason !== undefined) note(io, `postrider: ${reason}`);
+      if (text !== "") printNotice(io, `An earlier start had left this to be answered: ${toPrintable(text)}`);
+      if (reason !== undefined) printNotice(io, `postrider: ${reason}`);
     }
-    if (beginning !== "here") await begin(place, beginning);
+    if (beginning !== "here") await openChatSession(commandContext, beginning);
     for (;;) {
       const line = lines.shift();
       if (line === undefined) {
@@ -86,14 +86,14 @@ export async function pipe(
         });
         continue;
       }
-      if (lines.length < MOST_LINES && !isOver) input.resume();
+      if (lines.length < MAX_LINES && !isOver) input.resume();
       if (line.trim() === "") continue;
       try {
-        if (await take(io, chat, line, printing)) break;
+        if (await handleLine(io, chat, line, printing)) break;
       } catch (error) {
         if (!(error instanceof PostriderError)) throw error;
         if (endCode !== undefined) continue;
-        note(io, `postrider: ${error.message}`);
+        printNotice(io, `postrider: ${error.message}`);
         code = 1;
       }
     }
@@ -106,34 +106,48 @@ export async function pipe(
 }
 
 /** One line. True when it was the last. */
-async function take(io: Io, chat: Chat, line: string, printing: AnswerPrinter): Promise<boolean> {
-  const { place } = chat;
+async function handleLine(
+  io: Io,
+  chat: TerminalChat,
+  line: string,
+  printing: AnswerPrinter,
+): Promise<boolean> {
+  const { commandContext } = chat;
   const command = parseCommand(line);
   if (command === undefined) {
-    await answer(io, chat, spokenText(line), printing);
+    await printAnswer(io, chat, unescapeSlash(line), printing);
     return false;
   }
-  if ((await place.talk.look()) === undefined) await place.talk.open();
-  const reply = await runChatCommand(place, command.name, command.args);
-  const excerpt = reply.around === undefined ? "" : await around(place, reply.around);
-  for (const text of [reply.text, excerpt]) if (text !== "") io.output.write(`${printed(io, text)}\n`);
+  if ((await commandContext.chat.findCurrent()) === undefined) await commandContext.chat.open();
+  const reply = await runChatCommand(commandContext, command.name, command.args);
+  const excerpt = reply.around === undefined ? "" : await formatMessagesAround(commandContext, reply.around);
+  for (const text of [reply.text, excerpt])
+    if (text !== "") io.output.write(`${sanitizeForOutput(io, text)}\n`);
   if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
-  if (reply.say !== undefined) await answer(io, chat, reply.say, printing);
+  if (reply.say !== undefined) await printAnswer(io, chat, reply.say, printing);
   return reply.leave === true;
 }
 
-async function answer(io: Io, { place, talk }: Chat, text: string, printing: AnswerPrinter): Promise<void> {
-  const said = await talk.say(text);
-  if (said.fresh?.noticeDue) note(io, noticeOf(place, said.fresh));
+async function printAnswer(
+  io: Io,
+  { commandContext, talk }: TerminalChat,
+  text: string,
+  printing: AnswerPrinter,
+): Promise<void> {
+  const said = await talk.submit(text);
+  if (said.fresh?.noticeDue) printNotice(io, formatResetNotice(commandContext, said.fresh));
   printing.expect(said.messageId);
   const stored = await said.answer;
   if (stored === undefined) throw new PostriderError("not_found", "That line was cancelled before its turn.");
   // Written as it came, if it came here; else another process has answered.
-  printing.complete(textOf(stored));
+  printing.complete(getText(stored));
   const error = stored.extra?.error;
   if (error !== undefined) throw new PostriderError("agent_failed", String(error));
 }
 
-export function noticeOf({ policy: { atHour, idleMinutes } }: Place, fresh: Fresh): string {
+export function formatResetNotice(
+  { policy: { atHour, idleMinutes } }: ChatCommandContext,
+  fresh: FreshStart,
+): string {
   return resetNotice({ reason: fresh.reason, atHour, idleMinutes, handle: fresh.previous.handle });
 }

@@ -1,50 +1,50 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
-import { around } from "../../../commands/around.ts";
-import type { Choice, Reply } from "../../../commands/command.ts";
-import { commandFor, runChatCommand } from "../../../commands/table.ts";
-import { parseCommand, spokenText } from "../../../core/command-grammar.ts";
+import type { Choice, CommandReply } from "../../../commands/command.ts";
+import { formatMessagesAround } from "../../../commands/messages-around.ts";
+import { getAllowedCommand, runChatCommand } from "../../../commands/table.ts";
+import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
 import type { Agent } from "../../../ports/agent.ts";
-import { chosenModel } from "../../../turns/chosen-model.ts";
+import { findChosenModel } from "../../../turns/find-chosen-model.ts";
 import { proposeTitle } from "../../../turns/propose-title.ts";
 import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { saveDocument } from "../../save-document.ts";
-import { hasColor, type Io, note } from "../io.ts";
-import { readyHome } from "../opening.ts";
+import { hasColor, type Io, printNotice } from "../io.ts";
+import { prepareHome } from "../open-home.ts";
 import { completion } from "./completion.ts";
 import { conversationView } from "./conversation-view.ts";
-import { leaveKeys } from "./leave-keys.ts";
+import { exitKeys } from "./exit-keys.ts";
+import { pendingView } from "./pending-view.ts";
 import { picker } from "./picker.ts";
-import { noticeOf } from "./pipe.ts";
+import { formatResetNotice } from "./pipe.ts";
 import { sessionScreen } from "./session-screen.ts";
-import { type Beginning, begin, startChat } from "./start.ts";
+import { stabilizeLines } from "./stabilize-lines.ts";
+import { type ChatStart, openChatSession, startChat } from "./start-chat.ts";
 import { statusLine } from "./status-line.ts";
-import { withSteadyLines } from "./steady-line.ts";
-import { themeOf } from "./theme.ts";
-import { waitingView } from "./waiting-view.ts";
+import { buildTheme } from "./theme.ts";
 
 /** The chat on a terminal: what was said above, an editor and a status line below. Resolves with the exit code. */
-export async function screen(
+export async function runScreen(
   io: Io,
-  beginning: Beginning,
+  beginning: ChatStart,
   agent: Agent,
   config: Config | undefined,
   hint?: string,
 ): Promise<number> {
   const welcome: string[] = [];
-  const home = readyHome(io, (line) => welcome.push(line));
-  const theme = themeOf(hasColor(io));
+  const home = prepareHome(io, (line) => welcome.push(line));
+  const theme = buildTheme(hasColor(io));
   const view = conversationView(theme);
-  const waiting = waitingView(theme);
+  const waiting = pendingView(theme);
   const status = statusLine(theme);
   const tui = new TuiMainScreen(new ProcessTerminal());
   const editor = new Editor(tui, theme.editor);
   const tell = (markdown: string): void => {
-    view.tell(markdown);
+    view.showMarkdown(markdown);
     tui.requestRender();
   };
   const fail = (error: unknown): void => {
-    view.fail((error as Error).message);
+    view.showError((error as Error).message);
     tui.requestRender();
   };
   const closing = new AbortController();
@@ -60,38 +60,40 @@ export async function screen(
     agent,
     kind: "terminal",
     config,
-    heard: (event) => {
-      shown.heard(event);
+    onEvent: (event) => {
+      shown.handleEvent(event);
       if (event.type === "ended" && event.end.outcome === "done") {
         const { session } = event;
-        chosenModel(place.store, session)
-          .then((model) => proposeTitle({ agent, sessions, who: place.who, model }, session, closing.signal))
+        findChosenModel(commandContext.store, session)
+          .then((model) =>
+            proposeTitle({ agent, sessions, who: commandContext.who, model }, session, closing.signal),
+          )
           .then(shown.refresh, () => {}); // a conversation without a title is found all the same
       }
     },
-    notice: (text) => tell(text),
-    lost: (text) => {
+    notify: (text) => tell(text),
+    onStoreLost: (text) => {
       giveBack();
-      note(io, `postrider: ${text}`);
+      printNotice(io, `postrider: ${text}`);
     },
   });
-  const { place, talk } = chat;
-  const { sessions } = place;
+  const { commandContext, talk } = chat;
+  const { sessions } = commandContext;
   const shown = sessionScreen({
-    place,
+    commandContext,
     view,
-    waiting,
+    pending: waiting,
     status,
     render: (whole = false) => tui.requestRender(whole),
-    remember: (text) => editor.addToHistory(text),
+    addToHistory: (text) => editor.addToHistory(text),
   });
 
   async function say(text: string): Promise<void> {
-    const said = await talk.say(text);
+    const said = await talk.submit(text);
     // The policy, or another terminal, has begun a new session since.
     if (said.session.id !== shown.current()) await shown.draw(said.session);
-    if (said.fresh?.noticeDue) tell(noticeOf(place, said.fresh));
-    shown.accepted(said.messageId, text);
+    if (said.fresh?.noticeDue) tell(formatResetNotice(commandContext, said.fresh));
+    shown.addPending(said.messageId, text);
     await shown.refresh();
     const answer = await said.answer;
     waiting.remove(said.messageId);
@@ -100,21 +102,21 @@ export async function screen(
   }
 
   async function command(name: string, args: string): Promise<void> {
-    const found = commandFor(place, name);
-    const choices = (await found.choose?.(place, args)) ?? [];
-    if (choices.length === 0) return heed(await found.run(place, args));
+    const found = getAllowedCommand(commandContext, name);
+    const choices = (await found.listChoices?.(commandContext, args)) ?? [];
+    if (choices.length === 0) return heed(await found.run(commandContext, args));
     const picked = parseCommand((await pick(`/${found.name} ${args}`.trim(), choices))?.line ?? "");
-    if (picked !== undefined) await heed(await runChatCommand(place, picked.name, picked.args));
+    if (picked !== undefined) await heed(await runChatCommand(commandContext, picked.name, picked.args));
   }
 
-  async function heed(reply: Reply): Promise<void> {
-    const now = reply.moved ? await talk.look() : undefined;
+  async function heed(reply: CommandReply): Promise<void> {
+    const now = reply.moved ? await talk.findCurrent() : undefined;
     if (now !== undefined) await shown.draw(now.session);
     if (reply.text !== "") tell(reply.text);
-    if (reply.around !== undefined) tell(await around(place, reply.around));
+    if (reply.around !== undefined) tell(await formatMessagesAround(commandContext, reply.around));
     if (reply.document !== undefined) tell(saveDocument(reply.document));
     await shown.refresh();
-    if (reply.leave) keys.leave(0);
+    if (reply.leave) keys.exit(0);
     if (reply.say !== undefined) say(reply.say).catch(fail);
   }
 
@@ -131,7 +133,7 @@ export async function screen(
 
   function arrange(input: Component): void {
     tui.clear();
-    for (const component of [view, waiting, input, status]) tui.addChild(withSteadyLines(component));
+    for (const component of [view, waiting, input, status]) tui.addChild(stabilizeLines(component));
     tui.setFocus(input);
     tui.requestRender();
   }
@@ -141,16 +143,16 @@ export async function screen(
     if (text.trim() === "") return;
     const typed = parseCommand(text);
     editor.addToHistory(text);
-    if (typed === undefined) say(spokenText(text)).catch(fail);
+    if (typed === undefined) say(unescapeSlash(text)).catch(fail);
     // /stop must not wait for a command that waits for an answer; the others keep their order.
     else if (typed.name === "stop") command(typed.name, typed.args).catch(fail);
     else commands = commands.then(() => command(typed.name, typed.args)).catch(fail);
   };
-  editor.setAutocompleteProvider(completion(place));
-  const keys = leaveKeys({
+  editor.setAutocompleteProvider(completion(commandContext));
+  const keys = exitKeys({
     talk,
     editor,
-    hint: (text) => status.hint(text),
+    hint: (text) => status.showHint(text),
     render: () => tui.requestRender(),
   });
   // What was typed before the terminal was ours has its Enter changed to a line feed by the system.
@@ -158,14 +160,14 @@ export async function screen(
   tui.addInputListener((data) => (isTypedAhead && data === "\n" ? { data: "\r" } : undefined));
   tui.addInputListener((data) => {
     if (matchesKey(data, "ctrl+c") && tui.getFocusedComponent() !== editor) return undefined;
-    return keys.pressed(data) ? { consume: true } : undefined;
+    return keys.handleKey(data) ? { consume: true } : undefined;
   });
 
   const copies = startDailyCopies({ home, store: chat.store, runner: chat.runner, notice: tell });
   process.once("uncaughtExceptionMonitor", giveBack);
   process.once("exit", giveBack);
   try {
-    const opened = await begin(place, beginning);
+    const opened = await openChatSession(commandContext, beginning);
     arrange(editor);
     process.stdin.once("data", () => {
       setImmediate(() => {
@@ -176,7 +178,7 @@ export async function screen(
     isStarted = true;
     await shown.draw(opened.session);
     if (opened.fresh?.noticeDue) {
-      tell(noticeOf(place, opened.fresh));
+      tell(formatResetNotice(commandContext, opened.fresh));
       await sessions.markShown(opened.conversation.number, { notice: true });
     }
     for (const line of welcome) tell(line);
@@ -184,7 +186,7 @@ export async function screen(
     if (opened.session.messageCount === 0)
       tell("Say something. `/help` lists the commands; Ctrl-C twice leaves.");
     talk.recover().catch(fail);
-    return await keys.left;
+    return await keys.exitCode;
   } finally {
     closing.abort();
     shown.close();
@@ -193,7 +195,7 @@ export async function screen(
       giveBack();
       process.off("uncaughtExceptionMonitor", giveBack);
       process.off("exit", giveBack);
-      keys.forget();
+      keys.dispose();
     });
   }
 }

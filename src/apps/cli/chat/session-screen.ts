@@ -1,42 +1,42 @@
-import type { Place } from "../../../commands/command.ts";
-import { type Message, textOf } from "../../../core/message.ts";
-import { plural } from "../../../core/plural.ts";
+import type { ChatCommandContext } from "../../../commands/command.ts";
+import { getText, type Message } from "../../../core/message.ts";
+import { pluralize } from "../../../core/pluralize.ts";
 import type { Session } from "../../../core/session.ts";
-import type { TalkEvent } from "../../../turns/talk.ts";
+import type { TalkEvent } from "../../../turns/agent-chat.ts";
 import type { ConversationView } from "./conversation-view.ts";
-import { heading } from "./conversation-view.ts";
+import { formatHeading } from "./conversation-view.ts";
+import type { PendingView } from "./pending-view.ts";
 import type { StatusLine } from "./status-line.ts";
-import { callLine, resultLines } from "./tool-lines.ts";
-import type { WaitingView } from "./waiting-view.ts";
+import { formatToolCall, formatToolResult } from "./tool-lines.ts";
 
 /** How much of a session is drawn when it is opened; /history has the rest. */
-const DRAWN = 40;
+const DRAWN_MESSAGES = 40;
 
 export interface SessionScreenOptions {
-  readonly place: Place;
+  readonly commandContext: ChatCommandContext;
   readonly view: ConversationView;
-  readonly waiting: WaitingView;
+  readonly pending: PendingView;
   readonly status: StatusLine;
   /** Something has changed; `true` when all of it has. */
   render(whole?: boolean): void;
   /** A person's message is on the screen: the arrow keys bring it back. */
-  remember(text: string): void;
+  addToHistory(text: string): void;
 }
 
 /** One session on the screen: what it shows, what is being answered in it, and what others say there meanwhile. */
 export interface SessionScreen {
   draw(session: Session): Promise<void>;
-  heard(event: TalkEvent): void;
+  handleEvent(event: TalkEvent): void;
   /** Accepted; shown as waiting unless its turn has come already. */
-  accepted(messageId: string, text: string): void;
+  addPending(messageId: string, text: string): void;
   refresh(): Promise<void>;
   current(): string | undefined;
   close(): void;
 }
 
 export function sessionScreen(options: SessionScreenOptions): SessionScreen {
-  const { view, waiting, status, render, remember } = options;
-  const { sessions, talk, who, agent } = options.place;
+  const { view, pending, status, render, addToHistory } = options;
+  const { sessions, chat, who, agent } = options.commandContext;
   let session: Session | undefined;
   let following = new AbortController();
   /** Seqs of the session that are on the screen. */
@@ -45,14 +45,14 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
   const begun = new Set<string>();
   /** What others said while an answer was growing at the end of the screen. */
   let held: Message[] = [];
-  let growing: ReturnType<ConversationView["answer"]> | undefined;
+  let growing: ReturnType<ConversationView["startAnswer"]> | undefined;
   /** The seq of what is being answered: what is stored behind it until the end of the turn is on the screen as it comes. */
   let answeredFrom = 0;
 
   /** What comes next stands below what was just shown, not in the text above it. */
   function breakOff(remark?: string): void {
     growing?.end(remark);
-    growing = view.answer();
+    growing = view.startAnswer();
   }
 
   /** Draws a message once, whoever brings it first. */
@@ -60,14 +60,14 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     const id = message.origin?.platformMessageId;
     if (id !== undefined) {
       begun.add(id);
-      waiting.remove(id);
+      pending.remove(id);
     }
     // What a fork shows of another session has that session's numbers.
     const isOwn = message.session === session?.id;
     if (isOwn && drawn.has(message.seq)) return;
     if (isOwn) drawn.add(message.seq);
-    view.message(message);
-    if (message.role === "user" && !message.origin?.proactive) remember(textOf(message));
+    view.showMessage(message);
+    if (message.role === "user" && !message.origin?.proactive) addToHistory(getText(message));
     render();
   }
 
@@ -77,36 +77,36 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
     const [now, length, place] = await Promise.all([
       sessions.get(who, id),
       sessions.shownLength(who, id),
-      talk.look(),
+      chat.findCurrent(),
     ]);
     if (now === undefined || session.id !== id) return;
     session = now;
-    const isAnswering = talk.isAnswering();
+    const isAnswering = chat.isAnswering();
     status.set({
       session,
       length: length ?? 0,
       agent: answering(place?.conversation.settings.model),
       isAnswering,
-      waiting: waiting.count(),
+      pending: pending.count(),
     });
     render();
   }
 
   /** Who answers the next message: the model that was chosen for this conversation, if the agent can ask it. */
   function answering(chosen: string | undefined): string {
-    return agent.windowOf === undefined ? agent.name : (chosen ?? agent.name);
+    return agent.getContextWindow === undefined ? agent.name : (chosen ?? agent.name);
   }
 
   async function follow({ id, messageCount }: Session, signal: AbortSignal): Promise<void> {
     try {
       for await (const message of sessions.follow(who, id, { after: messageCount, signal })) {
         // Our own answer is there already; which number it has is known when its turn has ended.
-        if (talk.isAnswering() && message.role !== "user") held.push(message);
+        if (chat.isAnswering() && message.role !== "user") held.push(message);
         else show(message);
         await refresh();
       }
     } catch (error) {
-      if (!signal.aborted) view.fail((error as Error).message);
+      if (!signal.aborted) view.showError((error as Error).message);
       render();
     }
   }
@@ -120,27 +120,28 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
       held = [];
       growing = undefined;
       const length = (await sessions.shownLength(who, next.id)) ?? 0;
-      const offset = Math.max(0, length - DRAWN);
+      const offset = Math.max(0, length - DRAWN_MESSAGES);
       const history = (await sessions.history(who, next.id, { offset })) ?? [];
       view.clear();
-      view.tell(heading(next.title, next.handle));
-      if (offset > 0) view.tell(`*… ${plural(offset, "message")} before: /history ${DRAWN * 2}*`);
+      view.showMarkdown(formatHeading(next.title, next.handle));
+      if (offset > 0)
+        view.showMarkdown(`*… ${pluralize(offset, "message")} before: /history ${DRAWN_MESSAGES * 2}*`);
       for (const message of history) show(message);
       void follow(next, following.signal);
       await refresh();
       render(true);
     },
-    heard(event) {
+    handleEvent(event) {
       if (event.session !== session?.id) return;
       if (event.type === "begun") {
         for (const input of event.inputs) show(input);
         answeredFrom = Math.max(0, ...event.inputs.map(({ seq }) => seq));
-        growing = view.answer();
+        growing = view.startAnswer();
       } else if (growing !== undefined && event.type === "text") growing.add(event.text);
-      else if (growing !== undefined && event.type === "tool_call") breakOff(callLine(event.call));
-      else if (growing !== undefined && event.type === "tool_result") breakOff(resultLines(event.parts));
+      else if (growing !== undefined && event.type === "tool_call") breakOff(formatToolCall(event.call));
+      else if (growing !== undefined && event.type === "tool_result") breakOff(formatToolResult(event.parts));
       else if (growing !== undefined && (event.type === "approval" || event.type === "message")) breakOff();
-      else if (event.type === "broken") view.fail((event.error as Error).message);
+      else if (event.type === "broken") view.showError((event.error as Error).message);
       else if (event.type === "ended") {
         const { outcome, reason, seqs } = event.end;
         const last = growing === undefined ? 0 : Math.max(0, ...seqs);
@@ -148,14 +149,14 @@ export function sessionScreen(options: SessionScreenOptions): SessionScreen {
         growing?.end(outcome === "interrupted" ? "(stopped)" : undefined);
         growing = undefined;
         if (reason !== undefined)
-          view.fail(reason.includes("/retry") ? reason : `${reason} /retry asks again.`);
+          view.showError(reason.includes("/retry") ? reason : `${reason} /retry asks again.`);
         for (const message of held.splice(0)) show(message);
       }
       render();
       if (event.type !== "text") void refresh();
     },
-    accepted(messageId, text) {
-      if (!begun.has(messageId)) waiting.add(messageId, text);
+    addPending(messageId, text) {
+      if (!begun.has(messageId)) pending.add(messageId, text);
     },
     refresh,
     current: () => session?.id,

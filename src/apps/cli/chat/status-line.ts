@@ -1,58 +1,60 @@
 import { type Component, truncateToWidth } from "@earendil-works/pi-tui";
-import { plural } from "../../../core/plural.ts";
-import { printable } from "../../../core/printable.ts";
+import { pluralize } from "../../../core/pluralize.ts";
+import { toPrintable } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Theme } from "./theme.ts";
 
-export interface Status {
+export interface StatusLineState {
   readonly session: Session;
   /** How many messages it shows. */
   readonly length: number;
   readonly agent: string;
   readonly isAnswering: boolean;
-  readonly waiting: number;
+  readonly pending: number;
 }
 
 /** Title, handle, messages, tokens, cost, and what runs: one line under the input. */
 export interface StatusLine extends Component {
-  set(status: Status): void;
+  set(status: StatusLineState): void;
   /** Shown instead until the next key. */
-  hint(text: string): void;
+  showHint(text: string): void;
 }
 
 export function statusLine(theme: Theme): StatusLine {
-  let status: Status | undefined;
+  let status: StatusLineState | undefined;
   let hint = "";
   return {
     set(next) {
       status = next;
     },
-    hint(text) {
+    showHint(text) {
       hint = text;
     },
     render(width) {
       if (hint !== "") return [truncateToWidth(theme.warning(` ${hint}`), width)];
-      return status === undefined ? [""] : [truncateToWidth(theme.dim(` ${lineOf(status)}`), width)];
+      return status === undefined
+        ? [""]
+        : [truncateToWidth(theme.dim(` ${formatStatusLine(status)}`), width)];
     },
     invalidate() {},
   };
 }
 
-export function lineOf({ session, length, agent, isAnswering, waiting }: Status): string {
+export function formatStatusLine({ session, length, agent, isAnswering, pending }: StatusLineState): string {
   const { totalTokens, costUsd } = session.usage;
   return [
-    session.title === undefined ? "untitled" : printable(session.title),
+    session.title === undefined ? "untitled" : toPrintable(session.title),
     session.handle,
-    plural(length, "message"),
-    `${short(totalTokens)} ${totalTokens === 1 ? "token" : "tokens"}`,
+    pluralize(length, "message"),
+    `${abbreviateCount(totalTokens)} ${totalTokens === 1 ? "token" : "tokens"}`,
     ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
     isAnswering ? `${agent} is answering` : agent,
-    ...(waiting === 0 ? [] : [`${waiting} waiting`]),
+    ...(pending === 0 ? [] : [`${pending} waiting`]),
   ].join(" · ");
 }
 
 /** 999, 1.2k, 34k, 5.6M: a status line has no room for more. */
-function short(count: number): string {
+function abbreviateCount(count: number): string {
   if (count < 1000) return String(count);
   const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
   return `${value < 10 ? value.toFixed(1) : Math.round(value)}${unit}`;

@@ -1,17 +1,17 @@
 import { fstatSync } from "node:fs";
 import { PostriderError } from "../../../core/errors.ts";
-import { fenced } from "../../../core/fence.ts";
-import { type Io, note } from "../io.ts";
+import { fenceCode } from "../../../core/fence.ts";
+import { type Io, printNotice } from "../io.ts";
 
 /** More than a model can read. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 /** A pipe that somebody holds open and nobody writes to, as some programs leave it to those they start. */
 const FIRST_BYTE_MS = 3000;
 
 /** The question with what comes on stdin behind it, fenced so that none of it looks like a part of the question. */
-export async function withStdin(io: Io, question: string): Promise<string> {
+export async function appendStdin(io: Io, question: string): Promise<string> {
   const given = (await readStdin(io)).trimEnd();
-  return given.trim() === "" ? question : `${question}\n\nInput from stdin:\n\n${fenced(given)}`;
+  return given.trim() === "" ? question : `${question}\n\nInput from stdin:\n\n${fenceCode(given)}`;
 }
 
 /** Everything up to its end; nothing from a terminal or a device such as /dev/null. */
@@ -30,10 +30,10 @@ async function readStdin(io: Io): Promise<string> {
       clearTimeout(silence);
       const bytes = Buffer.from(chunk as Buffer | string);
       size += bytes.length;
-      if (size > MOST_BYTES)
+      if (size > MAX_BYTES)
         throw new PostriderError(
           "too_large",
-          `What comes on stdin is longer than ${MOST_BYTES} bytes. Give a part of it, for example with head or grep.`,
+          `What comes on stdin is longer than ${MAX_BYTES} bytes. Give a part of it, for example with head or grep.`,
         );
       chunks.push(bytes);
     }
@@ -42,8 +42,9 @@ async function readStdin(io: Io): Promise<string> {
   } finally {
     clearTimeout(silence);
   }
-  if (isSilent) note(io, "postrider: nothing came on stdin in 3 s, so the question is asked without it.");
-  return decoded(Buffer.concat(chunks));
+  if (isSilent)
+    printNotice(io, "postrider: nothing came on stdin in 3 s, so the question is asked without it.");
+  return decodeStdin(Buffer.concat(chunks));
 }
 
 function isPipeOrFile({ input }: Io): boolean {
@@ -57,7 +58,7 @@ function isPipeOrFile({ input }: Io): boolean {
   }
 }
 
-function decoded(bytes: Buffer): string {
+function decodeStdin(bytes: Buffer): string {
   if (bytes.includes(0))
     throw new PostriderError(
       "invalid_input",

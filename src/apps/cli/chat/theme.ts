@@ -14,7 +14,7 @@ export interface Theme {
   readonly editor: EditorTheme;
 }
 
-export function themeOf(hasColor: boolean): Theme {
+export function buildTheme(hasColor: boolean): Theme {
   const paint = (on: string, off: string): Paint =>
     hasColor ? (text) => `\x1b[${on}m${text}\x1b[${off}m` : (text) => text;
   const dim = paint("2", "22");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { text } from "../../../core/message.ts";
-import { callLine, resultLines } from "./tool-lines.ts";
+import { textPart } from "../../../core/message.ts";
+import { formatToolCall, formatToolResult } from "./tool-lines.ts";
 
 describe("a tool that is called in a terminal", () => {
   it.each([
@@ -13,14 +13,14 @@ describe("a tool that is called in a terminal", () => {
     ["raw\ntext", "→ t  raw text"],
     [{ command: `echo ${"x".repeat(500)}` }, `→ t  echo ${"x".repeat(154)}…`],
   ])("shows what it is about to do (%j)", (given, shown) => {
-    expect(callLine({ name: "t", arguments: given })).toBe(shown);
+    expect(formatToolCall({ name: "t", arguments: given })).toBe(shown);
   });
 
   it("shows the beginning of what it gave back, and how much more there is", () => {
-    expect(resultLines([text("one\n")])).toBe("← one");
-    expect(resultLines([text("1\n2\n3\n4\n5\n6")])).toBe("← 1\n  2\n  3\n  4\n  … 2 more lines");
-    expect(resultLines([text("1\n2\n3\n4\n5")])).toBe("← 1\n  2\n  3\n  4\n  … 1 more line");
-    expect(resultLines([text(" \n")])).toBe("← (nothing)");
-    expect(resultLines([text("\u001b[31mred")])).not.toContain("\u001b");
+    expect(formatToolResult([textPart("one\n")])).toBe("← one");
+    expect(formatToolResult([textPart("1\n2\n3\n4\n5\n6")])).toBe("← 1\n  2\n  3\n  4\n  … 2 more lines");
+    expect(formatToolResult([textPart("1\n2\n3\n4\n5")])).toBe("← 1\n  2\n  3\n  4\n  … 1 more line");
+    expect(formatToolResult([textPart(" \n")])).toBe("← (nothing)");
+    expect(formatToolResult([textPart("\u001b[31mred")])).not.toContain("\u001b");
   });
 });

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
-import { mustBeThere, PROJECT_FILE, readText } from "../../config/files.ts";
-import { foldersInHome } from "../../config/folders-in-home.ts";
-import { fileLayer, readLayers } from "../../config/layers.ts";
-import { type Problem, problemJson, problemLine } from "../../config/problem.ts";
+import { PROJECT_FILE, readConfigText, requireConfigFile } from "../../config/config-files.ts";
+import { type ConfigProblem, configProblemToJson, formatConfigProblem } from "../../config/config-problem.ts";
+import { findFoldersInHome } from "../../config/folders-in-home.ts";
+import { readFileLayer, readLayers } from "../../config/layers.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { type Io, say, sayJson } from "../io.ts";
-import { placeOf } from "./here.ts";
+import { type Io, printJson, printLine } from "../io.ts";
+import { locateConfig } from "./local-config.ts";
 
-export const check: Command = defineCommand({
+export const checkConfigCommand: Command = defineCommand({
   name: "config check",
   takes: "[FILE]",
   words: [0, 1],
@@ -19,11 +19,12 @@ postrider.yaml here, and the environment; or FILE alone. The exit code is 1 when
     ["postrider config check new-config.yaml", "before it takes the old one's place"],
   ],
   run({ words: [file], values }, io) {
-    const { files, problems } = file === undefined ? everything(io) : one(file, io);
-    if (values.json) sayJson(io, { ok: problems.length === 0, files, problems: problems.map(problemJson) });
-    else if (problems.length > 0) for (const problem of problems) say(io, problemLine(problem));
+    const { files, problems } = file === undefined ? checkAllLayers(io) : checkFile(file, io);
+    if (values.json)
+      printJson(io, { ok: problems.length === 0, files, problems: problems.map(configProblemToJson) });
+    else if (problems.length > 0) for (const problem of problems) printLine(io, formatConfigProblem(problem));
     else
-      say(
+      printLine(
         io,
         files.length === 0 ? "No problems: nothing is configured, so the defaults count." : "No problems.",
       );
@@ -31,16 +32,16 @@ postrider.yaml here, and the environment; or FILE alone. The exit code is 1 when
   },
 });
 
-interface Findings {
+interface ConfigFindings {
   readonly files: readonly string[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
 }
 
-function everything(io: Io): Findings {
-  const place = placeOf(io);
+function checkAllLayers(io: Io): ConfigFindings {
+  const place = locateConfig(io);
   const { files, problems, exposed } = readLayers(place);
   const own = files.at(-1)?.file ?? "";
-  const open: Problem = {
+  const open: ConfigProblem = {
     file: own,
     text: `holds a secret and others on this machine may read it: chmod 600 ${own}`,
   };
@@ -50,9 +51,9 @@ function everything(io: Io): Findings {
   };
 }
 
-function one(given: string, io: Io): Findings {
-  const file = mustBeThere(given, process.cwd());
+function checkFile(given: string, io: Io): ConfigFindings {
+  const file = requireConfigFile(given, process.cwd());
   const role = basename(file) === PROJECT_FILE ? "project" : "home";
-  const { values, problems } = fileLayer(file, readText(file), role);
-  return { files: [file], problems: [...problems, ...foldersInHome(values, placeOf(io).home)] };
+  const { values, problems } = readFileLayer(file, readConfigText(file), role);
+  return { files: [file], problems: [...problems, ...findFoldersInHome(values, locateConfig(io).home)] };
 }

@@ -1,11 +1,11 @@
 import { text as readAll } from "node:stream/consumers";
-import { type Edited, setSetting, unsetSetting } from "../../config/edit-file.ts";
-import { homeOf } from "../../home.ts";
+import { type SettingEdit, setSetting, unsetSetting } from "../../config/edit-file.ts";
+import { resolveHome } from "../../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { type Io, note, say, sayJson } from "../io.ts";
-import { shownValue } from "./effective.ts";
+import { type Io, printJson, printLine, printNotice } from "../io.ts";
+import { maskValue } from "./effective-settings.ts";
 
-export const set: Command = defineCommand({
+export const setConfigCommand: Command = defineCommand({
   name: "config set",
   takes: "KEY VALUE",
   words: [2, 2],
@@ -19,11 +19,11 @@ refused, and nothing is written. VALUE - reads it from stdin, so that a secret s
   ],
   async run({ words: [key = "", given = ""], values }, io) {
     const value = given === "-" ? (await readAll(io.input)).trimEnd() : given;
-    tell(io, key, setSetting(homeOf(io.environment), key, value), values.json);
+    printEdit(io, key, setSetting(resolveHome(io.environment), key, value), values.json);
   },
 });
 
-export const unset: Command = defineCommand({
+export const unsetConfigCommand: Command = defineCommand({
   name: "config unset",
   takes: "KEY",
   words: [1, 1],
@@ -32,22 +32,23 @@ export const unset: Command = defineCommand({
   options: { json: JSON_OPTION },
   examples: [["postrider config unset session_reset.at_hour", "at 4 again"]],
   run({ words: [key = ""], values }, io) {
-    return Promise.resolve(tell(io, key, unsetSetting(homeOf(io.environment), key), values.json));
+    return Promise.resolve(printEdit(io, key, unsetSetting(resolveHome(io.environment), key), values.json));
   },
 });
 
-function tell(io: Io, key: string, edited: Edited, json: boolean): void {
+function printEdit(io: Io, key: string, edited: SettingEdit, json: boolean): void {
   const { file, setting, changed } = edited;
-  const value = shownValue(edited);
-  if (json) sayJson(io, { file, key, value, secret: setting.secret === true, changed });
-  else if (value === null) say(io, changed ? `${key} is out of ${file}.` : `${key} was not in ${file}.`);
-  else if (setting.secret === true) say(io, `${key} is set in ${file}, readable by you alone.`);
+  const value = maskValue(edited);
+  if (json) printJson(io, { file, key, value, secret: setting.secret === true, changed });
+  else if (value === null)
+    printLine(io, changed ? `${key} is out of ${file}.` : `${key} was not in ${file}.`);
+  else if (setting.secret === true) printLine(io, `${key} is set in ${file}, readable by you alone.`);
   else
-    say(
+    printLine(
       io,
       `${key} is ${typeof value === "object" ? value.join(", ") : value}${changed ? "" : " already"} (${file}).`,
     );
   const { variable } = setting;
   if (variable !== undefined && io.environment[variable])
-    note(io, `The variable ${variable} is set and comes before the file.`);
+    printNotice(io, `The variable ${variable} is set and comes before the file.`);
 }

@@ -1,16 +1,16 @@
-import { onOneLine } from "../../../core/printable.ts";
-import { settingNamed } from "../../config/edit-file.ts";
-import { namesBelow } from "../../config/keys.ts";
+import { toOneLine } from "../../../core/printable.ts";
+import { formatConfigProblem } from "../../config/config-problem.ts";
+import { requireSetting } from "../../config/edit-file.ts";
 import { readLayers } from "../../config/layers.ts";
-import { problemLine } from "../../config/problem.ts";
+import { listNamesBelow } from "../../config/settings.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson, widthOf } from "../io.ts";
-import { styleOf } from "../style.ts";
-import { table } from "../table.ts";
-import { effective, originJson, originText, shownValue } from "./effective.ts";
-import { placeOf } from "./here.ts";
+import { getOutputWidth, printJson, printLine, printNotice } from "../io.ts";
+import { createStyle } from "../style.ts";
+import { formatTable } from "../table.ts";
+import { formatOrigin, formatOriginJson, listEffectiveSettings, maskValue } from "./effective-settings.ts";
+import { locateConfig } from "./local-config.ts";
 
-export const show: Command = defineCommand({
+export const showConfigCommand: Command = defineCommand({
   name: "config show",
   takes: "[KEY]",
   words: [0, 1],
@@ -25,29 +25,29 @@ defaults. KEY is a setting or a section. Secrets are not shown.`,
     ["postrider config show session_reset", "one section"],
   ],
   run({ words: [key], values }, io) {
-    if (key !== undefined && namesBelow(key.split(".")) === undefined) settingNamed(key);
-    const layers = readLayers(placeOf(io));
-    const rows = effective(layers, key);
-    for (const problem of layers.problems) note(io, `postrider: ${problemLine(problem)}`);
+    if (key !== undefined && listNamesBelow(key.split(".")) === undefined) requireSetting(key);
+    const layers = readLayers(locateConfig(io));
+    const rows = listEffectiveSettings(layers, key);
+    for (const problem of layers.problems) printNotice(io, `postrider: ${formatConfigProblem(problem)}`);
     if (values.json) {
       const settings = rows.map((row) => ({
         key: row.key,
-        value: shownValue(row),
+        value: maskValue(row),
         secret: row.setting.secret === true,
-        origin: originJson(row.origin),
+        origin: formatOriginJson(row.origin),
       }));
-      sayJson(io, { files: layers.files, settings });
+      printJson(io, { files: layers.files, settings });
     } else {
       const columns = [{ heading: "KEY" }, { heading: "VALUE", least: 12 }, { heading: "FROM", least: 12 }];
-      const lines = rows.map((row) => [row.key, text(shownValue(row)), originText(row.origin)]);
+      const lines = rows.map((row) => [row.key, formatSetting(maskValue(row)), formatOrigin(row.origin)]);
       const shown = values.origin ? columns : columns.slice(0, 2);
-      say(io, table(shown, lines, widthOf(io), styleOf(io).dim).join("\n"));
+      printLine(io, formatTable(shown, lines, getOutputWidth(io), createStyle(io).dim).join("\n"));
     }
     return Promise.resolve(layers.problems.length === 0 ? 0 : 1);
   },
 });
 
-function text(value: ReturnType<typeof shownValue>): string {
+function formatSetting(value: ReturnType<typeof maskValue>): string {
   if (value === null) return "-";
-  return onOneLine(typeof value === "object" ? value.join(", ") : String(value));
+  return toOneLine(typeof value === "object" ? value.join(", ") : String(value));
 }

@@ -1,41 +1,41 @@
+import type { ConversationDetails, InboundRecord } from "../../../core/diagnostics.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { parseKey } from "../../../core/key.ts";
 import type { Asker } from "../../../core/owner.ts";
 import type { Session } from "../../../core/session.ts";
-import type { Arrival, PlacedConversation } from "../../../core/surroundings.ts";
 import type { Store } from "../../../ports/store.ts";
-import { sessionArgument } from "../session-argument.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
 
 /** What is to be explained. */
-export type Target =
+export type ExplainTarget =
   | { readonly what: "session"; readonly session: Session }
-  | { readonly what: "key"; readonly key: string; readonly conversations: readonly PlacedConversation[] }
+  | { readonly what: "key"; readonly key: string; readonly conversations: readonly ConversationDetails[] }
   | {
       readonly what: "message";
       /** Unless it still waits, or was cancelled before its turn. */
       readonly session?: Session;
       readonly seq?: number;
-      readonly arrivals: readonly Arrival[];
+      readonly arrivals: readonly InboundRecord[];
     };
 
-export async function targetOf(store: Store, who: Asker, text: string): Promise<Target> {
-  if (text.startsWith("agent:")) return byKey(store, who, text);
+export async function resolveExplainTarget(store: Store, who: Asker, text: string): Promise<ExplainTarget> {
+  if (text.startsWith("agent:")) return findByKey(store, who, text);
   const [, name, seq] = /^(.+)\/(\d{1,8})$/su.exec(text) ?? [];
   if (name !== undefined && seq !== undefined) {
-    const session = await sessionArgument(store, who, name);
-    const arrivals = await store.arrivals({ asker: who, session: session.id, seq: Number(seq) });
+    const session = await resolveSessionArgument(store, who, name);
+    const arrivals = await store.findInbound({ asker: who, session: session.id, seq: Number(seq) });
     return { what: "message", session, seq: Number(seq), arrivals };
   }
   try {
-    return { what: "session", session: await sessionArgument(store, who, text) };
+    return { what: "session", session: await resolveSessionArgument(store, who, text) };
   } catch (error) {
-    const arrived = await byPlatformId(store, who, text);
+    const arrived = await findByPlatformId(store, who, text);
     if (arrived === undefined) throw error;
     return arrived;
   }
 }
 
-async function byKey(store: Store, asker: Asker, key: string): Promise<Target> {
+async function findByKey(store: Store, asker: Asker, key: string): Promise<ExplainTarget> {
   if (parseKey(key) === undefined) {
     throw new PostriderError(
       "invalid_input",
@@ -43,7 +43,7 @@ async function byKey(store: Store, asker: Asker, key: string): Promise<Target> {
       { details: { field: "key" } },
     );
   }
-  const conversations = await store.conversationsByKey({ asker, key });
+  const conversations = await store.findConversationsByKey({ asker, key });
   if (conversations.length > 0) return { what: "key", key, conversations };
   const elsewhere = "everyone" in asker ? "" : " --everyone looks at other people's too.";
   throw new PostriderError("not_found", `No conversation has the key ${key.slice(0, 120)}.${elsewhere}`, {
@@ -52,12 +52,16 @@ async function byKey(store: Store, asker: Asker, key: string): Promise<Target> {
 }
 
 /** `telegram:-100:17`; a colon inside a part is written %3A, as in a key. */
-async function byPlatformId(store: Store, asker: Asker, text: string): Promise<Target | undefined> {
+async function findByPlatformId(
+  store: Store,
+  asker: Asker,
+  text: string,
+): Promise<ExplainTarget | undefined> {
   const parts = text.split(":").map((part) => part.replaceAll("%3A", ":").replaceAll("%25", "%"));
   const [platform, chatId, messageId, ...more] = parts;
   if (platform === undefined || chatId === undefined || messageId === undefined || more.length > 0)
     return undefined;
-  const arrivals = await store.arrivals({ asker, platform, chatId, messageId });
+  const arrivals = await store.findInbound({ asker, platform, chatId, messageId });
   const [first] = arrivals;
   if (first === undefined) return undefined;
   const [session] = first.session === undefined ? [] : await store.find({ asker, text: first.session });

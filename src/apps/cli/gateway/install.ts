@@ -2,18 +2,18 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
-import { homeOf } from "../../home.ts";
+import { resolveHome } from "../../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { type Io, note, say, sayJson } from "../io.ts";
-import { readyHome } from "../opening.ts";
-import { type ServiceFile, serviceFile } from "./service-file.ts";
+import { type Io, printJson, printLine, printNotice } from "../io.ts";
+import { prepareHome } from "../open-home.ts";
+import { buildServiceFile, type ServiceFile } from "./service-file.ts";
 
 const SYSTEM_OPTION = {
   type: "flag",
   help: "for the whole machine, not only while you are logged in",
 } as const;
 
-export const install: Command = defineCommand({
+export const installGatewayCommand: Command = defineCommand({
   name: "gateway install",
   about: `Writes the file with which systemd or launchd starts the gateway and starts it again when it falls, and says how to
 enable it. Nothing is started unless you say --enable.`,
@@ -28,21 +28,25 @@ enable it. Nothing is started unless you say --enable.`,
     ["postrider gateway install --print", "to look at it first"],
   ],
   run({ values }, io) {
-    const service = serviceOf(io, values.system);
+    const service = buildService(io, values.system);
     if (values.print && !values.json) {
       io.output.write(service.text);
       return Promise.resolve();
     }
-    if (!values.print) write(service);
-    if (values.enable && !values.print) service.enable.forEach(run);
+    if (!values.print) writeServiceFile(service);
+    if (values.enable && !values.print) service.enable.forEach(runServiceCommand);
     if (values.json)
-      sayJson(io, { ...serviceJson(service, service.enable), written: !values.print, text: service.text });
-    else tellInstalled(io, service, values.enable);
+      printJson(io, {
+        ...formatServiceJson(service, service.enable),
+        written: !values.print,
+        text: service.text,
+      });
+    else printInstalled(io, service, values.enable);
     return Promise.resolve();
   },
 });
 
-export const uninstall: Command = defineCommand({
+export const uninstallGatewayCommand: Command = defineCommand({
   name: "gateway uninstall",
   about:
     "Removes the file that gateway install has written. A service that is enabled must be disabled first.",
@@ -53,26 +57,31 @@ export const uninstall: Command = defineCommand({
   },
   examples: [["postrider gateway uninstall --disable", "stops it, and it does not come back"]],
   run({ values }, io) {
-    const service = serviceOf(io, values.system);
-    const isThere = has(service.file);
-    if (isThere && values.disable) service.disable.forEach(run);
+    const service = buildService(io, values.system);
+    const isThere = isReadableFile(service.file);
+    if (isThere && values.disable) service.disable.forEach(runServiceCommand);
     rmSync(service.file, { force: true });
-    if (values.json) sayJson(io, { ...serviceJson(service, service.disable), removed: isThere });
-    else if (!isThere) say(io, `There is no ${service.file}.`);
+    if (values.json) printJson(io, { ...formatServiceJson(service, service.disable), removed: isThere });
+    else if (!isThere) printLine(io, `There is no ${service.file}.`);
     else {
-      say(io, `${service.file} is removed.`);
-      if (!values.disable) note(io, `If it still runs:\n${commandLines(service.disable)}`);
+      printLine(io, `${service.file} is removed.`);
+      if (!values.disable) printNotice(io, `If it still runs:\n${formatCommands(service.disable)}`);
     }
     return Promise.resolve();
   },
 });
 
-function serviceOf(io: Io, system: boolean): ServiceFile {
+function buildService(io: Io, system: boolean): ServiceFile {
   const { environment } = io;
-  return serviceFile({ platform: process.platform, environment, home: homeOf(environment).folder, system });
+  return buildServiceFile({
+    platform: process.platform,
+    environment,
+    home: resolveHome(environment).folder,
+    system,
+  });
 }
 
-function write({ file, text, mode }: ServiceFile): void {
+function writeServiceFile({ file, text, mode }: ServiceFile): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text, { mode });
@@ -91,7 +100,7 @@ function write({ file, text, mode }: ServiceFile): void {
   }
 }
 
-function has(file: string): boolean {
+function isReadableFile(file: string): boolean {
   try {
     readFileSync(file);
     return true;
@@ -100,7 +109,7 @@ function has(file: string): boolean {
   }
 }
 
-function run([program = "", ...args]: readonly string[]): void {
+function runServiceCommand([program = "", ...args]: readonly string[]): void {
   const { status, error } = spawnSync(program, args, { stdio: ["ignore", "ignore", "inherit"] });
   if (error !== undefined || status !== 0) {
     const why = error?.message ?? `it ended with code ${status}`;
@@ -108,19 +117,20 @@ function run([program = "", ...args]: readonly string[]): void {
   }
 }
 
-function serviceJson(
+function formatServiceJson(
   { file }: ServiceFile,
   commands: readonly (readonly string[])[],
 ): Record<string, unknown> {
   return { file, commands: commands.map((command) => command.join(" ")) };
 }
 
-function tellInstalled(io: Io, service: ServiceFile, isEnabled: boolean): void {
-  const home = readyHome(io);
-  say(io, `${service.file} is written.`);
-  if (isEnabled) note(io, `It is enabled and runs; look at it with ${service.look.join(" ")}`);
-  else note(io, `Enable and start it:\n${commandLines(service.enable)}`);
-  note(
+function printInstalled(io: Io, service: ServiceFile, isEnabled: boolean): void {
+  const home = prepareHome(io);
+  printLine(io, `${service.file} is written.`);
+  if (isEnabled)
+    printNotice(io, `It is enabled and runs; look at it with ${service.statusCommand.join(" ")}`);
+  else printNotice(io, `Enable and start it:\n${formatCommands(service.enable)}`);
+  printNotice(
     io,
     `Keys that are only in your shell are not known to a service. Put the model's into the configuration (postrider config set model.api_key -)${
       service.file.endsWith(".service") ? `, or NAME=value lines into ${home.folder}/gateway.env` : ""
@@ -128,6 +138,6 @@ function tellInstalled(io: Io, service: ServiceFile, isEnabled: boolean): void {
   );
 }
 
-function commandLines(commands: readonly (readonly string[])[]): string {
+function formatCommands(commands: readonly (readonly string[])[]): string {
   return commands.map((command) => `  ${command.join(" ")}`).join("\n");
 }

@@ -2,16 +2,16 @@ import { type ComposedGateway, composeGateway } from "../../compose-gateway.ts";
 import type { LogLevel } from "../../config/config.ts";
 import { openConfig } from "../../config/open-config.ts";
 import { type OpenLog, openLog } from "../../log/open-log.ts";
-import { secretsOf } from "../../log/secrets.ts";
-import { placeOf } from "../config/here.ts";
+import { collectSecrets } from "../../log/secrets.ts";
+import { locateConfig } from "../config/local-config.ts";
 import { hasColor, type Io } from "../io.ts";
 
-export interface GatewayRequest {
+export interface OpenGatewayOptions {
   readonly agent?: string;
   /** Whatever the configuration says. */
   readonly level?: LogLevel;
   /** Whether the log is shown besides being written. */
-  readonly isShown: boolean;
+  readonly showsLog: boolean;
 }
 
 export interface OpenGateway {
@@ -22,19 +22,22 @@ export interface OpenGateway {
 }
 
 /** A gateway as a command runs it: with the configuration of this place, and a log for whoever looks on. */
-export async function openGateway(io: Io, { agent, level, isShown }: GatewayRequest): Promise<OpenGateway> {
+export async function openGateway(
+  io: Io,
+  { agent, level, showsLog }: OpenGatewayOptions,
+): Promise<OpenGateway> {
   const { environment } = io;
-  const place = placeOf(io);
+  const place = locateConfig(io);
   const told: string[] = [];
   let notice = (text: string): unknown => told.push(text);
   const config = openConfig({ ...place, notice: (text) => notice(text) });
   const log = openLog({
     home: place.home,
     level: level ?? config.current().log.level,
-    ...(isShown && { show: io.notices }),
+    ...(showsLog && { show: io.notices }),
     ...(io.notices.isTTY && { pretty: { color: hasColor(io, io.notices) } }),
   });
-  log.learn(secretsOf(environment, config.current()));
+  log.addSecrets(collectSecrets(environment, config.current()));
   notice = (text) => log.warn({}, text);
   told.forEach(notice);
   const close = (): void => {

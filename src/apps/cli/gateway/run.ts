@@ -1,15 +1,15 @@
 import { PostriderError } from "../../../core/errors.ts";
-import { onEndSignals } from "../../end-signals.ts";
+import { onShutdownSignals } from "../../shutdown-signals.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { type Io, note } from "../io.ts";
-import { readyHome } from "../opening.ts";
+import { type Io, printNotice } from "../io.ts";
+import { prepareHome } from "../open-home.ts";
 
 /** The exit code by which whoever starts it knows that one runs: there is nothing to be done. */
-const ANOTHER_RUNS = 3;
+const ALREADY_RUNNING_EXIT = 3;
 /** Answers that are being written have 20 s, messages that are being sent 10 more. */
 const STOP_LIMIT_MS = 45_000;
 
-export const run: Command = defineCommand({
+export const runGatewayCommand: Command = defineCommand({
   name: "gateway run",
   about: `Connects the agent to the messengers that are set up, and stays: what is said there is answered there. The log is
 shown, and kept in logs/gateway.log of the home; in a pipe it is one JSON object a line. One gateway runs in a home at a
@@ -28,23 +28,23 @@ what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM e
     ["postrider gateway run --agent echo", "without a model, to see that messages arrive"],
   ],
   async run({ values }, io) {
-    readyHome(io);
+    prepareHome(io);
     io.notices.on("error", () => {}); // whoever looked on has left; the home has the log
     const { openGateway } = await import("./open-gateway.ts");
     const opened = await openGateway(io, {
-      isShown: true,
+      showsLog: true,
       ...(values.verbose && { level: "debug" }),
       ...(values.agent !== undefined && { agent: values.agent }),
     }).catch((error: unknown) => {
       if (!(error instanceof PostriderError && error.code === "in_use")) throw error;
-      note(io, `postrider: ${error.message}`);
+      printNotice(io, `postrider: ${error.message}`);
       return undefined;
     });
-    if (opened === undefined) return ANOTHER_RUNS;
+    if (opened === undefined) return ALREADY_RUNNING_EXIT;
     const { gateway, log, close } = opened;
     if (gateway.hint !== undefined) log.warn({}, gateway.hint);
-    greet(io, gateway);
-    const forgetSignals = onEndSignals(
+    printGreeting(io, gateway);
+    const forgetSignals = onShutdownSignals(
       (signal) => {
         log.info({ signal }, "ending; what is being answered may come to its end");
         gateway.stop().catch(() => {}); // `ended` tells
@@ -68,11 +68,11 @@ what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM e
   },
 });
 
-function greet(
+function printGreeting(
   io: Io,
   gateway: { readonly platforms: readonly { readonly name: string }[]; readonly agent: string },
 ): void {
   if (io.notices.isTTY !== true) return;
   const names = gateway.platforms.map(({ name }) => name).join(", ");
-  note(io, `The gateway runs: ${names}, answered by ${gateway.agent}. Ctrl-C ends it.`);
+  printNotice(io, `The gateway runs: ${names}, answered by ${gateway.agent}. Ctrl-C ends it.`);
 }

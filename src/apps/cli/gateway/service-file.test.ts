@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { testHome } from "../../../../test/support/command.ts";
-import { serviceFile } from "./service-file.ts";
+import { buildServiceFile } from "./service-file.ts";
 
 describe("the service", () => {
   it("is a unit of systemd that starts this very program with this home, and again when it falls", () => {
-    const { file, text, enable } = serviceFile({
+    const { file, text, enable } = buildServiceFile({
       platform: "linux",
       environment: { XDG_CONFIG_HOME: "/c" },
       home: '/home/a b/%u "x" $HOME',
@@ -30,14 +30,14 @@ describe("the service", () => {
   });
 
   it("is a unit for the whole machine, as the user who installs it", () => {
-    const { file, text } = serviceFile({ platform: "linux", environment: {}, home: "/h", system: true });
+    const { file, text } = buildServiceFile({ platform: "linux", environment: {}, home: "/h", system: true });
     expect(file).toBe("/etc/systemd/system/postrider-gateway.service");
     expect(text).toMatch(/^User=\S+$/m);
     expect(text).toContain("WantedBy=multi-user.target");
   });
 
   it("is a property list of launchd", () => {
-    const { file, text, enable } = serviceFile({
+    const { file, text, enable } = buildServiceFile({
       platform: "darwin",
       environment: {},
       home: "/Users/a & <b>",
@@ -52,7 +52,7 @@ describe("the service", () => {
 
   it("has no path that would become a second line", () => {
     expect(() =>
-      serviceFile({ platform: "linux", environment: {}, home: "/h\nExecStart=/bad", system: false }),
+      buildServiceFile({ platform: "linux", environment: {}, home: "/h\nExecStart=/bad", system: false }),
     ).toThrow(/line break/);
   });
 

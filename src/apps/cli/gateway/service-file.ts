@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PostriderError } from "../../../core/errors.ts";
-import { STORE_LOST_EXIT } from "../../end-lost.ts";
+import { STORE_LOST_EXIT_CODE } from "../../exit-on-lost-store.ts";
 
 /** What the system's own keeper of services is told, and where. */
 export interface ServiceFile {
@@ -13,10 +13,10 @@ export interface ServiceFile {
   readonly enable: readonly (readonly string[])[];
   readonly disable: readonly (readonly string[])[];
   /** What shows how it is. */
-  readonly look: readonly string[];
+  readonly statusCommand: readonly string[];
 }
 
-export interface ServiceOptions {
+export interface ServiceFileOptions {
   readonly platform: NodeJS.Platform;
   readonly environment: NodeJS.ProcessEnv;
   /** The home's folder. */
@@ -30,9 +30,9 @@ const LABEL = "dev.postrider.gateway";
 /** An end takes 30 seconds at most: 20 for answers, 10 for what is being sent. */
 const STOP_SECONDS = 60;
 
-export function serviceFile(options: ServiceOptions): ServiceFile {
-  if (options.platform === "linux") return systemd(options);
-  if (options.platform === "darwin") return launchd(options);
+export function buildServiceFile(options: ServiceFileOptions): ServiceFile {
+  if (options.platform === "linux") return buildSystemdUnit(options);
+  if (options.platform === "darwin") return buildLaunchdPlist(options);
   throw new PostriderError(
     "not_allowed",
     "Only systemd (Linux) and launchd (macOS) are known here. Have your system run: postrider gateway run",
@@ -43,7 +43,7 @@ export function serviceFile(options: ServiceOptions): ServiceFile {
 const ENTRY = fileURLToPath(new URL("../../../../bin/postrider.mjs", import.meta.url));
 const COMMAND: readonly string[] = [process.execPath, ENTRY, "gateway", "run"];
 
-function systemd({ environment, home, system }: ServiceOptions): ServiceFile {
+function buildSystemdUnit({ environment, home, system }: ServiceFileOptions): ServiceFile {
   const folder = system
     ? "/etc/systemd/system"
     : join(environment.XDG_CONFIG_HOME || join(homedir(), ".config"), "systemd", "user");
@@ -58,14 +58,14 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=${COMMAND.map((word) => quoted(word).replaceAll("$", "$$$$")).join(" ")}
-Environment=${quoted(`POSTRIDER_HOME=${home}`)}
+ExecStart=${COMMAND.map((word) => quoteSystemd(word).replaceAll("$", "$$$$")).join(" ")}
+Environment=${quoteSystemd(`POSTRIDER_HOME=${home}`)}
 # Keys of models and other variables, one NAME=value a line. Make it yours alone: chmod 600
 EnvironmentFile=-${home.replaceAll("%", "%%")}/gateway.env
 ${system ? `User=${userInfo().username}\n` : ""}Restart=on-failure
 RestartSec=5
 # Its database was removed or moved: a person must decide which file is the right one.
-RestartPreventExitStatus=${STORE_LOST_EXIT}
+RestartPreventExitStatus=${STORE_LOST_EXIT_CODE}
 TimeoutStopSec=${STOP_SECONDS}
 # What agents have started in the background goes on when the gateway ends.
 KillMode=process
@@ -81,23 +81,23 @@ WantedBy=${system ? "multi-user.target" : "default.target"}
       ...(system ? [] : [["loginctl", "enable-linger", userInfo().username]]),
     ],
     disable: [[...control, "disable", "--now", unit]],
-    look: [...control, "status", unit],
+    statusCommand: [...control, "status", unit],
   };
 }
 
 /** Between quotes, with what means something there written so that it does not. */
-function quoted(word: string): string {
+function quoteSystemd(word: string): string {
   if (/[\n\r\0]/.test(word))
     throw new PostriderError("invalid_input", `A service cannot have a path with a line break: ${word}`);
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }
 
-function launchd({ home, system }: ServiceOptions): ServiceFile {
+function buildLaunchdPlist({ home, system }: ServiceFileOptions): ServiceFile {
   const folder = system ? "/Library/LaunchDaemons" : join(homedir(), "Library", "LaunchAgents");
   const domain = system ? "system" : `gui/${userInfo().uid}`;
   const file = join(folder, `${LABEL}.plist`);
-  const words = COMMAND.map((word) => `    <string>${xml(word)}</string>`).join("\n");
-  const user = system ? `  <key>UserName</key>\n  <string>${xml(userInfo().username)}</string>\n` : "";
+  const words = COMMAND.map((word) => `    <string>${escapeXml(word)}</string>`).join("\n");
+  const user = system ? `  <key>UserName</key>\n  <string>${escapeXml(userInfo().username)}</string>\n` : "";
   return {
     file,
     mode: 0o644,
@@ -114,7 +114,7 @@ ${words}
   <key>EnvironmentVariables</key>
   <dict>
     <key>POSTRIDER_HOME</key>
-    <string>${xml(home)}</string>
+    <string>${escapeXml(home)}</string>
   </dict>
 ${user}  <key>RunAtLoad</key>
   <true/>
@@ -134,11 +134,11 @@ ${user}  <key>RunAtLoad</key>
 `,
     enable: [["launchctl", "bootstrap", domain, file]],
     disable: [["launchctl", "bootout", `${domain}/${LABEL}`]],
-    look: ["launchctl", "print", `${domain}/${LABEL}`],
+    statusCommand: ["launchctl", "print", `${domain}/${LABEL}`],
   };
 }
 
-function xml(text: string): string {
+function escapeXml(text: string): string {
   const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return text.replaceAll(/[&<>"]/g, (character) => names[character] ?? character);
 }

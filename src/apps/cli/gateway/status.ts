@@ -1,27 +1,27 @@
 import type { Delivery } from "../../../core/delivery.ts";
 import { PostriderError } from "../../../core/errors.ts";
-import { homeChannelsOf, type NamedHome, originWords } from "../../../core/home-channel.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { formatHomeOrigin, mergeHomeChannels, type ResolvedHomeChannel } from "../../../core/home-channel.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import type { Store } from "../../../ports/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
-import { procStat } from "../../../system/proc-stat.ts";
-import { type SeenGateway, seenGateway } from "../../gateway-lease.ts";
+import { readProcStat } from "../../../system/proc-stat.ts";
+import { findRunningGateway, type RunningGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { configHere } from "../config/here.ts";
-import { note, say, sayJson } from "../io.ts";
-import { withStore } from "../opening.ts";
-import { runningText } from "../processes/words.ts";
-import { dateAndTime, relativeTime } from "../relative-time.ts";
-import { facts } from "../table.ts";
+import { loadLocalConfig } from "../config/local-config.ts";
+import { formatDateTime, formatRelativeTime } from "../format-time.ts";
+import { printJson, printLine, printNotice } from "../io.ts";
+import { withStore } from "../open-home.ts";
+import { formatRunningCount } from "../processes/process-text.ts";
+import { formatFacts } from "../table.ts";
 
 /** So many messages that keep failing are named. */
-const MOST_ASIDE = 20;
+const MAX_FAILING = 20;
 /** Counted up to here; more is "many". */
-const MOST = 1000;
+const MAX_COUNTED = 1000;
 /** When there is none to ask, as with other services: 3. */
-const NOT_RUNNING = 3;
+const NOT_RUNNING_EXIT = 3;
 
-export const status: Command = defineCommand({
+export const gatewayStatusCommand: Command = defineCommand({
   name: "gateway status",
   about: `Whether a gateway runs in this home, since when, as which process, how each connection is, and what waits. Exit code
 0 if one runs, 3 if none does.`,
@@ -33,33 +33,33 @@ export const status: Command = defineCommand({
   async run({ values }, io) {
     const now = io.now();
     // How the gateway is must be told also while the configuration is broken.
-    const config = await configHere(io, true).catch((error: Error): undefined => {
-      note(io, `postrider: ${error.message}`);
+    const config = await loadLocalConfig(io, true).catch((error: Error): undefined => {
+      printNotice(io, `postrider: ${error.message}`);
       return undefined;
     });
     const { gateway, trouble, homes, waiting } = await withStore(io, async ({ store }) => {
-      const gateway = await seenGateway(store, now);
+      const gateway = await findRunningGateway(store, now);
       return {
         gateway,
         trouble: gateway?.silentSince === undefined ? undefined : await findTrouble(store, gateway, now),
-        homes: homeChannelsOf(config?.gateway.homes ?? [], await store.homes()),
-        waiting: await whatWaits(store, now),
+        homes: mergeHomeChannels(config?.gateway.homes ?? [], await store.listHomeChannels()),
+        waiting: await countPendingWork(store, now),
       };
     });
     if (values.json) {
-      const home_channels = homes.map(homeJson);
-      sayJson(io, { ...gatewayJson(gateway), trouble: trouble ?? null, home_channels, ...waiting });
+      const home_channels = homes.map(formatHomeJson);
+      printJson(io, { ...formatGatewayJson(gateway), trouble: trouble ?? null, home_channels, ...waiting });
     } else {
-      say(io, words(gateway, homes, waiting, now, trouble));
+      printLine(io, formatStatus(gateway, homes, waiting, now, trouble));
       if (gateway === undefined)
-        note(io, "postrider gateway run starts one; postrider gateway install makes it a service.");
+        printNotice(io, "postrider gateway run starts one; postrider gateway install makes it a service.");
     }
-    return gateway === undefined ? NOT_RUNNING : 0;
+    return gateway === undefined ? NOT_RUNNING_EXIT : 0;
   },
 });
 
 /** A message that keeps failing; later ones do not wait for it. */
-interface AsideDelivery {
+interface FailingDelivery {
   readonly number: number;
   readonly platform: string;
   readonly chat: string;
@@ -68,40 +68,40 @@ interface AsideDelivery {
   readonly last_error: string | null;
 }
 
-interface Waiting {
+interface PendingWork {
   /** Sessions with something to answer that no process works on. */
   readonly sessions_waiting: number;
   readonly deliveries_waiting: number;
-  readonly deliveries_aside: readonly AsideDelivery[];
+  readonly deliveries_aside: readonly FailingDelivery[];
   /** In the background, whoever asked for them. */
   readonly processes_running: number;
 }
 
-async function whatWaits(store: Store, now: number): Promise<Waiting> {
+async function countPendingWork(store: Store, now: number): Promise<PendingWork> {
   const [work, deliveries, aside, processes] = await Promise.all([
-    store.work({ now }),
-    store.deliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: MOST }),
-    store.deliveriesAside({ limit: MOST_ASIDE }),
-    store.processes({ asker: { everyone: true } }),
+    store.listClaimable({ now }),
+    store.listPendingDeliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: MAX_COUNTED }),
+    store.listDeferredDeliveries({ limit: MAX_FAILING }),
+    store.listProcesses({ asker: { everyone: true } }),
   ]);
   return {
     sessions_waiting: work.length,
     deliveries_waiting: deliveries.length,
-    deliveries_aside: aside.map(asideJson),
+    deliveries_aside: aside.map(formatFailingDeliveryJson),
     processes_running: processes.length,
   };
 }
 
 /** Why a gateway whose process exists has stored nothing for a while, as far as another process can tell. */
-async function findTrouble(store: Store, gateway: SeenGateway, now: number): Promise<string> {
+async function findTrouble(store: Store, gateway: RunningGateway, now: number): Promise<string> {
   const { runner, silentSince = now } = gateway;
-  const since = `It has stored nothing since ${dateAndTime(silentSince)} (${relativeTime(silentSince, now)})`;
-  if (procStat(runner.pid)?.state === "T")
+  const since = `It has stored nothing since ${formatDateTime(silentSince)} (${formatRelativeTime(silentSince, now)})`;
+  if (readProcStat(runner.pid)?.state === "T")
     return `${since}: its process is stopped. kill -CONT ${runner.pid} lets it continue.`;
   const self = localRunner();
   try {
     // A write of our own meets what stops the gateway's.
-    await store.beat({ runner: self, now });
+    await store.recordHeartbeat({ runner: self, now });
     await store.retire({ runner: self.id });
   } catch (error) {
     if (!(error instanceof PostriderError)) throw error;
@@ -111,18 +111,18 @@ async function findTrouble(store: Store, gateway: SeenGateway, now: number): Pro
   return `${since}, although its process exists and the database can be written. It hangs, or has just woken; if this stays, end it: kill ${runner.pid}.`;
 }
 
-function asideJson({ number, target, status }: Delivery): AsideDelivery {
+function formatFailingDeliveryJson({ number, target, status }: Delivery): FailingDelivery {
   return {
     number,
     platform: target.platform,
     chat: target.chatId,
-    since: ("asideAt" in status && status.asideAt) || 0,
+    since: ("deferredAt" in status && status.deferredAt) || 0,
     attempts: status.attempts,
     last_error: ("lastError" in status && status.lastError) || null,
   };
 }
 
-export function gatewayJson(gateway: SeenGateway | undefined): Record<string, unknown> {
+export function formatGatewayJson(gateway: RunningGateway | undefined): Record<string, unknown> {
   return {
     running: gateway !== undefined,
     since: gateway?.since ?? null,
@@ -134,30 +134,34 @@ export function gatewayJson(gateway: SeenGateway | undefined): Record<string, un
   };
 }
 
-function homeJson({ platform, chatId, name, from }: NamedHome): Record<string, unknown> {
+function formatHomeJson({ platform, chatId, name, from }: ResolvedHomeChannel): Record<string, unknown> {
   return { platform, chat_id: chatId, name, from };
 }
 
-function words(
-  gateway: SeenGateway | undefined,
-  homes: readonly NamedHome[],
-  waiting: Waiting,
+function formatStatus(
+  gateway: RunningGateway | undefined,
+  homes: readonly ResolvedHomeChannel[],
+  waiting: PendingWork,
   now: number,
   trouble: string | undefined,
 ): string {
   const counts = [
     ...homes.map(
-      (home) => ["home", `${home.platform}: ${home.name} (${home.chatId}), ${originWords(home)}`] as const,
+      (home) =>
+        ["home", `${home.platform}: ${home.name} (${home.chatId}), ${formatHomeOrigin(home)}`] as const,
     ),
-    ["to answer", counted(waiting.sessions_waiting, "session")],
-    ["to send", counted(waiting.deliveries_waiting, "message")],
-    ...waiting.deliveries_aside.map((one) => ["keeps failing", asideText(one, now)] as const),
-    ["processes", runningText(waiting.processes_running)],
+    ["to answer", formatPendingCount(waiting.sessions_waiting, "session")],
+    ["to send", formatPendingCount(waiting.deliveries_waiting, "message")],
+    ...waiting.deliveries_aside.map((one) => ["keeps failing", describeFailingDelivery(one, now)] as const),
+    ["processes", formatRunningCount(waiting.processes_running)],
   ] as const;
-  if (gateway === undefined) return ["No gateway runs.", ...facts(counts)].join("\n");
+  if (gateway === undefined) return ["No gateway runs.", ...formatFacts(counts)].join("\n");
   const { since, runner, agent, connections } = gateway;
-  return facts([
-    ["running", since === undefined ? "yes" : `since ${dateAndTime(since)} (${relativeTime(since, now)})`],
+  return formatFacts([
+    [
+      "running",
+      since === undefined ? "yes" : `since ${formatDateTime(since)} (${formatRelativeTime(since, now)})`,
+    ],
     ["trouble", trouble],
     ["process", `${runner.pid} on ${runner.host}`],
     ["agent", agent],
@@ -166,15 +170,17 @@ function words(
   ]).join("\n");
 }
 
-function asideText(
-  { number, platform, chat, since, attempts, last_error }: AsideDelivery,
+function describeFailingDelivery(
+  { number, platform, chat, since, attempts, last_error }: FailingDelivery,
   now: number,
 ): string {
-  const why = last_error === null ? "" : `: ${onOneLine(last_error)}`;
-  return `delivery ${number} to ${platform} ${onOneLine(chat)}, since ${relativeTime(since, now)}, attempts ${attempts}${why}`;
+  const why = last_error === null ? "" : `: ${toOneLine(last_error)}`;
+  return `delivery ${number} to ${platform} ${toOneLine(chat)}, since ${formatRelativeTime(since, now)}, attempts ${attempts}${why}`;
 }
 
-function counted(count: number, what: string): string | undefined {
+function formatPendingCount(count: number, what: string): string | undefined {
   if (count === 0) return undefined;
-  return count >= MOST ? `${MOST} ${what}s or more` : `${count} ${what}${count === 1 ? "" : "s"}`;
+  return count >= MAX_COUNTED
+    ? `${MAX_COUNTED} ${what}s or more`
+    : `${count} ${what}${count === 1 ? "" : "s"}`;
 }

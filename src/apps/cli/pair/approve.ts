@@ -1,12 +1,12 @@
-import { approve as approveCode } from "../../../commands/pairing.ts";
-import { unrefused } from "../../../core/refusal.ts";
+import { approvePairing as approveCode } from "../../../commands/pairing.ts";
+import { throwIfRefused } from "../../../core/refusal.ts";
 import { systemClock } from "../../../system/system-clock.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson } from "../io.ts";
-import { withStore } from "../opening.ts";
-import { accountJson, accountText } from "./people.ts";
+import { printJson, printLine, printNotice } from "../io.ts";
+import { withStore } from "../open-home.ts";
+import { formatAccount, formatAccountJson } from "./format-account.ts";
 
-export const approve: Command = defineCommand({
+export const pairApproveCommand: Command = defineCommand({
   name: "pair approve",
   takes: "CODE",
   // Written in two groups, it may arrive as two words.
@@ -24,10 +24,10 @@ export const approve: Command = defineCommand({
   async run({ words, values }, io) {
     const clock = { ...systemClock, now: () => io.now() };
     const { person, account } = await withStore(io, async ({ store }) =>
-      unrefused(await approveCode({ store, clock, code: words.join(""), platform: values.platform })),
+      throwIfRefused(await approveCode({ store, clock, code: words.join(""), platform: values.platform })),
     );
-    if (values.json) return sayJson(io, { person, account: accountJson(account) });
-    say(io, `${accountText(account)} is let in, as ${person}.`);
-    note(io, `postrider pair revoke ${person} takes it back.`);
+    if (values.json) return printJson(io, { person, account: formatAccountJson(account) });
+    printLine(io, `${formatAccount(account)} is let in, as ${person}.`);
+    printNotice(io, `postrider pair revoke ${person} takes it back.`);
   },
 });

@@ -1,14 +1,14 @@
-import { linkCode } from "../../../commands/pairing.ts";
+import { createLinkCode } from "../../../commands/pairing.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import { source } from "../../../core/source.ts";
 import { systemClock } from "../../../system/system-clock.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson } from "../io.ts";
-import { withStore } from "../opening.ts";
-import { noPerson, personNamed } from "../person-argument.ts";
+import { printJson, printLine, printNotice } from "../io.ts";
+import { withStore } from "../open-home.ts";
+import { findPersonArgument, personNotFound } from "../person-argument.ts";
 
-export const link: Command = defineCommand({
+export const pairLinkCommand: Command = defineCommand({
   name: "pair link",
   takes: "PLATFORM",
   words: [1, 1],
@@ -26,14 +26,15 @@ export const link: Command = defineCommand({
     source({ platform, chatId: "any" }); // a name that could not be one is refused
     const clock = { ...systemClock, now: () => io.now() };
     const { person, code, expiresAt } = await withStore(io, async ({ store }) => {
-      const known = values.person === undefined ? OWNER : (await personNamed(store, values.person))?.person;
-      if (known === undefined) throw noPerson(values.person ?? "");
-      return { person: known, ...(await linkCode({ store, clock, platform, person: known })) };
+      const known =
+        values.person === undefined ? OWNER : (await findPersonArgument(store, values.person))?.person;
+      if (known === undefined) throw personNotFound(values.person ?? "");
+      return { person: known, ...(await createLinkCode({ store, clock, platform, person: known })) };
     });
-    if (values.json) return sayJson(io, { platform, person, code, expires_at: expiresAt });
-    say(io, code);
-    const whose = person === OWNER ? "yours" : `${onOneLine(person)}'s`;
-    note(
+    if (values.json) return printJson(io, { platform, person, code, expires_at: expiresAt });
+    printLine(io, code);
+    const whose = person === OWNER ? "yours" : `${toOneLine(person)}'s`;
+    printNotice(
       io,
       `Within an hour, write /pair ${code} to the bot, in a direct chat on ${platform}: that account is ${whose} then.`,
     );

@@ -1,15 +1,15 @@
-import { askerAccount } from "../../../commands/pairing.ts";
+import { getAskerAccount } from "../../../commands/pairing.ts";
 import type { Grant, Pairing } from "../../../core/access.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson, widthOf } from "../io.ts";
-import { withStore } from "../opening.ts";
-import { relativeTime } from "../relative-time.ts";
-import { styleOf } from "../style.ts";
-import { table } from "../table.ts";
-import { accountJson, accountText } from "./people.ts";
+import { formatRelativeTime } from "../format-time.ts";
+import { getOutputWidth, printJson, printLine, printNotice } from "../io.ts";
+import { withStore } from "../open-home.ts";
+import { createStyle } from "../style.ts";
+import { formatTable } from "../table.ts";
+import { formatAccount, formatAccountJson } from "./format-account.ts";
 
-export const list: Command = defineCommand({
+export const pairListCommand: Command = defineCommand({
   name: "pair list",
   about:
     "Who asks to be let in, and who was. Codes are not shown: only their hashes are kept, so that whoever asked must tell\nyou theirs. People that the configuration lets in are not listed.",
@@ -21,60 +21,65 @@ export const list: Command = defineCommand({
   async run({ values }, io) {
     const now = io.now();
     const { open, people } = await withStore(io, async ({ store }) => ({
-      open: await store.pairings({ now }),
-      people: await store.grants(),
+      open: await store.listPairings({ now }),
+      people: await store.listGrants(),
     }));
-    if (values.json) return sayJson(io, { open: open.map(pairingJson), people: people.map(grantJson) });
-    const { bold, dim } = styleOf(io);
-    if (open.length === 0) note(io, "Nobody asks to be let in.");
+    if (values.json)
+      return printJson(io, { open: open.map(formatPairingJson), people: people.map(formatGrantJson) });
+    const { bold, dim } = createStyle(io);
+    if (open.length === 0) printNotice(io, "Nobody asks to be let in.");
     else {
-      const rows = open.map((one) => [whoAsks(one), relativeTime(one.askedAt, now), left(one, now)]);
-      say(io, bold("Open codes"));
-      say(io, table(OPEN, rows, widthOf(io), dim).join("\n"));
-      say(io, "");
+      const rows = open.map((one) => [
+        formatAsker(one),
+        formatRelativeTime(one.askedAt, now),
+        formatTimeLeft(one, now),
+      ]);
+      printLine(io, bold("Open codes"));
+      printLine(io, formatTable(PAIRING_COLUMNS, rows, getOutputWidth(io), dim).join("\n"));
+      printLine(io, "");
       if (open.some(({ asker }) => asker !== undefined))
-        note(io, dim("postrider pair approve CODE lets in whoever tells you their code."));
+        printNotice(io, dim("postrider pair approve CODE lets in whoever tells you their code."));
     }
     if (people.length === 0) return;
-    say(io, bold("Who may speak"));
+    printLine(io, bold("Who may speak"));
     const rows = people.map(({ person, role, since, accounts }) => [
       person,
       role,
-      accounts.map(accountText).join(", ") || "-",
-      relativeTime(since, now),
+      accounts.map(formatAccount).join(", ") || "-",
+      formatRelativeTime(since, now),
     ]);
-    say(io, table(PEOPLE, rows, widthOf(io), dim).join("\n"));
+    printLine(io, formatTable(PEOPLE_COLUMNS, rows, getOutputWidth(io), dim).join("\n"));
   },
 });
 
-const OPEN = [{ heading: "WHO", least: 12 }, { heading: "ASKED" }, { heading: "GOOD FOR" }];
-const PEOPLE = [
+const PAIRING_COLUMNS = [{ heading: "WHO", least: 12 }, { heading: "ASKED" }, { heading: "GOOD FOR" }];
+const PEOPLE_COLUMNS = [
   { heading: "PERSON" },
   { heading: "ROLE" },
   { heading: "ACCOUNTS", least: 12 },
   { heading: "SINCE", leaveOut: 1 },
 ];
 
-function whoAsks({ asker, platform, person }: Pairing): string {
+function formatAsker({ asker, platform, person }: Pairing): string {
   return asker === undefined
-    ? `whoever gives it on ${platform}, to be ${onOneLine(person ?? "")}`
-    : accountText(askerAccount(asker));
+    ? `whoever gives it on ${platform}, to be ${toOneLine(person ?? "")}`
+    : formatAccount(getAskerAccount(asker));
 }
 
-function left({ expiresAt }: Pairing, now: number): string {
+function formatTimeLeft({ expiresAt }: Pairing, now: number): string {
   return `${Math.max(1, Math.ceil((expiresAt - now) / 60_000))}m`;
 }
 
-function pairingJson({ asker, platform, person, askedAt, expiresAt }: Pairing): object {
+function formatPairingJson({ asker, platform, person, askedAt, expiresAt }: Pairing): object {
   return {
     platform,
-    account: asker === undefined ? null : accountJson(askerAccount(asker)),
+    account: asker === undefined ? null : formatAccountJson(getAskerAccount(asker)),
     person: person ?? null,
     asked_at: askedAt,
     expires_at: expiresAt,
   };
 }
 
-function grantJson({ person, role, name, since, accounts }: Grant): object {
-  return { person, role, name: name ?? null, since, accounts: accounts.map(accountJson) };
+function formatGrantJson({ person, role, name, since, accounts }: Grant): object {
+  return { person, role, name: name ?? null, since, accounts: accounts.map(formatAccountJson) };
 }

@@ -1,13 +1,13 @@
 import { PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { unrefused } from "../../../core/refusal.ts";
+import { throwIfRefused } from "../../../core/refusal.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson } from "../io.ts";
-import { withStore } from "../opening.ts";
-import { noPerson, personNamed } from "../person-argument.ts";
+import { printJson, printLine, printNotice } from "../io.ts";
+import { withStore } from "../open-home.ts";
+import { findPersonArgument, personNotFound } from "../person-argument.ts";
 
-export const revoke: Command = defineCommand({
+export const pairRevokeCommand: Command = defineCommand({
   name: "pair revoke",
   takes: "PERSON | PLATFORM ID",
   words: [1, 2],
@@ -21,40 +21,40 @@ export const revoke: Command = defineCommand({
   async run({ words, values }, io) {
     const name = words.join(":");
     const person = await withStore(io, async ({ store }) => {
-      const known = await personOf(store, words);
-      if (known === undefined) throw noPerson(name);
-      if (known === OWNER) return unlinked(store, words, io.now());
-      const isMember = (await store.grants()).some((one) => one.person === known);
+      const known = await findPersonId(store, words);
+      if (known === undefined) throw personNotFound(name);
+      if (known === OWNER) return unlinkAccount(store, words, io.now());
+      const isMember = (await store.listGrants()).some((one) => one.person === known);
       if (!isMember)
         throw new PostriderError(
           "not_found",
           `${name} was not let in by pairing. If they may speak, a list in the configuration says so.`,
         );
-      await store.grant({ person: known, role: undefined, now: io.now() });
+      await store.setRole({ person: known, role: undefined, now: io.now() });
       return known;
     });
-    if (values.json) return sayJson(io, { person });
-    say(io, `${person} may not speak any more.`);
-    note(io, "If a list in the configuration names them, they still may: take them out there.");
+    if (values.json) return printJson(io, { person });
+    printLine(io, `${person} may not speak any more.`);
+    printNotice(io, "If a list in the configuration names them, they still may: take them out there.");
   },
 });
 
 /** The owner stays the owner; one of their accounts may be lost or sold. */
-async function unlinked(store: Store, words: readonly string[], now: number): Promise<string> {
+async function unlinkAccount(store: Store, words: readonly string[], now: number): Promise<string> {
   const [platform = "", id] = words;
   if (id === undefined)
     throw new PostriderError(
       "not_allowed",
       `${platform} is the owner, whose role cannot be taken. To part with one of their accounts, name it: postrider pair revoke telegram 42`,
     );
-  const byId = await store.account({ platform, userId: id });
+  const byId = await store.getAccount({ platform, userId: id });
   const account = byId === undefined ? { platform, altId: id } : { platform, userId: id };
-  return unrefused(await store.link({ account, now })).person;
+  return throwIfRefused(await store.linkAccount({ account, now })).person;
 }
 
-async function personOf(store: Store, words: readonly string[]): Promise<string | undefined> {
+async function findPersonId(store: Store, words: readonly string[]): Promise<string | undefined> {
   const [first = "", id] = words;
-  if (id === undefined) return (await personNamed(store, first))?.person;
-  const byId = await store.account({ platform: first, userId: id });
-  return (byId ?? (await store.account({ platform: first, altId: id })))?.person;
+  if (id === undefined) return (await findPersonArgument(store, first))?.person;
+  const byId = await store.getAccount({ platform: first, userId: id });
+  return (byId ?? (await store.getAccount({ platform: first, altId: id })))?.person;
 }

@@ -3,7 +3,7 @@ import type { Process } from "../../../core/process.ts";
 import type { Store } from "../../../ports/store.ts";
 
 /** What was printed next; `missed` characters before it are no longer kept. */
-export interface Printed {
+export interface FollowedOutput {
   readonly text: string;
   readonly missed: number;
 }
@@ -14,7 +14,7 @@ export async function* followOutput(
   asker: Asker,
   process: Process,
   from: number,
-): AsyncGenerator<Printed, Process> {
+): AsyncGenerator<FollowedOutput, Process> {
   let wake = (): void => {};
   let changed = false;
   const stop = store.onChange(() => {
@@ -27,8 +27,8 @@ export async function* followOutput(
     for (;;) {
       changed = false;
       // The row before the output: once it says that all is over, nothing comes after what is read then.
-      known = (await store.process({ asker, id: process.id })) ?? ended(known);
-      const output = await store.processOutput({ asker, id: process.id, from: next });
+      known = (await store.getProcess({ asker, id: process.id })) ?? toEnded(known);
+      const output = await store.readProcessOutput({ asker, id: process.id, from: next });
       if (output !== undefined && output.text !== "") {
         yield { text: output.text, missed: output.from - next };
         next = output.from + output.text.length;
@@ -47,7 +47,7 @@ export async function* followOutput(
 }
 
 /** Its session was removed, and with it every trace of how it ended. */
-function ended(process: Process): Process {
+function toEnded(process: Process): Process {
   if (process.status.state === "ended") return process;
   return { ...process, status: { state: "ended", at: process.begunAt, exit: { unknown: true } } };
 }

@@ -2,61 +2,63 @@ import { PostriderError } from "../../../core/errors.ts";
 import type { Process } from "../../../core/process.ts";
 import type { Processes } from "../../../processes/processes.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { note, say, sayJson } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { processJson } from "./json.ts";
-import { PROCESSES_OF_EVERYONE } from "./list.ts";
-import { openProcesses } from "./open-processes.ts";
-import { processArgument } from "./process-argument.ts";
-import { stateText } from "./words.ts";
+import { printJson, printLine, printNotice } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { EVERYONE_PROCESSES_OPTION } from "./list.ts";
+import { openHomeProcesses } from "./open-home-processes.ts";
+import { resolveProcessArgument } from "./process-argument.ts";
+import { formatProcessJson } from "./process-json.ts";
+import { formatProcessState } from "./process-text.ts";
 
-export const kill: Command = defineCommand({
+export const killProcessesCommand: Command = defineCommand({
   name: "processes kill",
   takes: "PROCESS…",
   words: [1, 64],
   about: `Ends processes and everything that they have started, and says how each has ended. One that had ended before is
 left as it is.`,
-  options: { everyone: PROCESSES_OF_EVERYONE, json: JSON_OPTION },
+  options: { everyone: EVERYONE_PROCESSES_OPTION, json: JSON_OPTION },
   examples: [
     ["postrider processes kill proc_3f9a1c02b7de", "end it"],
     ["postrider processes kill 3f9a 77c0", "two of them, by the beginnings of their ids"],
   ],
   async run({ words, values }, io) {
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const ended = await withStore(io, async ({ home, store }) => {
       const found = new Map<string, Process>();
       for (const name of words) {
-        const process = await processArgument(store, who, name);
+        const process = await resolveProcessArgument(store, who, name);
         found.set(process.id, process);
       }
-      const open = openProcesses(home, store, io);
+      const open = openHomeProcesses(home, store, io);
       const done: { readonly process: Process; readonly killed: boolean }[] = [];
       try {
         for (const process of found.values()) {
           if (process.status.state === "ended") done.push({ process, killed: false });
-          else done.push(await killed(await open.processes(), process));
+          else done.push(await killProcess(await open.processes(), process));
         }
       } finally {
         // What was ended is said, also when another could not be.
         if (!values.json)
           for (const { process, killed } of done)
-            (killed ? say : note)(
+            (killed ? printLine : printNotice)(
               io,
               killed
-                ? `${process.id} is ended: ${stateText(process)}.`
-                : `${process.id} had ended: ${stateText(process)}.`,
+                ? `${process.id} is ended: ${formatProcessState(process)}.`
+                : `${process.id} had ended: ${formatProcessState(process)}.`,
             );
         await open.close();
       }
       return done;
     });
     if (values.json)
-      sayJson(io, { processes: ended.map(({ process, killed }) => ({ ...processJson(process), killed })) });
+      printJson(io, {
+        processes: ended.map(({ process, killed }) => ({ ...formatProcessJson(process), killed })),
+      });
   },
 });
 
 /** It may have ended by itself while it was looked at. */
-async function killed(processes: Processes, process: Process) {
+async function killProcess(processes: Processes, process: Process) {
   const after = await processes.kill(process.id);
   if (after.status.state === "ended") return { process: after, killed: true };
   throw new PostriderError(

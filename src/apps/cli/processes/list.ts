@@ -1,22 +1,22 @@
 import type { Asker } from "../../../core/owner.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import { LISTED_AFTER_END_MS, OUTPUT_KEPT_MS, type Process } from "../../../core/process.ts";
 import type { Store } from "../../../ports/store.ts";
-import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
-import { note, say, sayJson, widthOf } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { relativeTime } from "../relative-time.ts";
-import { styleOf } from "../style.ts";
-import { type Column, table } from "../table.ts";
-import { processJson } from "./json.ts";
-import { stateText } from "./words.ts";
+import { type Command, defineCommand, JSON_OPTION, usageError } from "../command.ts";
+import { formatRelativeTime } from "../format-time.ts";
+import { getOutputWidth, printJson, printLine, printNotice } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { createStyle } from "../style.ts";
+import { type Column, formatTable } from "../table.ts";
+import { formatProcessJson } from "./process-json.ts";
+import { formatProcessState } from "./process-text.ts";
 
-export const PROCESSES_OF_EVERYONE = {
+export const EVERYONE_PROCESSES_OPTION = {
   type: "flag",
   help: "everyone's processes, not only your own",
 } as const;
 
-export const list: Command = defineCommand({
+export const listProcessesCommand: Command = defineCommand({
   name: "processes",
   takes: "[list]",
   words: [0, 1],
@@ -26,7 +26,7 @@ id of one, or a beginning of it that no other has.`,
   options: {
     all: { type: "flag", help: "also what ended within 7 days" },
     foreground: { type: "flag", help: "also commands that the agent waits for, or did" },
-    everyone: PROCESSES_OF_EVERYONE,
+    everyone: EVERYONE_PROCESSES_OPTION,
     json: JSON_OPTION,
   },
   examples: [
@@ -36,29 +36,32 @@ id of one, or a beginning of it that no other has.`,
   ],
   async run({ words: [word], values }, io) {
     if (word !== undefined && word !== "list")
-      throw wrongArguments(`postrider processes takes list, log, kill or write, not "${word}"`, "processes");
+      throw usageError(`postrider processes takes list, log, kill or write, not "${word}"`, "processes");
     const now = io.now();
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const { processes, handles } = await withStore(io, async ({ store }) => {
-      const found = await store.processes({
+      const found = await store.listProcesses({
         asker: who,
         endedSince: now - (values.all ? OUTPUT_KEPT_MS : LISTED_AFTER_END_MS),
         foreground: values.foreground,
       });
-      return { processes: found, handles: values.json ? new Map() : await handlesOf(store, who, found) };
+      return { processes: found, handles: values.json ? new Map() : await findHandles(store, who, found) };
     });
-    if (values.json) return sayJson(io, { processes: processes.map(processJson) });
+    if (values.json) return printJson(io, { processes: processes.map(formatProcessJson) });
     if (processes.length === 0)
-      return note(io, values.all ? "Nothing has run in the last 7 days." : "Nothing runs in the background.");
+      return printNotice(
+        io,
+        values.all ? "Nothing has run in the last 7 days." : "Nothing runs in the background.",
+      );
     const rows = processes.map((process) => [
       process.id,
-      stateText(process),
-      onOneLine(process.command),
+      formatProcessState(process),
+      toOneLine(process.command),
       handles.get(process.session) ?? "",
       process.target.platform,
-      relativeTime(process.begunAt, now),
+      formatRelativeTime(process.begunAt, now),
     ]);
-    say(io, table(COLUMNS, rows, widthOf(io), styleOf(io).dim).join("\n"));
+    printLine(io, formatTable(COLUMNS, rows, getOutputWidth(io), createStyle(io).dim).join("\n"));
   },
 });
 
@@ -71,7 +74,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "STARTED", leaveOut: 3 },
 ];
 
-async function handlesOf(
+async function findHandles(
   store: Store,
   who: Asker,
   processes: readonly Process[],

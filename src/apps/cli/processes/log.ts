@@ -1,17 +1,17 @@
-import { printable } from "../../../core/printable.ts";
+import { toPrintable } from "../../../core/printable.ts";
 import type { Process, ProcessOutput } from "../../../core/process.ts";
-import { readable } from "../../../tools/output.ts";
+import { toReadableOutput } from "../../../tools/readable-output.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
-import { type Io, note, sayJson } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { styleOf } from "../style.ts";
+import { type Io, printJson, printNotice } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { createStyle } from "../style.ts";
 import { followOutput } from "./follow-output.ts";
-import { processJson } from "./json.ts";
-import { PROCESSES_OF_EVERYONE } from "./list.ts";
-import { processArgument } from "./process-argument.ts";
-import { stateText } from "./words.ts";
+import { EVERYONE_PROCESSES_OPTION } from "./list.ts";
+import { resolveProcessArgument } from "./process-argument.ts";
+import { formatProcessJson } from "./process-json.ts";
+import { formatProcessState } from "./process-text.ts";
 
-export const log: Command = defineCommand({
+export const showProcessLogCommand: Command = defineCommand({
   name: "processes log",
   takes: "PROCESS",
   words: [1, 1],
@@ -20,7 +20,7 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
   options: {
     follow: { type: "flag", short: "f", help: "go on until it ends, or Ctrl-C" },
     tail: { type: "count", help: "begin with its last N lines; 0 for none" },
-    everyone: PROCESSES_OF_EVERYONE,
+    everyone: EVERYONE_PROCESSES_OPTION,
     json: { ...JSON_OPTION, help: "print JSON (docs/json.md); with -f when it has ended" },
   },
   examples: [
@@ -29,18 +29,20 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
     ["postrider processes log 3f9a -f --json", "wait for its end; how it ended, for a script"],
   ],
   async run({ words: [name = ""], values }, io) {
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     await withStore(io, async ({ store }) => {
-      const found = await processArgument(store, who, name);
-      const before = await store.processOutput({ asker: who, id: found.id });
+      const found = await resolveProcessArgument(store, who, name);
+      const before = await store.readProcessOutput({ asker: who, id: found.id });
       const kept = before ?? { text: "", from: 0, total: 0 };
-      const first = lastLines(kept, values.tail);
-      const show = values.json ? () => {} : (text: string): void => void io.output.write(shown(io, text));
-      if (!values.json && first.from > 0 && values.tail === undefined) noteMissed(io, first.from);
+      const first = takeLastLines(kept, values.tail);
+      const show = values.json
+        ? () => {}
+        : (text: string): void => void io.output.write(toOutputText(io, text));
+      if (!values.json && first.from > 0 && values.tail === undefined) printMissed(io, first.from);
       show(first.text);
       let now = found;
       if (values.follow) {
-        if (!values.json) tellDetached(io, found);
+        if (!values.json) printDetached(io, found);
         const more = followOutput(store, who, found, kept.from + kept.text.length);
         for (;;) {
           const next = await more.next();
@@ -48,22 +50,23 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
             now = next.value;
             break;
           }
-          if (!values.json && next.value.missed > 0) noteMissed(io, next.value.missed);
+          if (!values.json && next.value.missed > 0) printMissed(io, next.value.missed);
           show(next.value.text);
         }
       }
       if (values.json) {
-        const last = values.follow ? await store.processOutput({ asker: who, id: found.id }) : undefined;
-        const { text, from, total } = lastLines(last ?? kept, values.tail);
-        sayJson(io, { process: processJson(now), output: { text, from, total } });
-      } else if (values.follow) note(io, styleOf(io).dim(`${now.id}: ${stateText(now)}`));
-      else if (kept.total === 0) note(io, `${now.id} (${stateText(now)}) has printed nothing.`);
+        const last = values.follow ? await store.readProcessOutput({ asker: who, id: found.id }) : undefined;
+        const { text, from, total } = takeLastLines(last ?? kept, values.tail);
+        printJson(io, { process: formatProcessJson(now), output: { text, from, total } });
+      } else if (values.follow) printNotice(io, createStyle(io).dim(`${now.id}: ${formatProcessState(now)}`));
+      else if (kept.total === 0)
+        printNotice(io, `${now.id} (${formatProcessState(now)}) has printed nothing.`);
     });
   },
 });
 
 /** The end of what is kept, from the beginning of a line on. */
-function lastLines({ text, from, total }: ProcessOutput, count: number | undefined): ProcessOutput {
+function takeLastLines({ text, from, total }: ProcessOutput, count: number | undefined): ProcessOutput {
   if (count === undefined) return { text, from, total };
   let start = text.length;
   for (let left = count; left > 0 && start > 0; left -= 1) {
@@ -74,15 +77,15 @@ function lastLines({ text, from, total }: ProcessOutput, count: number | undefin
 }
 
 /** A program in somebody's terminal could do anything with it; in a pipe everything is as it was printed. */
-function shown(io: Io, text: string): string {
-  return io.output.isTTY ? printable(readable(text)) : text;
+function toOutputText(io: Io, text: string): string {
+  return io.output.isTTY ? toPrintable(toReadableOutput(text)) : text;
 }
 
-function noteMissed(io: Io, count: number): void {
-  note(io, styleOf(io).dim(`(${count.toLocaleString("en")} characters before this are not kept)`));
+function printMissed(io: Io, count: number): void {
+  printNotice(io, createStyle(io).dim(`(${count.toLocaleString("en")} characters before this are not kept)`));
 }
 
-function tellDetached(io: Io, { status }: Process): void {
+function printDetached(io: Io, { status }: Process): void {
   if (status.state === "running" && status.detached)
-    note(io, "Its keeper crashed and its files are gone: what it prints now cannot be seen.");
+    printNotice(io, "Its keeper crashed and its files are gone: what it prints now cannot be seen.");
 }

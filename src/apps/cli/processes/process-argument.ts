@@ -1,13 +1,13 @@
 import { PostriderError } from "../../../core/errors.ts";
 import { type Asker, isEveryone } from "../../../core/owner.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import type { Process } from "../../../core/process.ts";
 import type { Store } from "../../../ports/store.ts";
 
 /** The process that an argument names: an id, or a beginning that only one has. `proc_` may be left out. */
-export async function processArgument(store: Store, who: Asker, text: string): Promise<Process> {
+export async function resolveProcessArgument(store: Store, who: Asker, text: string): Promise<Process> {
   const begun = text.startsWith("proc_") ? text : `proc_${text}`;
-  const all = await store.processes({ asker: who, foreground: true, endedSince: 0 });
+  const all = await store.listProcesses({ asker: who, foreground: true, endedSince: 0 });
   const found = text === "" ? [] : all.filter(({ id }) => id.startsWith(begun));
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
@@ -25,7 +25,7 @@ export async function processArgument(store: Store, who: Asker, text: string): P
     `"${shown}" could be ${found.length} processes. Write more of the id:`,
     {
       details: {
-        candidates: found.map(({ id, command }) => ({ id, command: onOneLine(command).slice(0, 80) })),
+        candidates: found.map(({ id, command }) => ({ id, command: toOneLine(command).slice(0, 80) })),
       },
     },
   );

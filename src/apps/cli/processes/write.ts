@@ -3,16 +3,16 @@ import { PostriderError } from "../../../core/errors.ts";
 import type { Process } from "../../../core/process.ts";
 import type { Store } from "../../../ports/store.ts";
 import type { Processes } from "../../../processes/processes.ts";
-import { type Command, defineCommand, JSON_OPTION, wrongArguments } from "../command.ts";
-import { say, sayJson } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { processJson } from "./json.ts";
-import { PROCESSES_OF_EVERYONE } from "./list.ts";
-import { openProcesses } from "./open-processes.ts";
-import { processArgument } from "./process-argument.ts";
-import { stateText } from "./words.ts";
+import { type Command, defineCommand, JSON_OPTION, usageError } from "../command.ts";
+import { printJson, printLine } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { EVERYONE_PROCESSES_OPTION } from "./list.ts";
+import { openHomeProcesses } from "./open-home-processes.ts";
+import { resolveProcessArgument } from "./process-argument.ts";
+import { formatProcessJson } from "./process-json.ts";
+import { formatProcessState } from "./process-text.ts";
 
-export const write: Command = defineCommand({
+export const writeProcessCommand: Command = defineCommand({
   name: "processes write",
   takes: "PROCESS [TEXT]",
   words: [1, 2],
@@ -21,7 +21,7 @@ history.`,
   options: {
     enter: { type: "flag", help: "press Enter after it" },
     end: { type: "flag", help: "its input ends after it (Ctrl-D)" },
-    everyone: PROCESSES_OF_EVERYONE,
+    everyone: EVERYONE_PROCESSES_OPTION,
     json: JSON_OPTION,
   },
   examples: [
@@ -31,38 +31,43 @@ history.`,
   ],
   async run({ words: [name = "", given = ""], values }, io) {
     if (given === "" && !values.enter && !values.end)
-      throw wrongArguments("There is nothing to write: give TEXT, --enter or --end", "processes write");
+      throw usageError("There is nothing to write: give TEXT, --enter or --end", "processes write");
     const text = given === "-" ? await readAll(io.input) : given;
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const process = await withStore(io, async ({ home, store }) => {
-      const found = await processArgument(store, who, name);
+      const found = await resolveProcessArgument(store, who, name);
       if (found.status.state === "ended")
         throw new PostriderError(
           "closed",
-          `${found.id} has ended (${stateText(found)}): nobody reads there.`,
+          `${found.id} has ended (${formatProcessState(found)}): nobody reads there.`,
           {
             details: { process: found.id },
           },
         );
-      const open = openProcesses(home, store, io);
+      const open = openHomeProcesses(home, store, io);
       try {
         const processes = await open.processes();
         // A terminal's Enter is a carriage return, of which the terminal makes a line.
         const typed = values.enter ? text + (found.pty ? "\r" : "\n") : text;
-        if (typed !== "") await writeTo(found, typed, processes, store);
+        if (typed !== "") await writeInput(found, typed, processes, store);
         if (values.end) await processes.endInput(found.id);
       } finally {
         await open.close();
       }
       return found;
     });
-    if (values.json) sayJson(io, { process: processJson(process), ended_input: values.end });
-    else say(io, `${process.id} has got it.`);
+    if (values.json) printJson(io, { process: formatProcessJson(process), ended_input: values.end });
+    else printLine(io, `${process.id} has got it.`);
   },
 });
 
 /** An agent's next piece is judged with the line before it: that line is not known while this is on its way. */
-async function writeTo(process: Process, typed: string, processes: Processes, store: Store): Promise<void> {
+async function writeInput(
+  process: Process,
+  typed: string,
+  processes: Processes,
+  store: Store,
+): Promise<void> {
   const { id } = process;
   const { findUnfinished } = await import("../../../tools/process-input.ts");
   const unfinished = findUnfinished(typed, process);

@@ -1,19 +1,19 @@
 import { sessionToJson } from "../../../core/json.ts";
 import type { Session } from "../../../core/session.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
-import { type Io, say, sayJson } from "../io.ts";
-import { asker, withHome } from "../opening.ts";
-import { sessionArgument } from "../session-argument.ts";
-import { calledBy } from "./rows.ts";
+import { type Io, printJson, printLine } from "../io.ts";
+import { toAsker, withHome } from "../open-home.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
+import { formatSessionLabel } from "./session-rows.ts";
 
-const SEVERAL = {
+const SEVERAL_SESSIONS = {
   takes: "SESSION…",
   words: [1, Number.POSITIVE_INFINITY],
   options: { everyone: EVERYONE_OPTION, json: JSON_OPTION },
 } as const;
 
-export const archive: Command = defineCommand({
-  ...SEVERAL,
+export const archiveSessionsCommand: Command = defineCommand({
+  ...SEVERAL_SESSIONS,
   name: "sessions archive",
   about: "Puts sessions away: they are no longer listed, and stay whole, searchable and resumable.",
   examples: [
@@ -23,8 +23,8 @@ export const archive: Command = defineCommand({
   run: ({ words, values }, io) => setArchived(io, words, values, true),
 });
 
-export const unarchive: Command = defineCommand({
-  ...SEVERAL,
+export const unarchiveSessionsCommand: Command = defineCommand({
+  ...SEVERAL_SESSIONS,
   name: "sessions unarchive",
   about: "Takes sessions back into the list.",
   examples: [["postrider sessions unarchive k7f", "listed again"]],
@@ -37,14 +37,14 @@ async function setArchived(
   values: { readonly everyone: boolean; readonly json: boolean },
   archived: boolean,
 ): Promise<void> {
-  const who = asker(values.everyone);
+  const who = toAsker(values.everyone);
   const changed = await withHome(io, async ({ store, sessions }) => {
     // All are found before any is changed.
     const found: Session[] = [];
-    for (const name of names) found.push(await sessionArgument(store, who, name));
+    for (const name of names) found.push(await resolveSessionArgument(store, who, name));
     return Promise.all(found.map(({ id }) => sessions.archive(who, id, archived)));
   });
-  if (values.json) return sayJson(io, { sessions: changed.map(sessionToJson) });
+  if (values.json) return printJson(io, { sessions: changed.map(sessionToJson) });
   for (const session of changed)
-    say(io, `${calledBy(session)} is ${archived ? "archived" : "listed again"}.`);
+    printLine(io, `${formatSessionLabel(session)} is ${archived ? "archived" : "listed again"}.`);
 }

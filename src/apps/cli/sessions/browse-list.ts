@@ -1,38 +1,38 @@
-import type { Listed, Page } from "../../../core/listing.ts";
-import { nameOf } from "./rows.ts";
+import type { ListedSession, Page } from "../../../core/listing.ts";
+import { formatSessionTitle } from "./session-rows.ts";
 
-type Load = (cursor: string | undefined) => Promise<Page<Listed>>;
+type LoadPage = (cursor: string | undefined) => Promise<Page<ListedSession>>;
 
 /** What a person looks through: the newest page first, more as they go on, narrowed down by what they type. */
 export class BrowseList {
-  readonly #load: Load;
-  #loaded: readonly Listed[] = [];
-  #found: readonly Listed[] = [];
+  readonly #load: LoadPage;
+  #loaded: readonly ListedSession[] = [];
+  #found: readonly ListedSession[] = [];
   #cursor: string | undefined;
   #isWhole = false;
   #filter = "";
   #at = 0;
   #loading: Promise<void> | undefined;
 
-  constructor(load: Load) {
+  constructor(load: LoadPage) {
     this.#load = load;
   }
 
-  get found(): readonly Listed[] {
+  get matches(): readonly ListedSession[] {
     return this.#found;
   }
 
   /** Where the choice stands among what was found. */
-  get at(): number {
+  get selectedIndex(): number {
     return this.#at;
   }
 
-  get chosen(): Listed | undefined {
+  get selected(): ListedSession | undefined {
     return this.#found[this.#at];
   }
 
   /** There is nothing more to load. */
-  get isWhole(): boolean {
+  get isComplete(): boolean {
     return this.#isWhole;
   }
 
@@ -75,21 +75,23 @@ export class BrowseList {
   }
 
   #narrow(): void {
-    const wanted = folded(this.#filter);
+    const wanted = foldText(this.#filter);
     this.#found =
-      wanted === "" ? this.#loaded : this.#loaded.filter((session) => searched(session).includes(wanted));
+      wanted === ""
+        ? this.#loaded
+        : this.#loaded.filter((session) => getSearchText(session).includes(wanted));
     this.move(0);
   }
 }
 
-function searched(session: Listed): string {
-  return folded(
-    [session.handle, nameOf(session), session.preview, session.origin?.platform ?? ""].join("\n"),
+function getSearchText(session: ListedSession): string {
+  return foldText(
+    [session.handle, formatSessionTitle(session), session.preview, session.origin?.platform ?? ""].join("\n"),
   );
 }
 
 /** As people type it: without capitals and accents. */
-function folded(text: string): string {
+function foldText(text: string): string {
   return text
     .normalize("NFKD")
     .replaceAll(/\p{Mn}/gu, "")

@@ -12,25 +12,25 @@ import {
   truncateToWidth,
   wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
-import type { Listed } from "../../../core/listing.ts";
+import type { ListedSession } from "../../../core/listing.ts";
 import type { Io } from "../io.ts";
-import { type Style, styleOf } from "../style.ts";
+import { createStyle, type Style } from "../style.ts";
 import type { BrowseList } from "./browse-list.ts";
-import { sessionRows } from "./rows.ts";
+import { formatSessionRows } from "./session-rows.ts";
 
-export interface Browsing {
+export interface BrowseOptions {
   readonly list: BrowseList;
   readonly everyone: boolean;
   /** The lines of a session's preview. */
-  preview(session: Listed): Promise<readonly string[]>;
+  preview(session: ListedSession): Promise<readonly string[]>;
 }
 
 /** Runs until a session is chosen or the person leaves. The terminal is as before afterwards, however it ends. */
-export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed | undefined> {
+export async function browseOnScreen(io: Io, browsing: BrowseOptions): Promise<ListedSession | undefined> {
   const terminal = new ProcessTerminal();
   const tui = new TuiAltScreen(terminal, undefined, undefined, { mouse: false });
   const keys = getKeybindings();
-  setKeybindings(pageKeysAreOurs());
+  setKeybindings(disablePageKeys());
   let isOn = true;
   const restore = (): void => {
     if (isOn) tui.stop({ preserveScreen: true });
@@ -44,7 +44,7 @@ export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed
   process.on("exit", restore);
   for (const signal of signals) process.once(signal, ended);
   try {
-    return await new Promise<Listed | undefined>((resolve, reject) => {
+    return await new Promise<ListedSession | undefined>((resolve, reject) => {
       const render = (): void => tui.requestRender();
       const screen = new BrowseScreen(io, browsing, {
         rows: () => terminal.rows,
@@ -67,20 +67,20 @@ export async function browseOnScreen(io: Io, browsing: Browsing): Promise<Listed
 }
 
 /** The library would scroll the screen by them; here they move the choice. */
-function pageKeysAreOurs(): KeybindingsManager {
+function disablePageKeys(): KeybindingsManager {
   const names = Object.keys(TUI_KEYBINDINGS).filter((name) => name.startsWith("tui.altScreen."));
   return new KeybindingsManager(TUI_KEYBINDINGS, Object.fromEntries(names.map((name) => [name, []])));
 }
 
-interface Around {
+interface BrowseCallbacks {
   rows(): number;
   render(): void;
-  done(chosen: Listed | undefined): void;
+  done(chosen: ListedSession | undefined): void;
   failed(error: unknown): void;
 }
 
 /** The filter, a heading, the hint at the bottom. */
-const FRAME = 3;
+const FRAME_ROWS = 3;
 
 interface Preview {
   readonly lines: readonly string[];
@@ -88,8 +88,8 @@ interface Preview {
 }
 
 class BrowseScreen implements Component, Focusable {
-  readonly #browsing: Browsing;
-  readonly #around: Around;
+  readonly #browsing: BrowseOptions;
+  readonly #callbacks: BrowseCallbacks;
   readonly #style: Style;
   readonly #now: number;
   readonly #filter = new Input({ prompt: "Filter: ", placeholder: "title, first words, handle or platform" });
@@ -98,10 +98,10 @@ class BrowseScreen implements Component, Focusable {
   /** Between two words of the filter a space is a space. */
   #isTyping = false;
 
-  constructor(io: Io, browsing: Browsing, around: Around) {
+  constructor(io: Io, browsing: BrowseOptions, around: BrowseCallbacks) {
     this.#browsing = browsing;
-    this.#around = around;
-    this.#style = styleOf(io);
+    this.#callbacks = around;
+    this.#style = createStyle(io);
     this.#now = io.now();
   }
 
@@ -119,24 +119,24 @@ class BrowseScreen implements Component, Focusable {
 
   /** Loads what the screen needs; keys are taken meanwhile. */
   fill(): void {
-    const { render, failed } = this.#around;
+    const { render, failed } = this.#callbacks;
     this.#browsing.list.fill(this.#room(), render).catch(failed);
   }
 
   handleInput(data: string): void {
-    if (matchesKey(data, "ctrl+c") || matchesKey(data, "ctrl+d")) this.#around.done(undefined);
+    if (matchesKey(data, "ctrl+c") || matchesKey(data, "ctrl+d")) this.#callbacks.done(undefined);
     else if (this.#preview !== undefined) this.#inPreview(data, this.#preview);
     else this.#inList(data);
-    this.#around.render();
+    this.#callbacks.render();
   }
 
   #inList(data: string): void {
     const { list } = this.#browsing;
-    const by = step(data, this.#room());
+    const by = getKeyStep(data, this.#room());
     if (matchesKey(data, "escape") || (data === "q" && this.#filter.getValue() === "")) {
-      this.#around.done(undefined);
+      this.#callbacks.done(undefined);
     } else if (matchesKey(data, "enter")) {
-      if (list.chosen !== undefined) this.#around.done(list.chosen);
+      if (list.selected !== undefined) this.#callbacks.done(list.selected);
     } else if (matchesKey(data, "tab") || (matchesKey(data, "space") && !this.#isTyping)) {
       void this.#openPreview();
     } else {
@@ -150,43 +150,45 @@ class BrowseScreen implements Component, Focusable {
 
   #inPreview(data: string, preview: Preview): void {
     const { list } = this.#browsing;
-    if (matchesKey(data, "enter")) this.#around.done(list.chosen);
+    if (matchesKey(data, "enter")) this.#callbacks.done(list.selected);
     else if (matchesKey(data, "escape") || matchesKey(data, "space") || data === "q")
       this.#preview = undefined;
-    else preview.top = Math.max(0, preview.top + (step(data, this.#around.rows() - 2) ?? 0));
+    else preview.top = Math.max(0, preview.top + (getKeyStep(data, this.#callbacks.rows() - 2) ?? 0));
   }
 
   async #openPreview(): Promise<void> {
-    const { chosen } = this.#browsing.list;
-    if (chosen === undefined) return;
+    const { selected } = this.#browsing.list;
+    if (selected === undefined) return;
     try {
-      this.#preview = { lines: await this.#browsing.preview(chosen), top: 0 };
-      this.#around.render();
+      this.#preview = { lines: await this.#browsing.preview(selected), top: 0 };
+      this.#callbacks.render();
     } catch (error) {
-      this.#around.failed(error);
+      this.#callbacks.failed(error);
     }
   }
 
   render(width: number): string[] {
     const lines = this.#preview === undefined ? this.#list(width) : this.#previewLines(width, this.#preview);
-    return lines.slice(0, this.#around.rows()).map((line) => truncateToWidth(line, width, ""));
+    return lines.slice(0, this.#callbacks.rows()).map((line) => truncateToWidth(line, width, ""));
   }
 
   #list(width: number): string[] {
     const { list, everyone } = this.#browsing;
     const room = this.#room();
-    this.#top = Math.max(Math.min(this.#top, list.at), list.at - room + 1, 0);
-    const visible = list.found.slice(this.#top, this.#top + room);
-    const [heading = "", ...rows] = sessionRows(visible, {
+    this.#top = Math.max(Math.min(this.#top, list.selectedIndex), list.selectedIndex - room + 1, 0);
+    const visible = list.matches.slice(this.#top, this.#top + room);
+    const [heading = "", ...rows] = formatSessionRows(visible, {
       width: Math.max(1, width - 2),
       now: this.#now,
       everyone,
     });
-    const body = rows.map((row, index) => (this.#top + index === list.at ? this.#chosen(row) : `  ${row}`));
+    const body = rows.map((row, index) =>
+      this.#top + index === list.selectedIndex ? this.#chosen(row) : `  ${row}`,
+    );
     if (body.length === 0)
-      body.push(this.#style.dim(list.isWhole ? "  Nothing is like that." : "  Looking…"));
+      body.push(this.#style.dim(list.isComplete ? "  Nothing is like that." : "  Looking…"));
     const blank = Array.from({ length: Math.max(0, room - body.length) }, () => "");
-    const found = `${list.found.length}${list.isWhole ? "" : "+"}`;
+    const found = `${list.matches.length}${list.isComplete ? "" : "+"}`;
     const hint = `${found} · Enter open · Esc leave · Space preview · ↑↓ choose`;
     return [
       ...this.#filter.render(width),
@@ -202,7 +204,7 @@ class BrowseScreen implements Component, Focusable {
   }
 
   #previewLines(width: number, preview: Preview): string[] {
-    const room = Math.max(1, this.#around.rows() - 1);
+    const room = Math.max(1, this.#callbacks.rows() - 1);
     const wrapped = preview.lines.flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, width)));
     preview.top = Math.max(0, Math.min(preview.top, wrapped.length - room));
     const shown = wrapped.slice(preview.top, preview.top + room);
@@ -211,12 +213,12 @@ class BrowseScreen implements Component, Focusable {
   }
 
   #room(): number {
-    return Math.max(1, this.#around.rows() - FRAME);
+    return Math.max(1, this.#callbacks.rows() - FRAME_ROWS);
   }
 }
 
 /** How far a key moves, in lines. */
-function step(data: string, page: number): number | undefined {
+function getKeyStep(data: string, page: number): number | undefined {
   if (matchesKey(data, "up")) return -1;
   if (matchesKey(data, "down")) return 1;
   if (matchesKey(data, "pageUp")) return -page;

@@ -1,21 +1,21 @@
-import type { Listed } from "../../../core/listing.ts";
+import type { ListedSession } from "../../../core/listing.ts";
 import { OWNER } from "../../../core/owner.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, EVERYONE_OPTION } from "../command.ts";
-import { type Io, note } from "../io.ts";
-import { messageLines } from "../message-text.ts";
-import { asker, withStore } from "../opening.ts";
-import { styleOf } from "../style.ts";
+import { type Io, printNotice } from "../io.ts";
+import { formatMessageLines } from "../message-text.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { createStyle } from "../style.ts";
 import { KIND_OPTION, PLATFORM_OPTION } from "./filters.ts";
-import { headerLines } from "./header.ts";
-import { type ListValues, printList, queryOf } from "./list.ts";
+import { formatSessionHeader } from "./header.ts";
+import { buildListQuery, printSessionList, type SessionListOptions } from "./list.ts";
 
 /** A page is loaded in a few milliseconds, and is more than any screen shows. */
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** A preview shows how a session ended. */
-const PREVIEW = 20;
+const PREVIEW_MESSAGES = 20;
 
-export const browse: Command = defineCommand({
+export const browseSessionsCommand: Command = defineCommand({
   name: "sessions browse",
   about: `Your sessions on a full screen: type to narrow them down, arrows to choose, Space or Tab to look inside, Enter to go on
 in one, Esc (or q) to leave. Without a terminal it prints the list.`,
@@ -29,21 +29,25 @@ in one, Esc (or q) to leave. Without a terminal it prints the list.`,
   async run({ values }, io) {
     const isScreen = io.input === process.stdin && io.input.isTTY === true && io.output.isTTY === true;
     if (!isScreen || io.environment.TERM === "dumb") {
-      await printList(io, values);
+      await printSessionList(io, values);
       return 0;
     }
-    const chosen = await withStore(io, ({ store }) => choose(io, store, values));
+    const chosen = await withStore(io, ({ store }) => chooseSession(io, store, values));
     if (chosen === undefined) return 0;
     const { resumeChat } = await import("../chat.ts");
     return resumeChat(io, chosen.id);
   },
 });
 
-async function choose(io: Io, store: Store, values: ListValues): Promise<Listed | undefined> {
-  const query = { ...queryOf(values, io.now()), limit: PAGE };
-  const first = await store.list(query);
+async function chooseSession(
+  io: Io,
+  store: Store,
+  values: SessionListOptions,
+): Promise<ListedSession | undefined> {
+  const query = { ...buildListQuery(values, io.now()), limit: PAGE_SIZE };
+  const first = await store.querySessions(query);
   if (first.items.length === 0) {
-    note(io, "No sessions yet. Say something: postrider");
+    printNotice(io, "No sessions yet. Say something: postrider");
     return undefined;
   }
   // Loaded only now: the screen takes longer to start than everything else.
@@ -52,28 +56,33 @@ async function choose(io: Io, store: Store, values: ListValues): Promise<Listed 
     import("./browse-screen.ts"),
   ]);
   const load = async (cursor: string | undefined) =>
-    cursor === undefined ? first : store.list({ ...query, cursor });
+    cursor === undefined ? first : store.querySessions({ ...query, cursor });
   return browseOnScreen(io, {
     list: new BrowseList(load),
     everyone: values.everyone,
-    preview: (session) => previewOf(io, store, session, values.everyone),
+    preview: (session) => loadPreview(io, store, session, values.everyone),
   });
 }
 
-async function previewOf(io: Io, store: Store, session: Listed, everyone: boolean): Promise<string[]> {
-  const ask = { asker: asker(everyone), session: session.id };
-  const shape = await store.shape(ask);
+async function loadPreview(
+  io: Io,
+  store: Store,
+  session: ListedSession,
+  everyone: boolean,
+): Promise<string[]> {
+  const ask = { asker: toAsker(everyone), session: session.id };
+  const shape = await store.getViewRanges(ask);
   const length = (shape?.pieces ?? []).reduce((sum, { from, to }) => sum + to - from + 1, 0);
-  const offset = Math.max(0, length - PREVIEW);
-  const messages = (await store.history({ ...ask, offset })) ?? [];
-  const style = styleOf(io);
+  const offset = Math.max(0, length - PREVIEW_MESSAGES);
+  const messages = (await store.readHistory({ ...ask, offset })) ?? [];
+  const style = createStyle(io);
   const shown = { session: session.id, isOwn: session.owner === OWNER };
   return [
-    ...headerLines(session, io.now(), length),
+    ...formatSessionHeader(session, io.now(), length),
     "",
     ...(offset > 0
       ? [style.dim(`${offset} earlier messages: postrider sessions show ${session.handle}`), ""]
       : []),
-    ...messages.flatMap((message) => messageLines(message, shown, style)),
+    ...messages.flatMap((message) => formatMessageLines(message, shown, style)),
   ];
 }

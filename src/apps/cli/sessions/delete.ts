@@ -1,21 +1,21 @@
-import { textOf } from "../../../core/message.ts";
+import { getText } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
-import { plural } from "../../../core/plural.ts";
-import { onOneLine } from "../../../core/printable.ts";
+import { pluralize } from "../../../core/pluralize.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Store } from "../../../ports/store.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { note, say, sayJson, widthOf } from "../io.ts";
-import { asker, withHome } from "../opening.ts";
-import { scrub } from "../scrub.ts";
-import { sessionArgument } from "../session-argument.ts";
+import { getOutputWidth, printJson, printLine, printNotice } from "../io.ts";
+import { toAsker, withHome } from "../open-home.ts";
+import { scrubHome } from "../scrub.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
 import { cutToWidth } from "../width.ts";
-import { calledBy, ownerName } from "./rows.ts";
+import { formatOwner, formatSessionLabel } from "./session-rows.ts";
 
 export const YES_OPTION = { type: "flag", short: "y", help: "do it without asking" } as const;
 
-export const remove: Command = defineCommand({
+export const deleteSessionsCommand: Command = defineCommand({
   name: "sessions delete",
   takes: "SESSION…",
   words: [1, Number.POSITIVE_INFINITY],
@@ -27,18 +27,19 @@ export const remove: Command = defineCommand({
     ["postrider sessions delete k7f m2q --yes", "two of them, without asking"],
   ],
   async run({ words, values }, io) {
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const gone = await withHome(io, async ({ store, sessions }) => {
       const found = new Map<string, Session>();
       for (const name of words) {
-        const session = await sessionArgument(store, who, name);
+        const session = await resolveSessionArgument(store, who, name);
         found.set(session.id, session);
       }
       const going = [...found.values()];
       if (!values.yes) {
-        const width = Math.min(widthOf(io), 100);
+        const width = Math.min(getOutputWidth(io), 100);
         for (const session of going)
-          for (const line of await whatGoes(store, who, session)) note(io, cutToWidth(line, width));
+          for (const line of await describeDeletion(store, who, session))
+            printNotice(io, cutToWidth(line, width));
         const what = going.length === 1 ? "Remove it" : `Remove these ${going.length} sessions`;
         if (!(await confirm(io, `${what} for good?`))) return undefined;
       }
@@ -46,21 +47,21 @@ export const remove: Command = defineCommand({
       return going;
     });
     if (gone === undefined) return 1;
-    const scrubbed = await scrub(io);
+    const scrubbed = await scrubHome(io);
     if (values.json) {
       const removed = gone.map(({ id, handle, title }) => ({ id, handle, title: title ?? null }));
-      sayJson(io, { removed, scrubbed });
-    } else for (const session of gone) say(io, `${calledBy(session)} is gone.`);
+      printJson(io, { removed, scrubbed });
+    } else for (const session of gone) printLine(io, `${formatSessionLabel(session)} is gone.`);
     return 0;
   },
 });
 
 /** What a person should have seen before it is gone: also what was said and waits for an answer. */
-async function whatGoes(store: Store, asker: Asker, session: Session): Promise<string[]> {
+async function describeDeletion(store: Store, asker: Asker, session: Session): Promise<string[]> {
   const { messageCount: count, owner } = session;
-  const waiting = await store.waiting({ asker, session: session.id });
+  const waiting = await store.listPending({ asker, session: session.id });
   return [
-    `${calledBy(session)}: ${plural(count, "message")}, ${ownerName(owner) === "you" ? "yours" : `of ${ownerName(owner)}`}, id ${session.id}`,
-    ...waiting.map((message) => `  waits for an answer: ${onOneLine(textOf(message))}`),
+    `${formatSessionLabel(session)}: ${pluralize(count, "message")}, ${formatOwner(owner) === "you" ? "yours" : `of ${formatOwner(owner)}`}, id ${session.id}`,
+    ...waiting.map((message) => `  waits for an answer: ${toOneLine(getText(message))}`),
   ];
 }

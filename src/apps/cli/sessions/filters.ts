@@ -1,5 +1,5 @@
 import { SESSION_KINDS, type SessionKind } from "../../../core/session.ts";
-import { wrongArguments } from "../command.ts";
+import { usageError } from "../command.ts";
 
 /** Options that narrow down which sessions are meant. */
 export const PLATFORM_OPTION = {
@@ -13,16 +13,16 @@ export const KIND_OPTION = {
   help: "only of this kind: chat, editor, job, webhook, background; several with commas",
 } as const;
 
-export function kindsOf(text: string | undefined, command: string): { kinds?: readonly SessionKind[] } {
+export function parseKinds(text: string | undefined, command: string): { kinds?: readonly SessionKind[] } {
   if (text === undefined) return {};
   const kinds = text.split(",").map((name) => {
     const kind = SESSION_KINDS.find((known) => known === name.trim());
     if (kind !== undefined) return kind;
-    throw wrongArguments(`--kind must be one of ${SESSION_KINDS.join(", ")}, not "${name}"`, command);
+    throw usageError(`--kind must be one of ${SESSION_KINDS.join(", ")}, not "${name}"`, command);
   });
   return { kinds };
 }
 
-export function platformOf(text: string | undefined): { platform?: string } {
+export function parsePlatform(text: string | undefined): { platform?: string } {
   return text === undefined ? {} : { platform: text.toLowerCase() };
 }

@@ -1,12 +1,12 @@
 import { sessionToJson } from "../../../core/json.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
-import { say, sayJson } from "../io.ts";
-import { asker, withHome } from "../opening.ts";
-import { sessionArgument } from "../session-argument.ts";
-import { noMessage, placeOf, readMessages } from "./reading.ts";
-import { calledBy } from "./rows.ts";
+import { printJson, printLine } from "../io.ts";
+import { toAsker, withHome } from "../open-home.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
+import { findMessageIndex, messageNotFound, readMessages } from "./read-messages.ts";
+import { formatSessionLabel } from "./session-rows.ts";
 
-export const fork: Command = defineCommand({
+export const forkSessionCommand: Command = defineCommand({
   name: "sessions fork",
   takes: "SESSION",
   words: [1, 1],
@@ -23,24 +23,26 @@ export const fork: Command = defineCommand({
     ['postrider sessions fork k7f --at 12 --title "plan B"', "as it was after message 12"],
   ],
   async run({ words: [name = ""], values }, io) {
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const { at, title } = values;
     const { from, made } = await withHome(io, async ({ store, sessions }) => {
-      const from = await sessionArgument(store, who, name);
+      const from = await resolveSessionArgument(store, who, name);
       const place =
-        at === undefined ? undefined : placeOf(await readMessages(store, who, from, false), from, at);
-      if (at !== undefined && place === undefined) throw noMessage(from, at);
+        at === undefined
+          ? undefined
+          : findMessageIndex(await readMessages(store, who, from, false), from, at);
+      if (at !== undefined && place === undefined) throw messageNotFound(from, at);
       const options = {
         ...(title !== undefined && { title }),
         ...(place !== undefined && { keep: place + 1 }),
       };
       return { from, made: await sessions.fork(who, from.id, options) };
     });
-    if (values.json) return sayJson(io, { session: sessionToJson(made) });
-    say(
+    if (values.json) return printJson(io, { session: sessionToJson(made) });
+    printLine(
       io,
-      `${calledBy(made)} begins where ${calledBy(from)} is${at === undefined ? "" : ` after message ${at}`}.`,
+      `${formatSessionLabel(made)} begins where ${formatSessionLabel(from)} is${at === undefined ? "" : ` after message ${at}`}.`,
     );
-    say(io, `Go on in it: postrider -r ${made.handle}`);
+    printLine(io, `Go on in it: postrider -r ${made.handle}`);
   },
 });

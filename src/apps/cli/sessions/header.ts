@@ -1,13 +1,13 @@
-import { onOneLine } from "../../../core/printable.ts";
+import { formatCost, formatPurposes } from "../../../core/format-usage.ts";
+import { toOneLine } from "../../../core/printable.ts";
 import type { Session } from "../../../core/session.ts";
 import { describeSource } from "../../../core/source.ts";
 import type { PurposeUsage } from "../../../core/usage.ts";
-import { costWords, purposeWords } from "../../../core/usage-words.ts";
-import { dateAndTime, relativeTime } from "../relative-time.ts";
-import { facts } from "../table.ts";
-import { ownerName } from "./rows.ts";
+import { formatDateTime, formatRelativeTime } from "../format-time.ts";
+import { formatFacts } from "../table.ts";
+import { formatOwner } from "./session-rows.ts";
 
-const END_WORDS: Readonly<Record<string, string>> = {
+const END_REASON_TEXT: Readonly<Record<string, string>> = {
   idle: "after a silence",
   daily: "at the daily hour",
   new: "a new one was asked for",
@@ -17,7 +17,7 @@ const END_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What there is to know about a session, a line each. */
-export function headerLines(
+export function formatSessionHeader(
   session: Session,
   now: number,
   shown?: number,
@@ -26,17 +26,17 @@ export function headerLines(
   const { usage, origin } = session;
   const number = (value: number): string => value.toLocaleString("en");
   const instant = (at: number): string => {
-    const ago = relativeTime(at, now);
-    return dateAndTime(at).startsWith(ago) ? dateAndTime(at) : `${dateAndTime(at)} (${ago})`;
+    const ago = formatRelativeTime(at, now);
+    return formatDateTime(at).startsWith(ago) ? formatDateTime(at) : `${formatDateTime(at)} (${ago})`;
   };
   const { endedAt, endReason, archivedAt } = session;
-  return facts([
-    ["title", session.title === undefined ? "(none)" : onOneLine(session.title)],
+  return formatFacts([
+    ["title", session.title === undefined ? "(none)" : toOneLine(session.title)],
     ["handle", session.handle],
     ["id", session.id],
     ["kind", session.kind],
-    ["owner", ownerName(session.owner)],
-    ["from", origin === undefined ? "no chat" : onOneLine(`${describeSource(origin)} (${origin.platform})`)],
+    ["owner", formatOwner(session.owner)],
+    ["from", origin === undefined ? "no chat" : toOneLine(`${describeSource(origin)} (${origin.platform})`)],
     ["created", instant(session.createdAt)],
     ["last", instant(session.lastAt)],
     [
@@ -49,14 +49,16 @@ export function headerLines(
         ? "none recorded"
         : `${number(usage.totalTokens)} (${number(usage.inputTokens)} in, ${number(usage.outputTokens)} out)`,
     ],
-    ["used for", purposeWords(purposes)],
-    ["cost", usage.totalTokens === 0 && usage.costUsd === undefined ? undefined : costWords(usage)],
-    ["model", usage.model && onOneLine(usage.model)],
-    ["folder", session.cwd && onOneLine(session.cwd)],
+    ["used for", formatPurposes(purposes)],
+    ["cost", usage.totalTokens === 0 && usage.costUsd === undefined ? undefined : formatCost(usage)],
+    ["model", usage.model && toOneLine(usage.model)],
+    ["folder", session.cwd && toOneLine(session.cwd)],
     ["parent", session.parent],
     [
       "ended",
-      endedAt === undefined ? undefined : `${instant(endedAt)}: ${END_WORDS[endReason ?? ""] ?? endReason}`,
+      endedAt === undefined
+        ? undefined
+        : `${instant(endedAt)}: ${END_REASON_TEXT[endReason ?? ""] ?? endReason}`,
     ],
     ["archived", archivedAt === undefined ? undefined : instant(archivedAt)],
   ]);

@@ -2,16 +2,16 @@ import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { type ErrorCode, PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
-import { plural } from "../../../core/plural.ts";
+import { pluralize } from "../../../core/pluralize.ts";
 import type { Session } from "../../../core/session.ts";
-import { homeOf } from "../../home.ts";
+import { resolveHome } from "../../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "../command.ts";
 import { indexImported } from "../index-imported.ts";
-import { type Io, note, say, sayJson } from "../io.ts";
-import { linesOf } from "../lines.ts";
-import { type OpenHome, withHome } from "../opening.ts";
+import { type Io, printJson, printLine, printNotice } from "../io.ts";
+import { type OpenHome, withHome } from "../open-home.ts";
+import { readLines } from "../read-lines.ts";
 
-export const importSessions: Command = defineCommand({
+export const importSessionsCommand: Command = defineCommand({
   name: "sessions import",
   takes: "FILE",
   words: [1, 1],
@@ -23,22 +23,22 @@ cannot be read is named, and the others are taken. - reads from stdin.`,
     ["ssh server postrider sessions export --all | postrider sessions import -", "from another machine"],
   ],
   async run({ words: [file = ""], values }, io) {
-    const result = await withHome(io, (open) => importLines(open, input(io, file)));
+    const result = await withHome(io, (open) => importLines(open, readInput(io, file)));
     const { imported, skipped, failed } = result;
-    if (imported.length > 0) indexImported(io, homeOf(io.environment).database);
+    if (imported.length > 0) indexImported(io, resolveHome(io.environment).database);
     if (values.json) {
-      sayJson(io, {
+      printJson(io, {
         imported: imported.map(({ id, handle, title }) => ({ id, handle, title: title ?? null })),
         skipped,
         failed,
         messages: result.messages,
       });
-    } else tell(io, result);
+    } else printResult(io, result);
     return failed.length > 0 ? 1 : 0;
   },
 });
 
-interface Imported {
+interface ImportResult {
   readonly imported: readonly Session[];
   /** Ids that are here already. */
   readonly skipped: readonly string[];
@@ -46,10 +46,13 @@ interface Imported {
   readonly messages: number;
 }
 
-async function importLines({ store, sessions }: OpenHome, lines: AsyncIterable<string>): Promise<Imported> {
+async function importLines(
+  { store, sessions }: OpenHome,
+  lines: AsyncIterable<string>,
+): Promise<ImportResult> {
   const imported: Session[] = [];
   const skipped: string[] = [];
-  const failed: Imported["failed"][number][] = [];
+  const failed: ImportResult["failed"][number][] = [];
   const isHere = async (id: unknown): Promise<boolean> => {
     if (typeof id !== "string") return false;
     const found = await store.find({ asker: { everyone: true }, text: id });
@@ -60,12 +63,12 @@ async function importLines({ store, sessions }: OpenHome, lines: AsyncIterable<s
     number += 1;
     if (line.trim() === "") continue;
     try {
-      const json = parsed(line);
+      const json = parseLine(line);
       const id = (json as { session?: { id?: unknown } } | null)?.session?.id;
       if (await isHere(id)) skipped.push(id as string);
       else imported.push(await sessions.import(json));
     } catch (error) {
-      if (!(error instanceof PostriderError) || !ABOUT_THE_LINE.has(error.code)) throw error;
+      if (!(error instanceof PostriderError) || !LINE_ERRORS.has(error.code)) throw error;
       failed.push({ line: number, code: error.code, message: error.message });
     }
   }
@@ -74,9 +77,9 @@ async function importLines({ store, sessions }: OpenHome, lines: AsyncIterable<s
 }
 
 /** Anything else, such as a full disk, would meet every line that follows as well. */
-const ABOUT_THE_LINE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_input", "too_large"]);
+const LINE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["invalid_input", "too_large"]);
 
-function parsed(line: string): unknown {
+function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
@@ -84,10 +87,10 @@ function parsed(line: string): unknown {
   }
 }
 
-async function* input(io: Io, file: string): AsyncGenerator<string> {
-  if (file === "-") return yield* linesOf(io.input);
+async function* readInput(io: Io, file: string): AsyncGenerator<string> {
+  if (file === "-") return yield* readLines(io.input);
   try {
-    yield* linesOf(createReadStream(resolve(file)));
+    yield* readLines(createReadStream(resolve(file)));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -100,13 +103,14 @@ async function* input(io: Io, file: string): AsyncGenerator<string> {
   }
 }
 
-function tell(io: Io, { imported, skipped, failed, messages }: Imported): void {
-  say(
+function printResult(io: Io, { imported, skipped, failed, messages }: ImportResult): void {
+  printLine(
     io,
-    `${imported.length} imported (${plural(messages, "message")}), ${skipped.length} here already, ${failed.length} failed.`,
+    `${imported.length} imported (${pluralize(messages, "message")}), ${skipped.length} here already, ${failed.length} failed.`,
   );
-  for (const id of skipped) note(io, `  here already: ${id}`);
-  for (const { line, message } of failed) note(io, `  line ${line}: ${message}`);
+  for (const id of skipped) printNotice(io, `  here already: ${id}`);
+  for (const { line, message } of failed) printNotice(io, `  line ${line}: ${message}`);
   const others = imported.filter(({ owner }) => owner !== OWNER).length;
-  if (others > 0) note(io, `${others} of them belong to other people: postrider sessions list --everyone`);
+  if (others > 0)
+    printNotice(io, `${others} of them belong to other people: postrider sessions list --everyone`);
 }

@@ -1,21 +1,21 @@
 import type { ListQuery } from "../../../core/listing.ts";
-import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
-import { type Io, note, say, sayJson, widthOf } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { instantSince } from "../relative-time.ts";
-import { styleOf } from "../style.ts";
-import { KIND_OPTION, kindsOf, PLATFORM_OPTION, platformOf } from "./filters.ts";
-import { sessionRows } from "./rows.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, usageError } from "../command.ts";
+import { parseSince } from "../format-time.ts";
+import { getOutputWidth, type Io, printJson, printLine, printNotice } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { createStyle } from "../style.ts";
+import { KIND_OPTION, PLATFORM_OPTION, parseKinds, parsePlatform } from "./filters.ts";
+import { formatSessionRows } from "./session-rows.ts";
 
 const NAME = "sessions list";
-const LIMIT = 20;
-const MOST = 1000;
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1000;
 
-export const list: Command = defineCommand({
+export const listSessionsCommand: Command = defineCommand({
   name: NAME,
   about: "Your sessions, the latest first: handle, title or first words, platform, when, how many messages.",
   options: {
-    limit: { type: "count", help: `how many (${LIMIT}; ${MOST} at most)` },
+    limit: { type: "count", help: `how many (${DEFAULT_LIMIT}; ${MAX_LIMIT} at most)` },
     platform: PLATFORM_OPTION,
     kind: KIND_OPTION,
     since: { type: "text", value: "WHEN", help: "only those used since: 30m, 12h, 7d, 2w or 2026-03-15" },
@@ -31,10 +31,10 @@ export const list: Command = defineCommand({
     ["postrider sessions list --since 7d --platform telegram", "this week's from Telegram"],
     ["postrider sessions list --everyone --all --json", "everything, for a script"],
   ],
-  run: ({ values }, io) => printList(io, values),
+  run: ({ values }, io) => printSessionList(io, values),
 });
 
-export interface ListValues {
+export interface SessionListOptions {
   readonly limit?: number | undefined;
   readonly platform?: string | undefined;
   readonly kind?: string | undefined;
@@ -47,42 +47,45 @@ export interface ListValues {
   readonly json?: boolean;
 }
 
-export async function printList(io: Io, values: ListValues): Promise<void> {
-  const query = queryOf(values, io.now());
-  const { items, cursor } = await withStore(io, ({ store }) => store.list(query));
+export async function printSessionList(io: Io, values: SessionListOptions): Promise<void> {
+  const query = buildListQuery(values, io.now());
+  const { items, cursor } = await withStore(io, ({ store }) => store.querySessions(query));
   for (const { handle, damaged } of items)
     if (damaged !== undefined)
-      note(io, `${handle}: its ${damaged.join(" and ")} cannot be read; postrider doctor tells what to do.`);
+      printNotice(
+        io,
+        `${handle}: its ${damaged.join(" and ")} cannot be read; postrider doctor tells what to do.`,
+      );
   if (values.json) {
     const { sessionToJson } = await import("../../../core/json.ts");
-    return sayJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });
+    return printJson(io, { sessions: items.map(sessionToJson), cursor: cursor ?? null });
   }
-  if (items.length === 0) return note(io, nothing(values));
-  const { dim } = styleOf(io);
-  const rows = { width: widthOf(io), now: io.now(), everyone: values.everyone, heading: dim };
-  say(io, sessionRows(items, rows).join("\n"));
+  if (items.length === 0) return printNotice(io, describeEmptyList(values));
+  const { dim } = createStyle(io);
+  const rows = { width: getOutputWidth(io), now: io.now(), everyone: values.everyone, heading: dim };
+  printLine(io, formatSessionRows(items, rows).join("\n"));
   if (cursor !== undefined)
-    note(io, dim(`More: the same command with --cursor ${cursor}, or a larger --limit`));
+    printNotice(io, dim(`More: the same command with --cursor ${cursor}, or a larger --limit`));
 }
 
-export function queryOf(values: ListValues, now: number): ListQuery {
-  const { limit = LIMIT, since, cursor, titled, archived, all } = values;
-  if (limit < 1 || limit > MOST)
-    throw wrongArguments(`--limit must be from 1 to ${MOST}, not ${limit}`, NAME);
+export function buildListQuery(values: SessionListOptions, now: number): ListQuery {
+  const { limit = DEFAULT_LIMIT, since, cursor, titled, archived, all } = values;
+  if (limit < 1 || limit > MAX_LIMIT)
+    throw usageError(`--limit must be from 1 to ${MAX_LIMIT}, not ${limit}`, NAME);
   return {
-    asker: asker(values.everyone),
+    asker: toAsker(values.everyone),
     limit,
     archived: all ? "both" : archived === true,
-    ...platformOf(values.platform),
-    ...kindsOf(values.kind, NAME),
-    ...(since !== undefined && { activeSince: instantSince(since, now, NAME) }),
+    ...parsePlatform(values.platform),
+    ...parseKinds(values.kind, NAME),
+    ...(since !== undefined && { activeSince: parseSince(since, now, NAME) }),
     ...(titled && { titled }),
     ...(cursor !== undefined && { cursor }),
   };
 }
 
 /** Why the list is empty, and what to do about it. */
-function nothing(values: ListValues): string {
+function describeEmptyList(values: SessionListOptions): string {
   const { platform, kind, since, titled, archived, cursor } = values;
   if (cursor !== undefined) return "That was the last page.";
   if ([platform, kind, since].some((given) => given !== undefined) || titled) {

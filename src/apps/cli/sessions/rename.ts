@@ -1,13 +1,13 @@
 import { sessionToJson } from "../../../core/json.ts";
-import { onOneLine } from "../../../core/printable.ts";
-import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, wrongArguments } from "../command.ts";
-import { say, sayJson } from "../io.ts";
-import { asker, withHome } from "../opening.ts";
-import { sessionArgument } from "../session-argument.ts";
+import { toOneLine } from "../../../core/printable.ts";
+import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION, usageError } from "../command.ts";
+import { printJson, printLine } from "../io.ts";
+import { toAsker, withHome } from "../open-home.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
 
 const NAME = "sessions rename";
 
-export const rename: Command = defineCommand({
+export const renameSessionCommand: Command = defineCommand({
   name: NAME,
   takes: "SESSION TITLE…",
   words: [1, Number.POSITIVE_INFINITY],
@@ -24,20 +24,20 @@ export const rename: Command = defineCommand({
   async run({ words: [name = "", ...title], values }, io) {
     const wanted = title.join(" ");
     if (values.clear === (wanted.trim() !== ""))
-      throw wrongArguments(
+      throw usageError(
         values.clear ? "A title and --clear are too much" : "The new title is missing; --clear takes it away",
         NAME,
       );
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const session = await withHome(io, async ({ store, sessions }) =>
-      sessions.title(who, (await sessionArgument(store, who, name)).id, wanted),
+      sessions.title(who, (await resolveSessionArgument(store, who, name)).id, wanted),
     );
-    if (values.json) return sayJson(io, { session: sessionToJson(session) });
-    say(
+    if (values.json) return printJson(io, { session: sessionToJson(session) });
+    printLine(
       io,
       session.title === undefined
         ? `${session.handle} has no title now.`
-        : `${session.handle} is now called "${onOneLine(session.title)}".`,
+        : `${session.handle} is now called "${toOneLine(session.title)}".`,
     );
   },
 });

@@ -1,22 +1,22 @@
 import { countersToJson, sessionToJson } from "../../../core/json.ts";
 import { OWNER } from "../../../core/owner.ts";
 import type { Session } from "../../../core/session.ts";
-import { type PurposeUsage, usageByPurpose } from "../../../core/usage.ts";
+import { type PurposeUsage, sumByPurpose } from "../../../core/usage.ts";
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
-import { type Io, sayJson, widthOf } from "../io.ts";
-import { messageLines } from "../message-text.ts";
-import { asker, withStore } from "../opening.ts";
-import { messageJson } from "../output-json.ts";
-import { page } from "../pager.ts";
-import { sessionArgument } from "../session-argument.ts";
-import { styleOf } from "../style.ts";
-import { headerLines } from "./header.ts";
-import { noMessage, placeOf, type Read, readMessages } from "./reading.ts";
+import { getOutputWidth, type Io, printJson } from "../io.ts";
+import { formatMessageLines } from "../message-text.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { formatMessageJson } from "../output-json.ts";
+import { showInPager } from "../pager.ts";
+import { resolveSessionArgument } from "../session-argument.ts";
+import { createStyle } from "../style.ts";
+import { formatSessionHeader } from "./header.ts";
+import { findMessageIndex, type MessageEntry, messageNotFound, readMessages } from "./read-messages.ts";
 
 /** What stands before a message that was asked for, so that it can be understood. */
-const BEFORE = 2;
+const CONTEXT_MESSAGES = 2;
 
-export const show: Command = defineCommand({
+export const showSessionCommand: Command = defineCommand({
   name: "sessions show",
   takes: "SESSION",
   words: [1, 1],
@@ -36,45 +36,45 @@ export const show: Command = defineCommand({
     ["postrider sessions show k7f --at 17", "what a search found"],
   ],
   async run({ words: [name = ""], values }, io) {
-    const who = asker(values.everyone);
+    const who = toAsker(values.everyone);
     const { session, read, purposes } = await withStore(io, async ({ store }) => {
-      const session = await sessionArgument(store, who, name);
+      const session = await resolveSessionArgument(store, who, name);
       const read = await readMessages(store, who, session, values.all);
       const { at } = values;
       // What search found may have been undone since.
-      const hidden = at !== undefined && placeOf(read, session, at) === undefined;
-      const entries = (await store.usageEntries({ asker: who, session: session.id })) ?? [];
+      const hidden = at !== undefined && findMessageIndex(read, session, at) === undefined;
+      const entries = (await store.listUsageEntries({ asker: who, session: session.id })) ?? [];
       return {
         session,
         read: hidden ? await readMessages(store, who, session, true) : read,
-        purposes: usageByPurpose(entries),
+        purposes: sumByPurpose(entries),
       };
     });
-    const chosen = choose(session, read, values.at, values.limit);
+    const chosen = selectMessages(session, read, values.at, values.limit);
     if (values.json) {
-      const messages = chosen.map(({ message, shown }) => ({ ...messageJson(message), shown }));
+      const messages = chosen.map(({ message, shown }) => ({ ...formatMessageJson(message), shown }));
       const usage = purposes.map((one) => ({ purpose: one.purpose, ...countersToJson(one.usage) }));
-      return sayJson(io, { session: sessionToJson(session), usage_by_purpose: usage, messages });
+      return printJson(io, { session: sessionToJson(session), usage_by_purpose: usage, messages });
     }
     const shown = { read, chosen, purposes, at: values.at };
-    await page(io, textOf(io, session, shown), !values["no-pager"]);
+    await showInPager(io, formatSession(io, session, shown), !values["no-pager"]);
   },
 });
 
-function choose(
+function selectMessages(
   session: Session,
-  read: readonly Read[],
+  read: readonly MessageEntry[],
   at: number | undefined,
   limit: number | undefined,
-): readonly Read[] {
+): readonly MessageEntry[] {
   if (at === undefined) return limit === undefined ? read : read.slice(Math.max(0, read.length - limit));
-  const place = placeOf(read, session, at);
-  if (place === undefined) throw noMessage(session, at);
-  const from = Math.max(0, place - BEFORE);
+  const place = findMessageIndex(read, session, at);
+  if (place === undefined) throw messageNotFound(session, at);
+  const from = Math.max(0, place - CONTEXT_MESSAGES);
   return read.slice(from, limit === undefined ? undefined : place + limit);
 }
 
-function textOf(
+function formatSession(
   io: Io,
   session: Session,
   {
@@ -83,22 +83,22 @@ function textOf(
     purposes,
     at,
   }: {
-    readonly read: readonly Read[];
-    readonly chosen: readonly Read[];
+    readonly read: readonly MessageEntry[];
+    readonly chosen: readonly MessageEntry[];
     readonly purposes: readonly PurposeUsage[];
     readonly at: number | undefined;
   },
 ): string {
-  const style = styleOf(io);
-  const rule = "─".repeat(Math.min(60, widthOf(io)));
-  const marked = at === undefined ? undefined : read[placeOf(read, session, at) ?? -1];
+  const style = createStyle(io);
+  const rule = "─".repeat(Math.min(60, getOutputWidth(io)));
+  const marked = at === undefined ? undefined : read[findMessageIndex(read, session, at) ?? -1];
   const left = read.length - chosen.length;
   const lines = [
-    ...headerLines(session, io.now(), read.filter(({ shown }) => shown).length, purposes),
+    ...formatSessionHeader(session, io.now(), read.filter(({ shown }) => shown).length, purposes),
     style.dim(rule),
     ...(left > 0 ? [style.dim(`${left} more without ${at === undefined ? "--limit" : "--at"}`), ""] : []),
     ...chosen.flatMap((one) =>
-      messageLines(
+      formatMessageLines(
         one.message,
         { session: session.id, isOwn: session.owner === OWNER, notShown: !one.shown, marked: one === marked },
         style,

@@ -1,11 +1,11 @@
 import { type Command, defineCommand, EVERYONE_OPTION, JSON_OPTION } from "../command.ts";
-import { say, sayJson } from "../io.ts";
-import { asker, withStore } from "../opening.ts";
-import { sizeText } from "../size-text.ts";
-import { facts } from "../table.ts";
-import { ownerName } from "./rows.ts";
+import { formatSize } from "../format-size.ts";
+import { printJson, printLine } from "../io.ts";
+import { toAsker, withStore } from "../open-home.ts";
+import { formatFacts } from "../table.ts";
+import { formatOwner } from "./session-rows.ts";
 
-export const stats: Command = defineCommand({
+export const sessionStatsCommand: Command = defineCommand({
   name: "sessions stats",
   about: "How many sessions and messages there are, by platform and kind, and how large the database is.",
   options: { everyone: EVERYONE_OPTION, json: JSON_OPTION },
@@ -16,12 +16,12 @@ export const stats: Command = defineCommand({
   async run({ values }, io) {
     const { everyone } = values;
     const { stats, file } = await withStore(io, async ({ store, home }) => ({
-      stats: await store.stats({ asker: asker(everyone) }),
+      stats: await store.getStats({ asker: toAsker(everyone) }),
       file: home.database,
     }));
     const { sessions, messages, byPlatform, byKind, byOwner, bytes } = stats;
     if (values.json) {
-      return sayJson(io, {
+      return printJson(io, {
         sessions,
         messages,
         by_platform: byPlatform,
@@ -32,24 +32,24 @@ export const stats: Command = defineCommand({
       });
     }
     const owners = Object.fromEntries(
-      Object.entries(byOwner).map(([owner, count]) => [ownerName(owner), count]),
+      Object.entries(byOwner).map(([owner, count]) => [formatOwner(owner), count]),
     );
-    say(
+    printLine(
       io,
-      facts([
+      formatFacts([
         ["sessions", String(sessions)],
         ["messages", String(messages)],
-        ["by platform", counts(byPlatform)],
-        ["by kind", counts(byKind)],
-        ["by person or chat", everyone ? counts(owners) : undefined],
-        ["database", `${sizeText(bytes)} (${file})`],
+        ["by platform", formatCounts(byPlatform)],
+        ["by kind", formatCounts(byKind)],
+        ["by person or chat", everyone ? formatCounts(owners) : undefined],
+        ["database", `${formatSize(bytes)} (${file})`],
       ]).join("\n"),
     );
   },
 });
 
 /** The most first. */
-function counts(by: Readonly<Record<string, number>>): string {
+function formatCounts(by: Readonly<Record<string, number>>): string {
   const sorted = Object.entries(by).toSorted(([, a], [, b]) => b - a);
   return sorted.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
 }

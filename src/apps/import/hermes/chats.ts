@@ -4,12 +4,12 @@ import type { ImportedConversation } from "../../../core/transfer.ts";
 import type { IndexEntry } from "./index-file.ts";
 
 /** What the index says about chats: which go on in which session, newest first, and which do not, and why. */
-export interface Chats {
+export interface IndexedChats {
   readonly bySession: ReadonlyMap<string, readonly ImportedConversation[]>;
-  readonly left: readonly { readonly entry: IndexEntry; readonly why: string }[];
+  readonly skipped: readonly { readonly entry: IndexEntry; readonly why: string }[];
 }
 
-interface Chat {
+interface IndexedChat {
   readonly entry: IndexEntry;
   readonly conversation: ImportedConversation;
   readonly shared: boolean;
@@ -20,9 +20,9 @@ interface Chat {
  * conversation for all who spoke in it, and goes on as that. The form of keys has changed over time, so that old
  * entries stay behind in an index: of several for one place the newest counts.
  */
-export function chatsOf(entries: readonly IndexEntry[]): Chats {
+export function mapChats(entries: readonly IndexEntry[]): IndexedChats {
   const left: { entry: IndexEntry; why: string }[] = [];
-  const places = new Map<string, Chat[]>();
+  const places = new Map<string, IndexedChat[]>();
   for (const entry of entries) {
     if ("why" in entry.chat) {
       left.push({ entry, why: entry.chat.why });
@@ -30,17 +30,17 @@ export function chatsOf(entries: readonly IndexEntry[]): Chats {
     }
     const { source } = entry.chat;
     const shared = isSharedKey(entry.key, source);
-    const conversation = { source, scope: scopeOf(source, shared), activeAt: activeAtOf(entry) };
+    const conversation = { source, scope: buildScope(source, shared), activeAt: getActiveAt(entry) };
     const { platform, chatType, chatId, threadId = "" } = source;
     const place = JSON.stringify([platform, chatType, chatId, threadId]);
-    listIn(places, place).push({ entry, conversation, shared });
+    getList(places, place).push({ entry, conversation, shared });
   }
-  const chosen: Chat[] = [];
+  const chosen: IndexedChat[] = [];
   for (const chats of places.values()) {
     const seen = new Set<string>();
-    const newest = chats.toSorted(byActivity);
+    const newest = chats.toSorted(compareActivity);
     for (const chat of newest) {
-      const who = personIn(chat);
+      const who = getParticipant(chat);
       const older = chat.shared !== newest[0]?.shared || seen.has(who);
       seen.add(who);
       if (older) left.push({ entry: chat.entry, why: "a newer entry of the index is about the same chat" });
@@ -48,28 +48,28 @@ export function chatsOf(entries: readonly IndexEntry[]): Chats {
     }
   }
   const bySession = new Map<string, ImportedConversation[]>();
-  for (const { entry, conversation } of chosen.toSorted(byActivity)) {
-    listIn(bySession, entry.session).push(conversation);
+  for (const { entry, conversation } of chosen.toSorted(compareActivity)) {
+    getList(bySession, entry.session).push(conversation);
   }
-  return { bySession, left };
+  return { bySession, skipped: left };
 }
 
-function listIn<Item>(lists: Map<string, Item[]>, name: string): Item[] {
+function getList<Item>(lists: Map<string, Item[]>, name: string): Item[] {
   const list = lists.get(name) ?? [];
   lists.set(name, list);
   return list;
 }
 
-function activeAtOf({ updatedAt, createdAt }: IndexEntry): number {
+function getActiveAt({ updatedAt, createdAt }: IndexEntry): number {
   return updatedAt ?? createdAt ?? 0;
 }
 
-function byActivity(a: Chat, b: Chat): number {
+function compareActivity(a: IndexedChat, b: IndexedChat): number {
   return b.conversation.activeAt - a.conversation.activeAt || (a.entry.key < b.entry.key ? -1 : 1);
 }
 
 /** In a direct chat and in a shared one there is one conversation, whoever speaks. */
-function personIn({ conversation: { source }, shared }: Chat): string {
+function getParticipant({ conversation: { source }, shared }: IndexedChat): string {
   if (shared || source.chatType === "dm") return "";
   return source.userIdAlt ?? source.userId ?? "";
 }
@@ -84,7 +84,7 @@ export function isSharedKey(key: string, source: Source): boolean {
   return key !== `${thread}:${person}` && (key === chat || key === thread);
 }
 
-function scopeOf(source: Source, shared: boolean): ScopeRules {
+function buildScope(source: Source, shared: boolean): ScopeRules {
   const scope = scopeFor({}, source.platform);
   if (!shared) return scope;
   return source.threadId === undefined

@@ -1,32 +1,32 @@
 import type { Part } from "../../../core/message.ts";
 import type { Blob } from "../../../core/turn.ts";
-import { blobOf } from "../../../sessions/message-input.ts";
+import { createBlob } from "../../../sessions/message-input.ts";
 import { parseJson } from "./lossless-json.ts";
 
 /** What a message says, in parts that Postrider knows, the bytes of its images, and what no part has a place for. */
-export interface Content {
+export interface MappedContent {
   readonly parts: readonly Part[];
   readonly blobs: readonly Blob[];
   /** By place in the list it came from. */
   readonly rest: readonly Readonly<Record<string, unknown>>[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type ContentFields = Readonly<Record<string, unknown>>;
 
 /** Content is text, nothing, or a list of texts and images in one of the forms that providers use. */
-export function contentOf(value: unknown): Content {
+export function mapContent(value: unknown): MappedContent {
   if (value === null || value === undefined || value === "") return { parts: [], blobs: [], rest: [] };
   if (typeof value === "string") {
-    const list = listIn(value);
-    if (list !== undefined) return contentOf(list);
+    const list = parseMarkedList(value);
+    if (list !== undefined) return mapContent(list);
     return { parts: [{ type: "text", text: value }], blobs: [], rest: [] };
   }
-  if (typeof value === "number" || typeof value === "boolean") return contentOf(String(value));
+  if (typeof value === "number" || typeof value === "boolean") return mapContent(String(value));
   const parts: Part[] = [];
   const blobs: Blob[] = [];
-  const rest: Fields[] = [];
+  const rest: ContentFields[] = [];
   for (const [at, item] of (Array.isArray(value) ? value : [value]).entries()) {
-    const { part, blob, left } = itemOf(item);
+    const { part, blob, left } = mapItem(item);
     if (part !== undefined) parts.push(part);
     if (blob !== undefined) blobs.push(blob);
     if (left !== undefined) rest.push({ at, ...left });
@@ -35,7 +35,7 @@ export function contentOf(value: unknown): Content {
 }
 
 /** Newer versions write a list into the text column behind a mark that nobody can type. */
-function listIn(text: string): object | undefined {
+function parseMarkedList(text: string): object | undefined {
   const mark = text.charCodeAt(0);
   if (mark > 1 || !text.startsWith("json:", 1)) return undefined;
   try {
@@ -46,62 +46,64 @@ function listIn(text: string): object | undefined {
   }
 }
 
-interface Item {
+interface MappedItem {
   readonly part?: Part;
   readonly blob?: Blob;
-  readonly left?: Fields;
+  readonly left?: ContentFields;
 }
 
-function itemOf(item: unknown): Item {
+function mapItem(item: unknown): MappedItem {
   if (typeof item === "string") return { part: { type: "text", text: item } };
   if (typeof item !== "object" || item === null || Array.isArray(item)) return { left: { value: item } };
-  const { type, ...fields } = item as Fields;
+  const { type, ...fields } = item as ContentFields;
   switch (type) {
     case "text":
     case "input_text":
     case "output_text": {
       const { text, ...left } = fields;
-      if (typeof text === "string") return { part: { type: "text", text }, ...remaining(left) };
+      if (typeof text === "string") return { part: { type: "text", text }, ...keepRemaining(left) };
       break;
     }
     case "image_url":
     case "input_image": {
       const { image_url: image, ...left } = fields;
-      const { url, ...more } = typeof image === "string" ? { url: image } : ((image ?? {}) as Fields);
-      if (typeof url === "string" && url !== "") return at(url, { ...more, ...left }, item as Fields);
+      const { url, ...more } = typeof image === "string" ? { url: image } : ((image ?? {}) as ContentFields);
+      if (typeof url === "string" && url !== "")
+        return mapImageUrl(url, { ...more, ...left }, item as ContentFields);
       break;
     }
     case "image": {
       // One provider's form: the bytes or the address stand in `source`.
       const { source, ...left } = fields;
-      const { type: form, media_type: mime, data, url, ...more } = (source ?? {}) as Fields;
-      if (form === "url" && typeof url === "string") return at(url, { ...more, ...left }, item as Fields);
+      const { type: form, media_type: mime, data, url, ...more } = (source ?? {}) as ContentFields;
+      if (form === "url" && typeof url === "string")
+        return mapImageUrl(url, { ...more, ...left }, item as ContentFields);
       if (typeof data === "string" && typeof mime === "string")
-        return at(`data:${mime};base64,${data}`, { ...more, ...left }, item as Fields);
+        return mapImageUrl(`data:${mime};base64,${data}`, { ...more, ...left }, item as ContentFields);
       break;
     }
   }
-  return { left: item as Fields };
+  return { left: item as ContentFields };
 }
 
 /** An address with its bytes in it becomes an image of its own; any other is kept as the address it is. */
-function at(url: string, left: Fields, whole: Fields): Item {
-  if (!url.startsWith("data:")) return { part: { type: "resource", uri: url }, ...remaining(left) };
+function mapImageUrl(url: string, left: ContentFields, whole: ContentFields): MappedItem {
+  if (!url.startsWith("data:")) return { part: { type: "resource", uri: url }, ...keepRemaining(left) };
   const comma = url.indexOf(",");
   const [mime = "", ...options] = url.slice("data:".length, comma).split(";");
-  const bytes = comma === -1 ? undefined : bytesOf(url.slice(comma + 1), options.includes("base64"));
+  const bytes = comma === -1 ? undefined : decodeBytes(url.slice(comma + 1), options.includes("base64"));
   if (bytes === undefined || bytes.length === 0) return { left: whole };
-  const blob = blobOf(bytes, "content");
+  const blob = createBlob(bytes, "content");
   const mimeType = mime === "" ? "application/octet-stream" : mime;
   const type = mimeType.startsWith("image/") ? "image" : "file";
   return {
     part: { type, blob: blob.hash, mimeType, size: blob.bytes.byteLength },
     blob,
-    ...remaining(left),
+    ...keepRemaining(left),
   };
 }
 
-function bytesOf(text: string, base64: boolean): Uint8Array | undefined {
+function decodeBytes(text: string, base64: boolean): Uint8Array | undefined {
   if (base64) return new Uint8Array(Buffer.from(text, "base64"));
   try {
     return new Uint8Array(Buffer.from(decodeURIComponent(text)));
@@ -110,6 +112,6 @@ function bytesOf(text: string, base64: boolean): Uint8Array | undefined {
   }
 }
 
-function remaining(left: Fields): { readonly left?: Fields } {
+function keepRemaining(left: ContentFields): { readonly left?: ContentFields } {
   return Object.keys(left).length === 0 ? {} : { left };
 }

@@ -5,14 +5,14 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { bytesIn } from "../../../../test/import/imported.ts";
 import { schemaAt } from "../../../../test/import/state-schema.ts";
 import { temporaryFolder } from "../../../../test/support/folder.ts";
-import { MAX_PART_BYTES, textOf } from "../../../core/message.ts";
+import { getText, MAX_PART_BYTES } from "../../../core/message.ts";
 import { localSource, type SourceInput } from "../../../core/source.ts";
 import type { Store } from "../../../ports/store.ts";
 import { createSessions, type Sessions } from "../../../sessions/sessions.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { systemClock } from "../../../system/system-clock.ts";
 import { importHermes } from "./import-hermes.ts";
-import type { Report } from "./report.ts";
+import type { ImportReport } from "./report.ts";
 
 const EVERYONE = { everyone: true } as const;
 const NOON = Date.UTC(2026, 2, 1, 12);
@@ -32,14 +32,14 @@ beforeEach(async () => {
   sessions = createSessions({ store, zone: "UTC", clock: { ...systemClock, now: () => now } });
 });
 
-function take(more: { strict?: boolean; zone?: string } = {}): Promise<Report> {
+function take(more: { strict?: boolean; zone?: string } = {}): Promise<ImportReport> {
   const into = { store, sessions };
   return importHermes({
     path,
     zone: "UTC",
     strict: false,
     dryRun: false,
-    into,
+    target: into,
     now,
     clock: () => now,
     ...more,
@@ -121,10 +121,10 @@ async function sessionOf(source: SourceInput): Promise<string> {
 }
 
 async function textsOf(id: string): Promise<string[]> {
-  return ((await sessions.history(EVERYONE, id)) ?? []).map(textOf);
+  return ((await sessions.history(EVERYONE, id)) ?? []).map(getText);
 }
 
-function whys({ problems }: Report, kind: string): string[] {
+function whys({ problems }: ImportReport, kind: string): string[] {
   return problems.filter((problem) => problem.kind === kind).map(({ why }) => why);
 }
 
@@ -491,7 +491,7 @@ describe("reading back", () => {
       zone: "UTC",
       strict: false,
       dryRun: false,
-      into,
+      target: into,
       now,
       clock: () => now,
     });

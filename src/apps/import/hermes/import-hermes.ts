@@ -1,27 +1,33 @@
 import { relative } from "node:path";
 import type { Asker } from "../../../core/owner.ts";
-import { bringIn, type Into, type Outcome } from "./bring-in.ts";
-import { findSources, type Sources } from "./find.ts";
-import { canonical, fingerprint } from "./fingerprint.ts";
-import type { Index } from "./index-file.ts";
-import { instantsIn, type ReadInstant } from "./instants.ts";
-import { databaseOf, indexOf } from "./open-sources.ts";
-import { type Problem, problemToJson, short, type Tell, teller } from "./problem.ts";
+import { findSources, type HermesSources } from "./find-sources.ts";
+import { computeFingerprint, toCanonicalMessage } from "./fingerprint.ts";
+import {
+  createProblemReporter,
+  type ImportProblem,
+  importProblemToJson,
+  type ProblemReporter,
+  shortenName,
+} from "./import-problem.ts";
+import type { HermesIndex } from "./index-file.ts";
+import { createInstantReader, type InstantReader } from "./instant-reader.ts";
+import { openHermesDatabase, openHermesIndex } from "./open-sources.ts";
 import { readSession } from "./read-session.ts";
 import {
-  type Counts,
-  countMessages,
-  countOf,
+  countImportedMessages,
+  countProblems,
+  createCounts,
+  type ImportCounts,
+  type ImportReport,
   isComplete,
-  newCounts,
-  type Report,
   type ReportItem,
 } from "./report.ts";
-import { type Found, type Ready, sessionFrom } from "./session-mapping.ts";
+import { type HermesSession, mapSession, type PreparedSession } from "./session-mapping.ts";
 import type { StateDatabase } from "./state-database.ts";
-import { type Survey, surveyOf } from "./survey.ts";
+import { type ImportOutcome, type ImportTarget, storeSession } from "./store-session.ts";
+import { type HermesSurvey, surveySources } from "./survey.ts";
 
-export interface HermesImport {
+export interface HermesImportOptions {
   readonly path: string;
   /** In which wall-clock times of the source are meant. */
   readonly zone: string;
@@ -29,7 +35,7 @@ export interface HermesImport {
   readonly strict: boolean;
   readonly dryRun: boolean;
   /** Where to; in a dry run only looked at, and absent when there is no database yet. */
-  readonly into?: Into;
+  readonly target?: ImportTarget;
   readonly now: number;
   onProgress?(done: number, total: number): void;
   clock(): number;
@@ -38,23 +44,33 @@ export interface HermesImport {
 const EVERYONE: Asker = { everyone: true };
 
 /** Takes over a home, session by session. May be stopped anywhere and run again: it goes on where it was. */
-export async function importHermes(options: HermesImport): Promise<Report> {
+export async function importHermes(options: HermesImportOptions): Promise<ImportReport> {
   const { zone, now, dryRun } = options;
   const sources = findSources(options.path);
-  const problems: Problem[] = [];
-  const tell = teller(problems, options.strict);
-  const readInstant = instantsIn(zone);
-  const index = indexOf(sources, readInstant, tell);
-  const database = databaseOf(sources, tell);
+  const problems: ImportProblem[] = [];
+  const tell = createProblemReporter(problems, options.strict);
+  const readInstant = createInstantReader(zone);
+  const index = openHermesIndex(sources, readInstant, tell);
+  const database = openHermesDatabase(sources, tell);
   try {
-    const survey = surveyOf(sources, index, database, readInstant);
-    const counts = newCounts();
+    const survey = surveySources(sources, index, database, readInstant);
+    const counts = createCounts();
     counts.sessions.found = survey.sessions.length;
-    tellOfChats(survey, index, sources, counts, tell);
+    reportChats(survey, index, sources, counts, tell);
     const items: ReportItem[] = [];
     for (const [done, found] of survey.sessions.entries()) {
       options.onProgress?.(done, survey.sessions.length);
-      items.push(await takeOver(found, { options, sources, database, readInstant, counts, problems, tell }));
+      items.push(
+        await importSession(found, {
+          options,
+          sources,
+          database,
+          readInstant,
+          counts,
+          problems,
+          report: tell,
+        }),
+      );
     }
     options.onProgress?.(survey.sessions.length, survey.sessions.length);
     return {
@@ -68,11 +84,11 @@ export async function importHermes(options: HermesImport): Promise<Report> {
       started_at: now,
       finished_at: options.clock(),
       ...counts,
-      corrupt: countOf(problems, "corrupt"),
-      too_large: countOf(problems, "too_large"),
-      missing_transcripts: countOf(problems, "missing"),
+      corrupt: countProblems(problems, "corrupt"),
+      too_large: countProblems(problems, "too_large"),
+      missing_transcripts: countProblems(problems, "missing"),
       complete: isComplete(problems),
-      problems: problems.map(problemToJson),
+      problems: problems.map(importProblemToJson),
       items,
     };
   } finally {
@@ -80,12 +96,12 @@ export async function importHermes(options: HermesImport): Promise<Report> {
   }
 }
 
-function tellOfChats(
-  { absent, chats }: Survey,
-  { entries }: Index,
-  sources: Sources,
-  counts: Counts,
-  tell: Tell,
+function reportChats(
+  { absent, chats }: HermesSurvey,
+  { entries }: HermesIndex,
+  sources: HermesSources,
+  counts: ImportCounts,
+  tell: ProblemReporter,
 ): void {
   const file = sources.index === undefined ? "sessions.json" : relative(sources.path, sources.index);
   counts.conversations.found = entries.length;
@@ -95,44 +111,53 @@ function tellOfChats(
     const { key, session } = entry;
     if (gone.has(entry)) {
       counts.conversations.left += 1;
-      tell({ kind: "absent", file, session, why: `${short(key)} names a session that is nowhere` });
+      tell({ kind: "absent", file, session, why: `${shortenName(key)} names a session that is nowhere` });
     } else if (!sources.transcripts.has(session)) {
-      tell({ kind: "missing", file, session, why: `${short(key)} names a session that has no transcript` });
+      tell({
+        kind: "missing",
+        file,
+        session,
+        why: `${shortenName(key)} names a session that has no transcript`,
+      });
     }
   }
-  for (const { entry, why } of chats.left) {
+  for (const { entry, why } of chats.skipped) {
     counts.conversations.left += 1;
-    tell({ kind: "chat", file, session: entry.session, why: `${short(entry.key)}: ${why}` });
+    tell({ kind: "chat", file, session: entry.session, why: `${shortenName(entry.key)}: ${why}` });
   }
 }
 
-interface Work {
-  readonly options: HermesImport;
-  readonly sources: Sources;
+interface ImportContext {
+  readonly options: HermesImportOptions;
+  readonly sources: HermesSources;
   readonly database: StateDatabase | undefined;
-  readonly readInstant: ReadInstant;
-  readonly counts: Counts;
-  readonly problems: readonly Problem[];
-  readonly tell: Tell;
+  readonly readInstant: InstantReader;
+  readonly counts: ImportCounts;
+  readonly problems: readonly ImportProblem[];
+  readonly report: ProblemReporter;
 }
 
-async function takeOver(head: Omit<Found, "messages">, work: Work): Promise<ReportItem> {
-  const { options, counts, tell } = work;
+async function importSession(
+  head: Omit<HermesSession, "messages">,
+  work: ImportContext,
+): Promise<ReportItem> {
+  const { options, counts, report } = work;
   const first = work.problems.length;
   const { from, union } = readSession(head.id, work);
-  const found: Found = { ...head, messages: union.messages };
-  const ready = sessionFrom(found, work.readInstant, options.now);
+  const found: HermesSession = { ...head, messages: union.messages };
+  const ready = mapSession(found, work.readInstant, options.now);
   const { id } = ready.session;
-  if (id !== head.id) tell({ kind: "id", session: id, why: `${short(head.id)} cannot be an id here` });
-  countMessages(counts, ready.messages);
+  if (id !== head.id)
+    report({ kind: "id", session: id, why: `${shortenName(head.id)} cannot be an id here` });
+  countImportedMessages(counts, ready.messages);
   counts.blobs += ready.blobs.length;
   if (ready.wantedTitle !== undefined) counts.titles.found += 1;
   if (ready.parent !== undefined) counts.lineage += 1;
-  const here = await options.into?.sessions.get(EVERYONE, id);
+  const here = await options.target?.sessions.get(EVERYONE, id);
   if (here !== undefined) counts.sessions.here += 1;
   const outcome =
-    options.dryRun || options.into === undefined ? undefined : await bringIn(options.into, ready);
-  if (outcome !== undefined) tellOutcome(outcome, ready, counts, tell);
+    options.dryRun || options.target === undefined ? undefined : await storeSession(options.target, ready);
+  if (outcome !== undefined) reportOutcome(outcome, ready, counts, report);
   return {
     id,
     original_id: id === head.id ? null : head.id,
@@ -144,17 +169,17 @@ async function takeOver(head: Omit<Found, "messages">, work: Work): Promise<Repo
     messages: ready.messages.length,
     database_only: from === "both" ? union.databaseOnly : 0,
     transcript_only: from === "both" ? union.transcriptOnly : 0,
-    hash: outcome?.hash ?? fingerprint(ready.messages.map(canonical)),
+    hash: outcome?.hash ?? computeFingerprint(ready.messages.map(toCanonicalMessage)),
     conversations: (ready.conversations ?? []).length,
-    skipped: work.problems.slice(first).map(problemToJson),
+    skipped: work.problems.slice(first).map(importProblemToJson),
   };
 }
 
-function tellOutcome(
-  { status, why, stored, chats }: Outcome,
-  ready: Ready,
-  counts: Counts,
-  tell: Tell,
+function reportOutcome(
+  { status, why, stored, chats }: ImportOutcome,
+  ready: PreparedSession,
+  counts: ImportCounts,
+  tell: ProblemReporter,
 ): void {
   const { id } = ready.session;
   counts.sessions[status] += 1;
@@ -165,14 +190,14 @@ function tellOutcome(
     if (!kept) {
       const now =
         stored.title === undefined ? "has no title now" : `is called ${JSON.stringify(stored.title)} now`;
-      tell({ kind: "title", session: id, why: `${JSON.stringify(short(ready.wantedTitle))} ${now}` });
+      tell({ kind: "title", session: id, why: `${JSON.stringify(shortenName(ready.wantedTitle))} ${now}` });
     }
   }
   for (const chat of chats) {
     counts.conversations[chat.why === undefined ? "placed" : "left"] += 1;
     if (chat.why !== undefined) {
       const { platform, chatId } = chat.conversation.source;
-      tell({ kind: "chat", session: id, why: `${platform} ${short(chatId)}: ${chat.why}` });
+      tell({ kind: "chat", session: id, why: `${platform} ${shortenName(chatId)}: ${chat.why}` });
     }
   }
 }

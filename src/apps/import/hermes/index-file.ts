@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { asObject } from "../../../core/json.ts";
-import { knownPlatforms } from "../../../core/platforms.ts";
+import { expectObject } from "../../../core/json.ts";
+import { listKnownPlatforms } from "../../../core/platforms.ts";
 import { type Source, sourceFromJson } from "../../../core/source.ts";
-import type { ReadInstant } from "./instants.ts";
+import type { InstantReader } from "./instant-reader.ts";
 import { parsePythonJson } from "./lossless-json.ts";
 
 /** One chat of the index: which session is current there, and where it is. */
@@ -17,7 +17,7 @@ export interface IndexEntry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-export interface Index {
+export interface HermesIndex {
   readonly entries: readonly IndexEntry[];
   /** Entries that name no session. */
   readonly broken: readonly { readonly key: string; readonly why: string }[];
@@ -27,15 +27,15 @@ export interface Index {
 const LATER_PLATFORMS = ["feishu", "wecom", "weixin", "bluebubbles", "qqbot"];
 
 export function isKnownPlatform(name: string): boolean {
-  return knownPlatforms().includes(name) || LATER_PLATFORMS.includes(name);
+  return listKnownPlatforms().includes(name) || LATER_PLATFORMS.includes(name);
 }
 
 /** Reads the index. Throws a sentence when the file as a whole is none. */
-export function readIndex(file: string, readInstant: ReadInstant): Index {
+export function readIndex(file: string, readInstant: InstantReader): HermesIndex {
   const json = parsePythonJson(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
   const entries: IndexEntry[] = [];
   const broken: { key: string; why: string }[] = [];
-  for (const [key, value] of Object.entries(asObject(json, "sessions.json"))) {
+  for (const [key, value] of Object.entries(expectObject(json, "sessions.json"))) {
     const fields =
       typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
     const session = fields.session_id;
@@ -49,14 +49,14 @@ export function readIndex(file: string, readInstant: ReadInstant): Index {
       session,
       ...(createdAt !== undefined && { createdAt }),
       ...(updatedAt !== undefined && { updatedAt }),
-      chat: chatOf(key, fields.origin),
+      chat: mapChat(key, fields.origin),
       fields,
     });
   }
   return { entries, broken };
 }
 
-function chatOf(key: string, origin: unknown): IndexEntry["chat"] {
+function mapChat(key: string, origin: unknown): IndexEntry["chat"] {
   if (origin === undefined || origin === null) return { why: "the entry does not say where the chat is" };
   let source: Source;
   try {

@@ -3,7 +3,7 @@
  * come out as somebody else's.
  */
 export function parseJson(text: string): unknown {
-  return LONG_NUMBER.test(text) ? JSON.parse(text, exact as Reviver) : JSON.parse(text);
+  return LONG_NUMBER.test(text) ? JSON.parse(text, keepLargeNumber as Reviver) : JSON.parse(text);
 }
 
 /**
@@ -25,8 +25,8 @@ export function parsePythonJson(text: string): unknown {
 export function hasLargeNumbers(text: string): boolean {
   if (!LONG_NUMBER.test(text)) return false;
   let found = false;
-  const look: WithSource = (_, value, context) => {
-    if (exact("", value, context) !== value) found = true;
+  const look: SourceReviver = (_, value, context) => {
+    if (keepLargeNumber("", value, context) !== value) found = true;
     return value;
   };
   JSON.parse(text, look as Reviver);
@@ -35,14 +35,14 @@ export function hasLargeNumbers(text: string): boolean {
 
 /** JSON.parse gives the source text of each number; the library's types do not say so yet. */
 type Reviver = (key: string, value: unknown) => unknown;
-type WithSource = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
+type SourceReviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
 const NOT_A_NUMBER = /NaN|Infinity/;
 const TEXT_OR_WORD = /"(?:[^"\\]|\\.)*"|NaN|-?Infinity/g;
 const LONG_NUMBER = /\d{16}/;
 const WHOLE = /^-?\d+$/;
 
-const exact: WithSource = (_, value, context) => {
+const keepLargeNumber: SourceReviver = (_, value, context) => {
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
   return context?.source !== undefined && WHOLE.test(context.source) ? context.source : value;
 };

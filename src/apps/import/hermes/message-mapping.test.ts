@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MAX_PART_BYTES } from "../../../core/message.ts";
-import { instantsIn } from "./instants.ts";
-import { messageFrom } from "./message-mapping.ts";
+import { createInstantReader } from "./instant-reader.ts";
+import { mapMessage } from "./message-mapping.ts";
 
-const from = (record: Record<string, unknown>) => messageFrom(record, instantsIn("UTC"));
+const from = (record: Record<string, unknown>) => mapMessage(record, createInstantReader("UTC"));
 const call = (given: string) => ({
   id: "c1",
   type: "function",

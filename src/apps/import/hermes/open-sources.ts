@@ -1,18 +1,23 @@
 import { relative } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
-import type { Sources } from "./find.ts";
-import { type Index, readIndex } from "./index-file.ts";
-import type { ReadInstant } from "./instants.ts";
-import { short, type Tell } from "./problem.ts";
-import { KNOWN_VERSION, openStateDatabase, type StateDatabase } from "./state-database.ts";
+import type { HermesSources } from "./find-sources.ts";
+import { type ProblemReporter, shortenName } from "./import-problem.ts";
+import { type HermesIndex, readIndex } from "./index-file.ts";
+import type { InstantReader } from "./instant-reader.ts";
+import { KNOWN_SCHEMA_VERSION, openStateDatabase, type StateDatabase } from "./state-database.ts";
 
 /** The index; empty, and told, when it cannot be read: the sessions are there without it. */
-export function indexOf({ path, index }: Sources, readInstant: ReadInstant, tell: Tell): Index {
+export function openHermesIndex(
+  { path, index }: HermesSources,
+  readInstant: InstantReader,
+  tell: ProblemReporter,
+): HermesIndex {
   if (index === undefined) return { entries: [], broken: [] };
   const file = relative(path, index);
   try {
     const read = readIndex(index, readInstant);
-    for (const { key, why } of read.broken) tell({ kind: "corrupt", file, why: `${short(key)}: ${why}` });
+    for (const { key, why } of read.broken)
+      tell({ kind: "corrupt", file, why: `${shortenName(key)}: ${why}` });
     return read;
   } catch (error) {
     if (error instanceof PostriderError && error.details.kind !== undefined) throw error;
@@ -23,9 +28,9 @@ export function indexOf({ path, index }: Sources, readInstant: ReadInstant, tell
 }
 
 /** The database; `undefined`, and told, when it cannot be read and there is something else to read. */
-export function databaseOf(
-  { path, database: file, transcripts, index }: Sources,
-  tell: Tell,
+export function openHermesDatabase(
+  { path, database: file, transcripts, index }: HermesSources,
+  tell: ProblemReporter,
 ): StateDatabase | undefined {
   if (file === undefined) return undefined;
   const name = relative(path, file) || file;
@@ -33,8 +38,8 @@ export function databaseOf(
     const database = openStateDatabase(file);
     const { version, damage } = database;
     if (damage !== undefined) tell({ kind: "file", file: name, why: `not all of it can be read: ${damage}` });
-    if (version !== undefined && version > KNOWN_VERSION) {
-      const why = `schema ${version} is newer than ${KNOWN_VERSION}: columns that are not known are kept as they are`;
+    if (version !== undefined && version > KNOWN_SCHEMA_VERSION) {
+      const why = `schema ${version} is newer than ${KNOWN_SCHEMA_VERSION}: columns that are not known are kept as they are`;
       tell({ kind: "newer", file: name, why });
     }
     return database;

@@ -1,10 +1,10 @@
-import { chatOf, OWNER } from "../../../core/owner.ts";
+import { getChatAudience, OWNER } from "../../../core/owner.ts";
 import { localSource, type Source } from "../../../core/source.ts";
 import type { ImportedSession } from "../../../core/transfer.ts";
 import { isSharedKey } from "./chats.ts";
 import { isKnownPlatform } from "./index-file.ts";
-import { metaOf } from "./message-mapping.ts";
-import type { Found } from "./session-mapping.ts";
+import { findSessionMeta } from "./message-mapping.ts";
+import type { HermesSession } from "./session-mapping.ts";
 
 type Ownership = Pick<ImportedSession, "account" | "audience" | "origin" | "platform"> & {
   readonly owner?: string;
@@ -14,12 +14,12 @@ type Ownership = Pick<ImportedSession, "account" | "audience" | "origin" | "plat
  * Whose a session is, as live ones are: the terminal's belong to the owner of the home, a messenger's to the person
  * behind the account, what a group shared to that group. Where nothing tells, the owner of the home has it.
  */
-export function ownershipOf({ row, entry, conversations, user, messages }: Found): Ownership {
+export function mapOwnership({ row, entry, conversations, user, messages }: HermesSession): Ownership {
   const [first] = conversations;
   // The store finds whoever speaks there.
   if (first !== undefined) return { origin: first.source, platform: first.source.platform };
-  if (entry !== undefined && "source" in entry.chat) return formerly(entry.key, entry.chat.source);
-  const source = row.source ?? metaOf(messages)?.platform;
+  if (entry !== undefined && "source" in entry.chat) return mapFormerChat(entry.key, entry.chat.source);
+  const source = row.source ?? findSessionMeta(messages)?.platform;
   const name = source === "cli" ? "local" : source;
   if (typeof name !== "string" || !isKnownPlatform(name)) return { owner: OWNER };
   if (name === "local") return { owner: OWNER, origin: localSource(), platform: name };
@@ -30,9 +30,9 @@ export function ownershipOf({ row, entry, conversations, user, messages }: Found
 }
 
 /** A chat that has gone on elsewhere since. */
-function formerly(key: string, source: Source): Ownership {
+function mapFormerChat(key: string, source: Source): Ownership {
   const { platform, userIdAlt, userName } = source;
-  const chat = chatOf(source);
+  const chat = getChatAudience(source);
   const place = { origin: source, platform, ...(chat !== undefined && { audience: chat }) };
   if (chat !== undefined && isSharedKey(key, source)) return { ...place, owner: chat };
   const userId = source.userId ?? (chat === undefined ? source.chatId : undefined);

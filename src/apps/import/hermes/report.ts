@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewMessage, Role } from "../../../core/message.ts";
-import { toolCallCount } from "../../../core/message.ts";
-import type { Status } from "./bring-in.ts";
-import type { Problem, ProblemJson, ProblemKind } from "./problem.ts";
+import { countToolCalls } from "../../../core/message.ts";
+import type { ImportProblem, ImportProblemJson, ImportProblemKind } from "./import-problem.ts";
+import type { ImportStatus } from "./store-session.ts";
 
 /** One session of the source, and what became of it. */
 export interface ReportItem {
   readonly id: string;
   /** As the source calls it, where that cannot be an id here. */
   readonly original_id: string | null;
-  readonly status: Status | "found";
+  readonly status: ImportStatus | "found";
   readonly read_from: "database" | "transcript" | "both";
   readonly platform: string | null;
   readonly title: string | null;
@@ -21,11 +21,11 @@ export interface ReportItem {
   readonly transcript_only: number;
   readonly hash: string;
   readonly conversations: number;
-  readonly skipped: readonly ProblemJson[];
+  readonly skipped: readonly ImportProblemJson[];
 }
 
 /** The result as JSON; docs/json.md describes each field. */
-export interface Summary {
+export interface ImportSummary {
   readonly format: "postrider.import";
   readonly version: 1;
   readonly from: "hermes";
@@ -35,7 +35,7 @@ export interface Summary {
   readonly schema_version: number | null;
   readonly started_at: number;
   readonly finished_at: number;
-  readonly sessions: Record<"found" | "here" | Status | "absent", number>;
+  readonly sessions: Record<"found" | "here" | ImportStatus | "absent", number>;
   readonly messages: Record<Role | "total", number>;
   readonly tool_calls: number;
   readonly titles: Record<"found" | "kept" | "other", number>;
@@ -46,15 +46,15 @@ export interface Summary {
   readonly too_large: number;
   readonly missing_transcripts: number;
   readonly complete: boolean;
-  readonly problems: readonly ProblemJson[];
+  readonly problems: readonly ImportProblemJson[];
   /** Where the whole report is; null after a dry run. */
   readonly report: string | null;
 }
 
-export type Report = Omit<Summary, "report"> & { readonly items: readonly ReportItem[] };
+export type ImportReport = Omit<ImportSummary, "report"> & { readonly items: readonly ReportItem[] };
 
 /** Counts while the import runs. */
-export function newCounts() {
+export function createCounts() {
   return {
     sessions: { found: 0, here: 0, imported: 0, grown: 0, unchanged: 0, changed: 0, failed: 0, absent: 0 },
     messages: { total: 0, user: 0, assistant: 0, tool: 0, note: 0 },
@@ -66,27 +66,27 @@ export function newCounts() {
   };
 }
 
-export type Counts = ReturnType<typeof newCounts>;
+export type ImportCounts = ReturnType<typeof createCounts>;
 
-export function countMessages(counts: Counts, messages: readonly NewMessage[]): void {
+export function countImportedMessages(counts: ImportCounts, messages: readonly NewMessage[]): void {
   for (const message of messages) {
     counts.messages.total += 1;
     counts.messages[message.role] += 1;
-    counts.tool_calls += toolCallCount(message);
+    counts.tool_calls += countToolCalls(message);
   }
 }
 
-export function countOf(problems: readonly Problem[], kind: ProblemKind): number {
+export function countProblems(problems: readonly ImportProblem[], kind: ImportProblemKind): number {
   return problems.filter((problem) => problem.kind === kind).length;
 }
 
 /** Whether a script may go on: nothing failed, and every file could be read. */
-export function isComplete(problems: readonly Problem[]): boolean {
+export function isComplete(problems: readonly ImportProblem[]): boolean {
   return !problems.some(({ kind }) => kind === "file" || kind === "failed");
 }
 
 /** Writes the report where only the owner of the home reads it. Never over another one. */
-export function writeReport(folder: string, report: Report): string {
+export function writeReport(folder: string, report: ImportReport): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const at = new Date(report.started_at)
     .toISOString()

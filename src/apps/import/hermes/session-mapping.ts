@@ -7,29 +7,29 @@ import type { ImportedConversation, ImportedSession } from "../../../core/transf
 import { addUsage, emptyUsage, type Usage } from "../../../core/usage.ts";
 import type { SeqRange } from "../../../core/view.ts";
 import type { IndexEntry } from "./index-file.ts";
-import type { ReadInstant } from "./instants.ts";
+import type { InstantReader } from "./instant-reader.ts";
 import { parseJson } from "./lossless-json.ts";
-import { type Mapped, metaOf } from "./message-mapping.ts";
-import { ownershipOf } from "./owner-mapping.ts";
-import type { Row } from "./state-database.ts";
+import { findSessionMeta, type MappedMessage } from "./message-mapping.ts";
+import { mapOwnership } from "./owner-mapping.ts";
+import type { HermesRow } from "./state-database.ts";
 
 /** All that the source knows of one session. */
-export interface Found {
+export interface HermesSession {
   readonly id: string;
   /** The database's row, {} where there is none. */
-  readonly row: Row;
+  readonly row: HermesRow;
   /** The newest entry of the index that names it. */
   readonly entry: IndexEntry | undefined;
   readonly conversations: readonly ImportedConversation[];
   /** The user whom its row or that of the session it continues names. */
   readonly user: string | undefined;
-  readonly messages: readonly Mapped[];
+  readonly messages: readonly MappedMessage[];
 }
 
-export type Ready = ImportedSession & { readonly wantedTitle?: string };
+export type PreparedSession = ImportedSession & { readonly wantedTitle?: string };
 
 /** The same id wherever it may stand in a path, a URL or a log line; else one made of it, always the same. */
-export function safeId(id: string): string {
+export function toSafeId(id: string): string {
   if (isSessionId(id)) return id;
   const readable = id
     .replaceAll(/[^A-Za-z0-9_-]+/g, "-")
@@ -40,20 +40,20 @@ export function safeId(id: string): string {
 }
 
 /** The session as it will be stored. Everything with no place of its own is kept in `config`. */
-export function sessionFrom(found: Found, readInstant: ReadInstant, now: number): Ready {
+export function mapSession(found: HermesSession, readInstant: InstantReader, now: number): PreparedSession {
   const { row, entry } = found;
-  const messages = withInstants(found.messages, startOf(found, readInstant) ?? 0);
-  const modelConfig = objectIn(row.model_config);
+  const messages = fillTimes(found.messages, readSessionStart(found, readInstant) ?? 0);
+  const modelConfig = parseObject(row.model_config);
   const endedAt = readInstant(row.ended_at);
-  const parent = text(row.parent_session_id);
-  const { owner, account, audience, origin, platform } = ownershipOf(found);
-  const { title, shortened } = titleOf(row.title);
-  const cwd = text(modelConfig?.cwd);
+  const parent = toText(row.parent_session_id);
+  const { owner, account, audience, origin, platform } = mapOwnership(found);
+  const { title, shortened } = mapTitle(row.title);
+  const cwd = toText(modelConfig?.cwd);
   return {
     session: {
-      id: safeId(found.id),
-      kind: kindOf(found),
-      config: configOf(found, modelConfig, shortened),
+      id: toSafeId(found.id),
+      kind: mapKind(found),
+      config: buildSessionConfig(found, modelConfig, shortened),
       ...(owner !== undefined && { owner }),
       ...(title !== undefined && { title }),
       ...(cwd !== undefined && { cwd }),
@@ -66,18 +66,18 @@ export function sessionFrom(found: Found, readInstant: ReadInstant, now: number)
     ...(audience !== undefined && { audience }),
     ...(origin !== undefined && { origin }),
     ...(platform !== undefined && { platform }),
-    usage: usageOf(row, entry?.fields ?? {}, modelConfig, found.messages),
-    createdAt: startOf(found, readInstant) ?? messages[0]?.at ?? now,
-    ...(endedAt !== undefined && { endedAt, endReason: endReasonOf(row.end_reason) }),
-    ...(parent !== undefined && { parent: safeId(parent) }),
+    usage: mapUsage(row, entry?.fields ?? {}, modelConfig, found.messages),
+    createdAt: readSessionStart(found, readInstant) ?? messages[0]?.at ?? now,
+    ...(endedAt !== undefined && { endedAt, endReason: mapEndReason(row.end_reason) }),
+    ...(parent !== undefined && { parent: toSafeId(parent) }),
     messages,
     blobs: [
       ...new Map(found.messages.flatMap(({ blobs }) => blobs.map((blob) => [blob.hash, blob]))).values(),
     ],
-    shows: rangesOf(messages, (message) => !isTakenBack(message)),
-    hidden: rangesOf(messages, isTakenBack),
+    shows: listRanges(messages, (message) => !isTakenBack(message)),
+    hidden: listRanges(messages, isTakenBack),
     now,
-    ...(text(row.title) !== undefined && { wantedTitle: String(row.title) }),
+    ...(toText(row.title) !== undefined && { wantedTitle: String(row.title) }),
   };
 }
 
@@ -86,7 +86,7 @@ function isTakenBack({ extra }: NewMessage): boolean {
   return extra?.active === 0 || extra?.active === false;
 }
 
-function rangesOf(messages: readonly NewMessage[], belongs: (message: NewMessage) => boolean): SeqRange[] {
+function listRanges(messages: readonly NewMessage[], belongs: (message: NewMessage) => boolean): SeqRange[] {
   const ranges: SeqRange[] = [];
   for (const [place, message] of messages.entries()) {
     const last = ranges.at(-1);
@@ -98,9 +98,9 @@ function rangesOf(messages: readonly NewMessage[], belongs: (message: NewMessage
 }
 
 /** When it began: as its row or entry says, or as its id does. */
-export function startOf(
-  { id, row, entry }: Omit<Found, "messages">,
-  readInstant: ReadInstant,
+export function readSessionStart(
+  { id, row, entry }: Omit<HermesSession, "messages">,
+  readInstant: InstantReader,
 ): number | undefined {
   const [, y, mo, d, h, mi, s] = /(?:^|_)(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)(?:_|$)/.exec(id) ?? [];
   return (
@@ -111,7 +111,7 @@ export function startOf(
 }
 
 /** A message without a time of its own was said when the one before it was, the first ones when the next was. */
-function withInstants(messages: readonly Mapped[], start: number): (NewMessage & { at: number })[] {
+function fillTimes(messages: readonly MappedMessage[], start: number): (NewMessage & { at: number })[] {
   let at = messages.find(({ message }) => message.at !== undefined)?.message.at ?? start;
   return messages.map(({ message }) => {
     at = message.at ?? at;
@@ -119,7 +119,7 @@ function withInstants(messages: readonly Mapped[], start: number): (NewMessage &
   });
 }
 
-function kindOf({ id, row }: Found): SessionKind {
+function mapKind({ id, row }: HermesSession): SessionKind {
   if (id.startsWith("cron_") || row.source === "cron") return "job";
   if (id.startsWith("bg_")) return "background";
   if (row.source === "acp") return "editor";
@@ -132,34 +132,34 @@ const END_REASONS: Readonly<Record<string, EndReason>> = {
   session_switch: "switch",
 };
 
-function endReasonOf(reason: unknown): EndReason {
+function mapEndReason(reason: unknown): EndReason {
   return END_REASONS[String(reason)] ?? "closed";
 }
 
 /** Longer ones are cut; both forms are kept. */
-function titleOf(value: unknown): { readonly title?: string; readonly shortened?: string } {
+function mapTitle(value: unknown): { readonly title?: string; readonly shortened?: string } {
   if (typeof value !== "string") return {};
   const { title, isCut } = cutTitle(value);
   return { ...(title !== undefined && { title }), ...(isCut && { shortened: value }) };
 }
 
 /** Columns that have a place of their own here. */
-const PLACED = new Set(
+const MAPPED_COLUMNS = new Set(
   `id parent_session_id started_at title input_tokens output_tokens cache_read_tokens cache_write_tokens
   reasoning_tokens message_count tool_call_count model billing_provider billing_base_url cost_status cost_source
   model_config system_prompt`.split(/\s+/),
 );
 
-function configOf(
-  found: Found,
-  modelConfig: Row | undefined,
+function buildSessionConfig(
+  found: HermesSession,
+  modelConfig: HermesRow | undefined,
   title: string | undefined,
 ): Record<string, unknown> {
   const { id, row, entry } = found;
-  const columns = Object.entries(row).filter(([name, value]) => !PLACED.has(name) && value !== null);
+  const columns = Object.entries(row).filter(([name, value]) => !MAPPED_COLUMNS.has(name) && value !== null);
   return {
-    ...(text(row.system_prompt) !== undefined && { system_prompt: row.system_prompt }),
-    ...(text(row.model_config) !== undefined && { model_config: modelConfig ?? row.model_config }),
+    ...(toText(row.system_prompt) !== undefined && { system_prompt: row.system_prompt }),
+    ...(toText(row.model_config) !== undefined && { model_config: modelConfig ?? row.model_config }),
     hermes: {
       id,
       ...(entry !== undefined && { key: entry.key }),
@@ -172,19 +172,25 @@ function configOf(
 const COUNTERS = ["input", "output", "cache_read", "cache_write", "reasoning"] as const;
 
 /** The row's counters; the index's where the row has none, for it is the older of the two. */
-function usageOf(row: Row, entry: Row, modelConfig: Row | undefined, messages: readonly Mapped[]): Usage {
-  const counters = COUNTERS.some((name) => count(row[`${name}_tokens`]) > 0) ? row : entry;
+function mapUsage(
+  row: HermesRow,
+  entry: HermesRow,
+  modelConfig: HermesRow | undefined,
+  messages: readonly MappedMessage[],
+): Usage {
+  const counters = COUNTERS.some((name) => toCount(row[`${name}_tokens`]) > 0) ? row : entry;
   const [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens] = COUNTERS.map(
-    (name) => count(counters[`${name}_tokens`]),
+    (name) => toCount(counters[`${name}_tokens`]),
   );
-  const meta = metaOf(messages);
-  const costUsd = cost(row.actual_cost_usd) ?? cost(row.estimated_cost_usd) ?? cost(entry.estimated_cost_usd);
+  const meta = findSessionMeta(messages);
+  const costUsd =
+    toCost(row.actual_cost_usd) ?? toCost(row.estimated_cost_usd) ?? toCost(entry.estimated_cost_usd);
   const texts = {
-    costStatus: text(row.cost_status) ?? text(entry.cost_status),
-    costSource: text(row.cost_source),
-    model: text(row.model) ?? text(meta?.model),
-    provider: text(row.billing_provider) ?? text(modelConfig?.provider),
-    baseUrl: text(row.billing_base_url) ?? text(modelConfig?.base_url),
+    costStatus: toText(row.cost_status) ?? toText(entry.cost_status),
+    costSource: toText(row.cost_source),
+    model: toText(row.model) ?? toText(meta?.model),
+    provider: toText(row.billing_provider) ?? toText(modelConfig?.provider),
+    baseUrl: toText(row.billing_base_url) ?? toText(modelConfig?.base_url),
   };
   return addUsage(emptyUsage(), {
     inputTokens: inputTokens ?? 0,
@@ -192,29 +198,31 @@ function usageOf(row: Row, entry: Row, modelConfig: Row | undefined, messages: r
     cacheReadTokens: cacheReadTokens ?? 0,
     cacheWriteTokens: cacheWriteTokens ?? 0,
     reasoningTokens: reasoningTokens ?? 0,
-    lastPromptTokens: count(entry.last_prompt_tokens),
+    lastPromptTokens: toCount(entry.last_prompt_tokens),
     ...(costUsd !== undefined && { costUsd }),
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
   });
 }
 
-function count(value: unknown): number {
+function toCount(value: unknown): number {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
 }
 
 /** Nothing and zero are the same here: a cost that nobody filled in stands as 0. */
-function cost(value: unknown): number | undefined {
+function toCost(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : undefined;
 }
 
-function text(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function objectIn(value: unknown): Row | undefined {
+function parseObject(value: unknown): HermesRow | undefined {
   try {
     const json = typeof value === "string" ? parseJson(value) : undefined;
-    return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Row) : undefined;
+    return typeof json === "object" && json !== null && !Array.isArray(json)
+      ? (json as HermesRow)
+      : undefined;
   } catch {
     return undefined;
   }

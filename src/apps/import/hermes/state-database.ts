@@ -5,12 +5,12 @@ import Database from "better-sqlite3";
 import { PostriderError } from "../../../core/errors.ts";
 import { parsePythonJson } from "./lossless-json.ts";
 
-export type Row = Readonly<Record<string, unknown>>;
+export type HermesRow = Readonly<Record<string, unknown>>;
 
 /** A message's row: as a record like those of transcripts, or what is wrong with it. */
 export interface MessageRow {
   readonly row: number;
-  readonly record: Row;
+  readonly record: HermesRow;
   /** Columns that should hold JSON and do not; the record has their text. */
   readonly damaged: readonly string[];
 }
@@ -19,7 +19,7 @@ export interface StateDatabase {
   /** As the database says; `undefined` when it does not. */
   readonly version: number | undefined;
   /** By id. Messages whose session has no row give one with nothing but the id. */
-  readonly sessions: ReadonlyMap<string, Row>;
+  readonly sessions: ReadonlyMap<string, HermesRow>;
   /** The first thing that could not be read of the table of sessions. */
   readonly damage: string | undefined;
   /** In the order in which they were said. Throws where the file is damaged. */
@@ -28,7 +28,7 @@ export interface StateDatabase {
 }
 
 /** The newest schema whose columns are all known here. */
-export const KNOWN_VERSION = 6;
+export const KNOWN_SCHEMA_VERSION = 6;
 
 const JSON_COLUMNS = ["tool_calls", "reasoning_details", "codex_reasoning_items"] as const;
 const COPY_ATTEMPTS = 5;
@@ -50,7 +50,7 @@ export function openStateDatabase(file: string): StateDatabase {
     db.pragma("journal_mode = DELETE");
     // The open file stays readable without its name, and nothing of it is left behind if this process is killed.
     removeIfPossible(folder);
-    return read(db, folder);
+    return readStateDatabase(db, folder);
   } catch (error) {
     db?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -66,7 +66,7 @@ export function openStateDatabase(file: string): StateDatabase {
   }
 }
 
-function read(db: Database.Database, folder: string): StateDatabase {
+function readStateDatabase(db: Database.Database, folder: string): StateDatabase {
   const tables = new Set(
     db.prepare("select name from sqlite_master where type = 'table'").pluck().all() as string[],
   );
@@ -79,7 +79,7 @@ function read(db: Database.Database, folder: string): StateDatabase {
   const version = tables.has("schema_version")
     ? db.prepare("select max(version) from schema_version").pluck().get()
     : undefined;
-  const { sessions, damage } = sessionsOf(db, tables);
+  const { sessions, damage } = readSessionRows(db, tables);
   const said = tables.has("messages")
     ? db.prepare("select * from messages where session_id = ? order by timestamp, id")
     : undefined;
@@ -89,7 +89,7 @@ function read(db: Database.Database, folder: string): StateDatabase {
     damage,
     *messages(session) {
       if (said === undefined) return;
-      for (const row of said.iterate(session) as IterableIterator<Row>) yield messageRow(row);
+      for (const row of said.iterate(session) as IterableIterator<HermesRow>) yield toMessageRow(row);
     },
     close: () => {
       db.close();
@@ -98,13 +98,13 @@ function read(db: Database.Database, folder: string): StateDatabase {
   };
 }
 
-function sessionsOf(db: Database.Database, tables: ReadonlySet<string>) {
-  const sessions = new Map<string, Row>();
+function readSessionRows(db: Database.Database, tables: ReadonlySet<string>) {
+  const sessions = new Map<string, HermesRow>();
   let damage: string | undefined;
   try {
     if (tables.has("sessions")) {
-      for (const row of db.prepare("select * from sessions").iterate() as IterableIterator<Row>) {
-        if (row.id !== null && row.id !== undefined) sessions.set(String(row.id), withTexts(row));
+      for (const row of db.prepare("select * from sessions").iterate() as IterableIterator<HermesRow>) {
+        if (row.id !== null && row.id !== undefined) sessions.set(String(row.id), decodeBytesAsText(row));
       }
     }
     if (tables.has("messages")) {
@@ -119,7 +119,7 @@ function sessionsOf(db: Database.Database, tables: ReadonlySet<string>) {
   return { sessions, damage };
 }
 
-function messageRow({ id, session_id: _, ...columns }: Row): MessageRow {
+function toMessageRow({ id, session_id: _, ...columns }: HermesRow): MessageRow {
   const damaged: string[] = [];
   const record: Record<string, unknown> = { ...columns };
   for (const column of JSON_COLUMNS) {
@@ -134,17 +134,17 @@ function messageRow({ id, session_id: _, ...columns }: Row): MessageRow {
       damaged.push(column);
     }
   }
-  return { row: Number(id), record: withTexts(record), damaged };
+  return { row: Number(id), record: decodeBytesAsText(record), damaged };
 }
 
 /** Any column may hold bytes, whatever its type says. */
-function withTexts(row: Row): Row {
+function decodeBytesAsText(row: HermesRow): HermesRow {
   if (!Object.values(row).some((value) => value instanceof Uint8Array)) return row;
   const texts = Object.entries(row).map(([name, value]) => [
     name,
     value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : value,
   ]);
-  return Object.fromEntries(texts) as Row;
+  return Object.fromEntries(texts) as HermesRow;
 }
 
 /** Where an open file cannot be removed, closing it comes first. */
@@ -155,12 +155,12 @@ function removeIfPossible(folder: string): void {
 /** The file and its log as they were at one moment: nobody wrote while they were copied. */
 function copyAll(file: string, copy: string): void {
   for (let attempt = 1; attempt <= COPY_ATTEMPTS; attempt += 1) {
-    const before = stamp(file);
+    const before = readStamp(file);
     for (const suffix of SUFFIXES) {
       if (existsSync(file + suffix)) copyOne(file + suffix, copy + suffix);
       else rmSync(copy + suffix, { force: true });
     }
-    if (stamp(file) === before) return;
+    if (readStamp(file) === before) return;
   }
   throw new PostriderError("busy", `${file} is being written. Stop the program that uses it and try again.`, {
     details: { file },
@@ -172,7 +172,7 @@ function copyOne(from: string, to: string): void {
   chmodSync(to, 0o600);
 }
 
-function stamp(file: string): string {
+function readStamp(file: string): string {
   return SUFFIXES.map((suffix) => {
     const found = statSync(file + suffix, { throwIfNoEntry: false, bigint: true });
     return `${found?.size} ${found?.mtimeNs}`;

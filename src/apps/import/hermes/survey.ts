@@ -1,35 +1,35 @@
-import { type Chats, chatsOf } from "./chats.ts";
-import type { Sources } from "./find.ts";
-import type { Index, IndexEntry } from "./index-file.ts";
-import type { ReadInstant } from "./instants.ts";
-import { type Found, startOf } from "./session-mapping.ts";
-import type { Row, StateDatabase } from "./state-database.ts";
+import { type IndexedChats, mapChats } from "./chats.ts";
+import type { HermesSources } from "./find-sources.ts";
+import type { HermesIndex, IndexEntry } from "./index-file.ts";
+import type { InstantReader } from "./instant-reader.ts";
+import { type HermesSession, readSessionStart } from "./session-mapping.ts";
+import type { HermesRow, StateDatabase } from "./state-database.ts";
 
 /** What there is, before any message is read. */
-export interface Survey {
+export interface HermesSurvey {
   /** In the order in which they began, so that titles are numbered alike in every run. */
-  readonly sessions: readonly Omit<Found, "messages">[];
+  readonly sessions: readonly Omit<HermesSession, "messages">[];
   readonly absent: readonly IndexEntry[];
-  readonly chats: Chats;
+  readonly chats: IndexedChats;
 }
 
-export function surveyOf(
-  { transcripts }: Sources,
-  { entries }: Index,
+export function surveySources(
+  { transcripts }: HermesSources,
+  { entries }: HermesIndex,
   database: StateDatabase | undefined,
-  readInstant: ReadInstant,
-): Survey {
-  const rows = database?.sessions ?? new Map<string, Row>();
+  readInstant: InstantReader,
+): HermesSurvey {
+  const rows = database?.sessions ?? new Map<string, HermesRow>();
   const exists = ({ session }: IndexEntry): boolean => rows.has(session) || transcripts.has(session);
   const present = entries.filter(exists);
-  const chats = chatsOf(present);
+  const chats = mapChats(present);
   const newest = new Map<string, IndexEntry>();
   for (const entry of present.toSorted((a, b) => (a.updatedAt ?? 0) - (b.updatedAt ?? 0)))
     newest.set(entry.session, entry);
   const sessions = [...new Set([...rows.keys(), ...transcripts.keys()])].map((id) => {
     const head = { id, row: rows.get(id) ?? {}, entry: newest.get(id) };
-    const found = { ...head, conversations: chats.bySession.get(id) ?? [], user: userOf(rows, id) };
-    return { found, start: startOf(found, readInstant) ?? 0 };
+    const found = { ...head, conversations: chats.bySession.get(id) ?? [], user: findUser(rows, id) };
+    return { found, start: readSessionStart(found, readInstant) ?? 0 };
   });
   return {
     sessions: sessions
@@ -41,7 +41,7 @@ export function surveyOf(
 }
 
 /** The user of its row, else of the session that it continues: a session made by compression names none. */
-function userOf(rows: ReadonlyMap<string, Row>, id: string): string | undefined {
+function findUser(rows: ReadonlyMap<string, HermesRow>, id: string): string | undefined {
   const seen = new Set<string>();
   const source = rows.get(id)?.source;
   for (let at = id; !seen.has(at); ) {

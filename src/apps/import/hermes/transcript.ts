@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { parsePythonJson } from "./lossless-json.ts";
 
 /** One line of a transcript: an object, or why it is none. */
-export type Line =
+export type TranscriptLine =
   | { readonly line: number; readonly record: Readonly<Record<string, unknown>> }
   | { readonly line: number; readonly why: string; readonly tooLarge?: true };
 
@@ -13,10 +13,10 @@ const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /** The lines of a transcript, one at a time. Blank ones are passed over. */
-export function* readTranscript(file: string, maxLine: number = MAX_LINE_BYTES): Generator<Line> {
+export function* readTranscript(file: string, maxLine: number = MAX_LINE_BYTES): Generator<TranscriptLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let line = 0;
-  for (const bytes of linesOf(file, maxLine)) {
+  for (const bytes of readLineBytes(file, maxLine)) {
     line += 1;
     if (bytes === undefined) {
       yield { line, why: `longer than ${maxLine} bytes`, tooLarge: true };
@@ -30,13 +30,13 @@ export function* readTranscript(file: string, maxLine: number = MAX_LINE_BYTES):
       continue;
     }
     if (line === 1) text = text.replace(BYTE_ORDER_MARK, "");
-    if (text.trim() !== "") yield { line, ...recordOf(text) };
+    if (text.trim() !== "") yield { line, ...parseRecord(text) };
   }
 }
 
-type Read = { readonly record: Readonly<Record<string, unknown>> } | { readonly why: string };
+type ParsedRecord = { readonly record: Readonly<Record<string, unknown>> } | { readonly why: string };
 
-function recordOf(text: string): Read {
+function parseRecord(text: string): ParsedRecord {
   try {
     const value = parsePythonJson(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -48,7 +48,7 @@ function recordOf(text: string): Read {
 }
 
 /** The bytes of each line; `undefined` for one that is too long. */
-function* linesOf(file: string, maxLine: number): Generator<Uint8Array | undefined> {
+function* readLineBytes(file: string, maxLine: number): Generator<Uint8Array | undefined> {
   const descriptor = openSync(file, "r");
   const chunk = Buffer.allocUnsafe(CHUNK);
   let held: Buffer[] = [];

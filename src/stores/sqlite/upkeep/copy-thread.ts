@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, PostriderError } from "../../../core/errors.ts";
-import type { SaidByCopier } from "./copy-worker.ts";
-import type { Copied } from "./copying.ts";
+import type { CopyResult } from "./copy-database.ts";
+import type { CopyWorkerMessage } from "./copy-worker.ts";
 
 /** Sources run in a clone, built files in the published package; the worker is of the same sort. */
 const WORKER_FILE = new URL(
@@ -13,7 +13,7 @@ const WORKER_FILE = new URL(
  * `copyDatabase` in a thread of its own: to check a large copy takes seconds, which no loop may wait. Resolves to
  * `undefined` when the signal ended it first; nothing of the copy is left then.
  */
-export function copyInThread(from: string, to: string, signal: AbortSignal): Promise<Copied | undefined> {
+export function copyInThread(from: string, to: string, signal: AbortSignal): Promise<CopyResult | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   const worker = new Worker(WORKER_FILE, { workerData: { from, to }, name: "postrider-copy", execArgv: [] });
   // A copy under way does not keep a program from ending; the next start makes it.
@@ -23,9 +23,9 @@ export function copyInThread(from: string, to: string, signal: AbortSignal): Pro
     worker.postMessage("stop");
   };
   signal.addEventListener("abort", stop);
-  return new Promise<Copied | undefined>((resolve, reject) => {
-    let said: SaidByCopier | undefined;
-    worker.on("message", (message: SaidByCopier) => {
+  return new Promise<CopyResult | undefined>((resolve, reject) => {
+    let said: CopyWorkerMessage | undefined;
+    worker.on("message", (message: CopyWorkerMessage) => {
       said = message;
     });
     worker.on("error", reject);

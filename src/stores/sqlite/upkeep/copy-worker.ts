@@ -1,9 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { storeError } from "../failure.ts";
-import { copyDatabase } from "./copying.ts";
+import { toStoreError } from "../store-errors.ts";
+import { copyDatabase } from "./copy-database.ts";
 
 /** What a copying thread says at its end. Classes do not survive the crossing between threads. */
-export type SaidByCopier =
+export type CopyWorkerMessage =
   | { readonly copied: Awaited<ReturnType<typeof copyDatabase>> }
   | { readonly failed: { readonly code: string; readonly message: string } };
 
@@ -14,9 +14,9 @@ parentPort?.on("message", () => {
 });
 try {
   const copied = await copyDatabase({ from, to, isStopped: () => stopped });
-  parentPort?.postMessage({ copied } satisfies SaidByCopier);
+  parentPort?.postMessage({ copied } satisfies CopyWorkerMessage);
 } catch (error) {
-  const { code, message } = storeError(error, to);
-  parentPort?.postMessage({ failed: { code, message } } satisfies SaidByCopier);
+  const { code, message } = toStoreError(error, to);
+  parentPort?.postMessage({ failed: { code, message } } satisfies CopyWorkerMessage);
 }
 parentPort?.close();

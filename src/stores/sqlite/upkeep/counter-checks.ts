@@ -1,9 +1,9 @@
 import type { Db } from "../connection.ts";
-import { count, type Finding, fine, fixable, warning } from "./findings.ts";
-import { type MessageSurvey, nothingSaid, type Said } from "./message-survey.ts";
+import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
+import { createMessageCounts, type MessageCounts, type MessageSurvey } from "./message-survey.ts";
 
 /** What a session's row counts, and what its messages say. */
-export interface Counted extends Said {
+export interface CountedSession extends MessageCounts {
   n: number;
   id: string;
   handle: string;
@@ -18,7 +18,7 @@ export interface Counted extends Said {
   named: number;
 }
 
-const SESSIONS = `
+const SESSIONS_SQL = `
 with named as (
   select n, max(seq) as named from (
     select piece_session as n, max(coalesce(to_seq, from_seq - 1)) as seq from pieces group by 1
@@ -28,16 +28,16 @@ select s.n, s.id, s.handle, s.removed_at, s.created_at, s.human_count, s.tool_ca
   s.indexed_seq, coalesce(v.named, 0) as named
 from sessions s left join named v on v.n = s.n`;
 
-export function countedSessions(db: Db, said: MessageSurvey["said"]): Counted[] {
+export function listCountedSessions(db: Db, said: MessageSurvey["counts"]): CountedSession[] {
   return db
-    .all<Omit<Counted, keyof Said>>(SESSIONS)
-    .map((session) => ({ ...session, ...(said.get(session.n) ?? nothingSaid()) }));
+    .all<Omit<CountedSession, keyof MessageCounts>>(SESSIONS_SQL)
+    .map((session) => ({ ...session, ...(said.get(session.n) ?? createMessageCounts()) }));
 }
 
 /** What the counters should be. A seq that a view names is never given out again, though its message be lost. */
-export function rightCounters(
-  row: Counted,
-): Pick<Counted, "human_count" | "tool_call_count" | "next_seq" | "last_at" | "indexed_seq"> {
+export function computeCounters(
+  row: CountedSession,
+): Pick<CountedSession, "human_count" | "tool_call_count" | "next_seq" | "last_at" | "indexed_seq"> {
   const next_seq = Math.max(row.max_seq, row.named) + 1;
   const indexed_seq = Math.min(row.indexed_seq, next_seq - 1);
   // Of a removed session only what a fork shows is left; its counters count nothing any more.
@@ -54,33 +54,36 @@ export function rightCounters(
   };
 }
 
-export function hasWrongCounters(row: Counted): boolean {
-  const right = rightCounters(row);
+export function hasWrongCounters(row: CountedSession): boolean {
+  const right = computeCounters(row);
   return (Object.keys(right) as (keyof typeof right)[]).some((name) => row[name] !== right[name]);
 }
 
-export function checkCounters(db: Db, { said }: MessageSurvey): Finding[] {
-  const rows = countedSessions(db, said);
+export function checkCounters(db: Db, { counts }: MessageSurvey): Finding[] {
+  const rows = listCountedSessions(db, counts);
   const wrong = rows.filter(hasWrongCounters);
-  const handles = (list: readonly Counted[]): string =>
+  const handles = (list: readonly CountedSession[]): string =>
     list
       .slice(0, 5)
       .map(({ handle }) => handle)
       .join(", ") + (list.length > 5 ? ", …" : "");
   const counters =
     wrong.length === 0
-      ? fine("counters", `${count(rows.length, "session")}, all counted right.`)
-      : fixable("counters", `${count(wrong.length, "session")} counted wrong: ${handles(wrong)}.`);
+      ? reportOk("counters", `${formatCount(rows.length, "session")}, all counted right.`)
+      : reportFixable(
+          "counters",
+          `${formatCount(wrong.length, "session")} counted wrong: ${handles(wrong)}.`,
+        );
   const torn = rows.filter(
-    (row) => row.removed_at === null && row.messages < rightCounters(row).next_seq - 1,
+    (row) => row.removed_at === null && row.messages < computeCounters(row).next_seq - 1,
   );
-  if (torn.length === 0) return [counters, fine("messages", "No message is missing.")];
-  const lost = torn.reduce((sum, row) => sum + rightCounters(row).next_seq - 1 - row.messages, 0);
+  if (torn.length === 0) return [counters, reportOk("messages", "No message is missing.")];
+  const lost = torn.reduce((sum, row) => sum + computeCounters(row).next_seq - 1 - row.messages, 0);
   return [
     counters,
-    warning(
+    reportWarning(
       "messages",
-      `${count(lost, "message")} missing in ${count(torn.length, "session")}: ${handles(torn)}.`,
+      `${formatCount(lost, "message")} missing in ${formatCount(torn.length, "session")}: ${handles(torn)}.`,
       "Nothing can make them again. If a copy of the database has them, postrider restore brings it back.",
     ),
   ];

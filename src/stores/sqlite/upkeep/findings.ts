@@ -7,24 +7,24 @@ export interface Finding {
   readonly fixable?: boolean;
 }
 
-export function fine(check: string, text: string): Finding {
+export function reportOk(check: string, text: string): Finding {
   return { check, state: "ok", text };
 }
 
-export function warning(check: string, text: string, todo: string): Finding {
+export function reportWarning(check: string, text: string, todo: string): Finding {
   return { check, state: "warning", text, todo };
 }
 
-export function problem(check: string, text: string, todo: string): Finding {
+export function reportProblem(check: string, text: string, todo: string): Finding {
   return { check, state: "problem", text, todo };
 }
 
 /** A problem of something that can be made again from what it was made of. */
-export function fixable(check: string, text: string): Finding {
+export function reportFixable(check: string, text: string): Finding {
   return { check, state: "problem", text, todo: "postrider doctor --fix mends it.", fixable: true };
 }
 
 /** `3 sessions`, `1 session`. */
-export function count(number: number, one: string, many = `${one}s`): string {
+export function formatCount(number: number, one: string, many = `${one}s`): string {
   return `${number} ${number === 1 ? one : many}`;
 }

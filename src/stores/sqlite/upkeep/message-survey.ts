@@ -1,11 +1,11 @@
 import type { Part } from "../../../core/message.ts";
-import { indexedText } from "../../../core/search-terms.ts";
+import { buildIndexText } from "../../../core/search-terms.ts";
 import type { Db } from "../connection.ts";
 import { parseList } from "../json-columns.ts";
-import { SEQ_BITS } from "../rows.ts";
+import { SEQS_PER_SESSION } from "../rows.ts";
 
 /** What a session's messages say, as its row should count it. */
-export interface Said {
+export interface MessageCounts {
   messages: number;
   max_seq: number;
   max_at: number;
@@ -20,7 +20,7 @@ export interface BlobUse {
 
 /** Everything that the checks need to know of all messages together. */
 export interface MessageSurvey {
-  readonly said: ReadonlyMap<number, Readonly<Said>>;
+  readonly counts: ReadonlyMap<number, Readonly<MessageCounts>>;
   readonly blobs: readonly BlobUse[];
   /** Rows whose column is no JSON of its kind, as `session number:seq`. */
   readonly unreadable: { readonly parts: string[]; readonly meta: string[] };
@@ -29,7 +29,7 @@ export interface MessageSurvey {
 }
 
 /** In the order of the rows: a session's messages come one after the other, and nothing is sorted or looked up. */
-const MESSAGES = `
+const MESSAGES_SQL = `
 select id, at, role, text is not null, parts,
   case when meta is null then 0 when json_valid(meta) and json_type(meta) = 'object' then 1 else 2 end,
   role = 0 and not case when meta is not null and json_valid(meta)
@@ -39,7 +39,7 @@ from messages order by id`;
 const BROKEN_META = 2;
 const END = Number.POSITIVE_INFINITY;
 
-type Row = [
+type SurveyedMessage = [
   id: number,
   at: number,
   role: number,
@@ -61,17 +61,17 @@ export function surveyMessages(db: Db): MessageSurvey {
 }
 
 function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "index"> {
-  const said = new Map<number, Said>();
+  const said = new Map<number, MessageCounts>();
   const blobs: BlobUse[] = [];
   const unreadable = { parts: [] as string[], meta: [] as string[] };
   let n = -1;
-  let own = nothingSaid();
-  for (const row of db.each(MESSAGES)) {
-    const [id, at, role, hasText, parts, meta, isHuman, calls] = row as Row;
-    const seq = id % SEQ_BITS;
-    if (Math.floor(id / SEQ_BITS) !== n) {
-      n = Math.floor(id / SEQ_BITS);
-      own = nothingSaid();
+  let own = createMessageCounts();
+  for (const row of db.each(MESSAGES_SQL)) {
+    const [id, at, role, hasText, parts, meta, isHuman, calls] = row as SurveyedMessage;
+    const seq = id % SEQS_PER_SESSION;
+    if (Math.floor(id / SEQS_PER_SESSION) !== n) {
+      n = Math.floor(id / SEQS_PER_SESSION);
+      own = createMessageCounts();
       said.set(n, own);
     }
     own.messages += 1;
@@ -83,18 +83,18 @@ function readMessages(db: Db, index: IndexComparison): Omit<MessageSurvey, "inde
     if (parts !== null) {
       const list = parseList<Part>(parts);
       if (list === undefined) unreadable.parts.push(`${n}:${seq}`);
-      else blobs.push(...blobsIn(n, list));
+      else blobs.push(...listBlobUses(n, list));
     }
-    index.meet(id, hasText === 1 && role <= 1);
+    index.compare(id, hasText === 1 && role <= 1);
   }
-  return { said, blobs, unreadable };
+  return { counts: said, blobs, unreadable };
 }
 
-export function nothingSaid(): Said {
+export function createMessageCounts(): MessageCounts {
   return { messages: 0, max_seq: 0, max_at: 0, humans: 0, tool_calls: 0 };
 }
 
-export function blobsIn(session: number, parts: readonly Part[]): BlobUse[] {
+export function listBlobUses(session: number, parts: readonly Part[]): BlobUse[] {
   return parts.flatMap((part) =>
     "blob" in part && part.blob !== undefined ? [{ session, hash: part.blob }] : [],
   );
@@ -102,7 +102,7 @@ export function blobsIn(session: number, parts: readonly Part[]): BlobUse[] {
 
 interface IndexComparison {
   /** Each message, in order. */
-  meet(id: number, hasWords: boolean): void;
+  compare(id: number, hasWords: boolean): void;
   end(): MessageSurvey["index"];
   /** Whatever has happened: an open read would keep the connection from being closed. */
   close(): void;
@@ -122,13 +122,14 @@ function compareIndex(db: Db): IndexComparison {
     for (; entry < id; entry = next()) counts.extra += 1;
   };
   return {
-    meet(id, hasWords) {
-      const isDue = hasWords && id % SEQ_BITS <= (indexedUpTo.get(Math.floor(id / SEQ_BITS)) ?? 0);
+    compare(id, hasWords) {
+      const isDue =
+        hasWords && id % SEQS_PER_SESSION <= (indexedUpTo.get(Math.floor(id / SEQS_PER_SESSION)) ?? 0);
       skipTo(id);
       const isThere = entry === id;
       if (isThere) entry = next();
       if (isThere && !isDue) counts.extra += 1;
-      if (!isThere && isDue && wordsOf(db, id) !== "") counts.missing += 1;
+      if (!isThere && isDue && readWords(db, id) !== "") counts.missing += 1;
     },
     end() {
       skipTo(END);
@@ -139,6 +140,6 @@ function compareIndex(db: Db): IndexComparison {
 }
 
 /** A text without a single word has nothing to be found by. */
-function wordsOf(db: Db, id: number): string {
-  return indexedText(db.get<{ text: string }>("select text from messages where id = ?", id)?.text ?? "");
+function readWords(db: Db, id: number): string {
+  return buildIndexText(db.get<{ text: string }>("select text from messages where id = ?", id)?.text ?? "");
 }

@@ -4,20 +4,23 @@ import { OWNER } from "../../../core/owner.ts";
 import { NO_SESSION } from "../blobs.ts";
 import type { Db } from "../connection.ts";
 import { parseList, parseObject } from "../json-columns.ts";
-import { count, type Finding, fine, fixable, warning } from "./findings.ts";
-import { type BlobUse, blobsIn, type MessageSurvey } from "./message-survey.ts";
+import { type Finding, formatCount, reportFixable, reportOk, reportWarning } from "./findings.ts";
+import { type BlobUse, listBlobUses, type MessageSurvey } from "./message-survey.ts";
 
-const RESTORE = "postrider restore brings back a copy that has it.";
+const RESTORE_HINT = "postrider restore brings back a copy that has it.";
 
 export function checkForeignKeys(db: Db): Finding {
   const rows = db.all<{ table: string }>("pragma foreign_key_check");
-  if (rows.length === 0) return fine("foreign_keys", "No row names another that is not there.");
+  if (rows.length === 0) return reportOk("foreign_keys", "No row names another that is not there.");
   const tables = [...new Set(rows.map(({ table }) => table))].join(", ");
-  return fixable("foreign_keys", `${count(rows.length, "row")} of ${tables} name others that are not there.`);
+  return reportFixable(
+    "foreign_keys",
+    `${formatCount(rows.length, "row")} of ${tables} name others that are not there.`,
+  );
 }
 
 /** Messages whose session is gone: said, but shown nowhere. */
-export const LOST_SESSIONS = `
+export const ORPHANED_MESSAGES_SQL = `
 with recursive spoken(n) as (
   select min(id) >> 24 from messages
   union all select (select min(id) >> 24 from messages where id >= (spoken.n + 1) * 16777216) from spoken
@@ -25,43 +28,46 @@ with recursive spoken(n) as (
 select n from spoken where n is not null and n not in (select n from sessions)`;
 
 export function checkOrphans(db: Db): Finding {
-  const lost = db.all(LOST_SESSIONS).length;
-  if (lost === 0) return fine("sessions", "Every message belongs to a session.");
-  return fixable("sessions", `The messages of ${count(lost, "session")} are there, but not the sessions.`);
+  const lost = db.all(ORPHANED_MESSAGES_SQL).length;
+  if (lost === 0) return reportOk("sessions", "Every message belongs to a session.");
+  return reportFixable(
+    "sessions",
+    `The messages of ${formatCount(lost, "session")} are there, but not the sessions.`,
+  );
 }
 
 /** Pieces of sessions that are gone. Whatever shows one cannot be read. */
-export const PIECES_OF_NOTHING = "piece_session not in (select n from sessions)";
+export const DANGLING_PIECES_CONDITION = "piece_session not in (select n from sessions)";
 /** Sessions whose current list is gone or does not end in what they say next. */
-export const WITHOUT_LIST = `
+export const SESSIONS_WITHOUT_VIEW_SQL = `
 select s.n from sessions s where s.version > 0 and s.removed_at is null and not exists (
   select 1 from pieces p join views v on v.session = p.session and v.version = p.version
   where p.session = s.n and p.version = s.version and p.piece_session = s.n and p.to_seq is null)`;
 
 export function checkViews(db: Db): Finding {
   const nowhere =
-    db.get<{ n: number }>(`select count(*) as n from pieces where ${PIECES_OF_NOTHING}`)?.n ?? 0;
-  const listless = db.all(WITHOUT_LIST).length;
+    db.get<{ n: number }>(`select count(*) as n from pieces where ${DANGLING_PIECES_CONDITION}`)?.n ?? 0;
+  const listless = db.all(SESSIONS_WITHOUT_VIEW_SQL).length;
   if (nowhere + listless > 0) {
     const parts = [
-      ...(nowhere > 0 ? [`${count(nowhere, "piece")} of sessions that are not there`] : []),
-      ...(listless > 0 ? [`${count(listless, "session")} without a list of what to show`] : []),
+      ...(nowhere > 0 ? [`${formatCount(nowhere, "piece")} of sessions that are not there`] : []),
+      ...(listless > 0 ? [`${formatCount(listless, "session")} without a list of what to show`] : []),
     ];
-    return fixable("views", `What sessions show is wrong: ${parts.join(", ")}.`);
+    return reportFixable("views", `What sessions show is wrong: ${parts.join(", ")}.`);
   }
-  const beyond = missingInPieces(db);
+  const beyond = countMissingMessages(db);
   if (beyond > 0) {
-    return warning(
+    return reportWarning(
       "views",
-      `${count(beyond, "message")} that sessions show are not there.`,
-      `They were lost. ${RESTORE}`,
+      `${formatCount(beyond, "message")} that sessions show are not there.`,
+      `They were lost. ${RESTORE_HINT}`,
     );
   }
-  return fine("views", "Everything that sessions show is there.");
+  return reportOk("views", "Everything that sessions show is there.");
 }
 
 /** Messages that are shown of sessions with gaps, or that were removed but for what others show. */
-function missingInPieces(db: Db): number {
+function countMissingMessages(db: Db): number {
   const pieces = db.all<{ n: number; from_seq: number; to_seq: number }>(`
     select distinct piece_session as n, from_seq, to_seq from pieces
     where to_seq >= from_seq and piece_session in (
@@ -78,95 +84,99 @@ function missingInPieces(db: Db): number {
   }, 0);
 }
 
-export const CONVERSATIONS_OF_NOTHING = `
+export const DANGLING_CONVERSATIONS_SQL = `
 select * from conversations where session not in (select n from sessions where removed_at is null)`;
 
 export function checkConversations(db: Db): Finding {
-  const lost = db.all(CONVERSATIONS_OF_NOTHING).length;
-  if (lost === 0) return fine("conversations", "Every conversation has its session.");
-  return fixable("conversations", `${count(lost, "conversation")} point at sessions that are not there.`);
+  const lost = db.all(DANGLING_CONVERSATIONS_SQL).length;
+  if (lost === 0) return reportOk("conversations", "Every conversation has its session.");
+  return reportFixable(
+    "conversations",
+    `${formatCount(lost, "conversation")} point at sessions that are not there.`,
+  );
 }
 
 /** Codes, questions and permissions of people or sessions that are gone. Whoever has no name here may do nothing. */
-const NOBODY = `not in (select '${OWNER}' union select id from people)`;
-export const ACCESS_OF_NOBODY: readonly string[] = [
-  `from allowed where person ${NOBODY}`,
+const NO_SUCH_PERSON_CONDITION = `not in (select '${OWNER}' union select id from people)`;
+export const DANGLING_ACCESS_CLAUSES: readonly string[] = [
+  `from allowed where person ${NO_SUCH_PERSON_CONDITION}`,
   "from allowed where session > 0 and session not in (select n from sessions where removed_at is null)",
-  `from approvals where person ${NOBODY}`,
-  `from pairings where person is not null and person ${NOBODY}`,
+  `from approvals where person ${NO_SUCH_PERSON_CONDITION}`,
+  `from pairings where person is not null and person ${NO_SUCH_PERSON_CONDITION}`,
 ];
 
 export function checkAccess(db: Db): Finding {
-  const lost = ACCESS_OF_NOBODY.reduce(
+  const lost = DANGLING_ACCESS_CLAUSES.reduce(
     (sum, from) => sum + (db.get<{ n: number }>(`select count(*) as n ${from}`)?.n ?? 0),
     0,
   );
-  if (lost === 0) return fine("access", "Every code, question and permission is someone's.");
-  return fixable(
+  if (lost === 0) return reportOk("access", "Every code, question and permission is someone's.");
+  return reportFixable(
     "access",
-    `${count(lost, "code, question or permission", "codes, questions and permissions")} belong to nobody.`,
+    `${formatCount(lost, "code, question or permission", "codes, questions and permissions")} belong to nobody.`,
   );
 }
 
 /** The bytes that messages, and what is on its way in or out, need. What cannot be read is named by another check. */
-export function neededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse[] {
+export function listNeededBlobs(db: Db, ofMessages: readonly BlobUse[]): BlobUse[] {
   const waiting = db
     .rows(
       "select c.session, i.message from inbox i join conversations c on c.n = i.conversation where i.state = 0 and i.message is not null",
     )
-    .flatMap(([n, json]) => blobsIn(n as number, parseObject<NewMessage>(json as string)?.parts ?? []));
+    .flatMap(([n, json]) => listBlobUses(n as number, parseObject<NewMessage>(json as string)?.parts ?? []));
   const leaving = db
     .rows(
       "select coalesce(session, ?), parts from deliveries where state in ('waiting', 'sending')",
       NO_SESSION,
     )
-    .flatMap(([n, json]) => blobsIn(n as number, parseList<Part>(json as string) ?? []));
+    .flatMap(([n, json]) => listBlobUses(n as number, parseList<Part>(json as string) ?? []));
   return [...ofMessages, ...waiting, ...leaving];
 }
 
 export function checkBlobs(db: Db, { blobs }: MessageSurvey, full: boolean): Finding[] {
-  const needed = neededBlobs(db, blobs);
+  const needed = listNeededBlobs(db, blobs);
   const used = new Set(db.rows("select hash, session from blob_uses").map((row) => row.join(" ")));
   const stored = new Set(db.rows("select hash from blobs").map(([hash]) => hash as string));
   const lost = new Set(needed.filter(({ hash }) => !stored.has(hash)).map(({ hash }) => hash));
   const unnamed = needed.filter(
     ({ hash, session }) => stored.has(hash) && !used.has(`${hash} ${session}`),
   ).length;
-  const idle = db.get<{ n: number }>(`select count(*) as n from blobs where ${UNUSED_BLOBS}`)?.n ?? 0;
+  const idle =
+    db.get<{ n: number }>(`select count(*) as n from blobs where ${UNUSED_BLOBS_CONDITION}`)?.n ?? 0;
   const findings: Finding[] = [];
   if (lost.size > 0)
     findings.push(
-      warning(
+      reportWarning(
         "attachments",
-        `The bytes of ${count(lost.size, "attachment")} are not there.`,
-        `They were lost. ${RESTORE}`,
+        `The bytes of ${formatCount(lost.size, "attachment")} are not there.`,
+        `They were lost. ${RESTORE_HINT}`,
       ),
     );
   if (full) {
-    const altered = alteredBlobs(db);
+    const altered = countAlteredBlobs(db);
     if (altered > 0)
       findings.push(
-        warning(
+        reportWarning(
           "attachments",
-          `The bytes of ${count(altered, "attachment")} are not what was stored.`,
-          RESTORE,
+          `The bytes of ${formatCount(altered, "attachment")} are not what was stored.`,
+          RESTORE_HINT,
         ),
       );
   }
   if (unnamed + idle > 0)
     findings.push(
-      fixable(
+      reportFixable(
         "blob_uses",
         `Who needs which attachment is wrong: ${unnamed} not noted, ${idle} needed by nobody.`,
       ),
     );
   if (findings.length > 0) return findings;
-  return [fine("attachments", `${count(stored.size, "attachment")}, each where it is needed.`)];
+  return [reportOk("attachments", `${formatCount(stored.size, "attachment")}, each where it is needed.`)];
 }
 
-export const UNUSED_BLOBS = "hash not in (select hash from blob_uses)";
+export const UNUSED_BLOBS_CONDITION = "hash not in (select hash from blob_uses)";
 
-function alteredBlobs(db: Db): number {
+function countAlteredBlobs(db: Db): number {
   let altered = 0;
   for (const [hash, bytes] of db.each("select hash, bytes from blobs"))
     if (

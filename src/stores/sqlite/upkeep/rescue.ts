@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Db } from "../connection.ts";
 import type { FileIdentity, LostFile } from "../file-guard.ts";
-import { giveName, isThere, makePrivateFile, unfinishedName } from "./files.ts";
+import { buildTemporaryName, createPrivateFile, hasFile, moveIntoPlace } from "./files.ts";
 
 const { existsSync, fstatSync, readdirSync, readlinkSync, rmSync, statSync } =
   process.getBuiltinModule("node:fs");
@@ -46,12 +46,12 @@ export function rescueDatabase(
 }
 
 function saveCopy(db: Db, now: number): string {
-  const to = freeName(db.file, now);
-  const writing = unfinishedName(to);
+  const to = findFreeName(db.file, now);
+  const writing = buildTemporaryName(to);
   try {
-    makePrivateFile(writing);
+    createPrivateFile(writing);
     db.run("vacuum into ?", writing);
-    giveName(writing, to, false);
+    moveIntoPlace(writing, to, false);
     return to;
   } finally {
     rmSync(writing, { force: true });
@@ -59,27 +59,27 @@ function saveCopy(db: Db, now: number): string {
 }
 
 /** Beside the database, or, if its folder is gone, beside the folder. */
-function freeName(file: string, now: number): string {
+function findFreeName(file: string, now: number): string {
   const stamp = `rescued-${new Date(now).toISOString().replaceAll(/[:.]/g, "-")}`;
   let place = `${file}.${stamp}`;
   for (let folder = dirname(file); !existsSync(folder); folder = dirname(folder))
     place = join(dirname(folder), `${basename(folder)}.${stamp}.db`);
   let name = place;
-  for (let n = 2; isThere(name); n += 1) name = `${place}-${n}`;
+  for (let n = 2; hasFile(name); n += 1) name = `${place}-${n}`;
   return name;
 }
 
 /** Where the open database is now, if it was moved together with its log. Only Linux can tell. */
 function findMoved(own: FileIdentity, file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.ino === own.ino) return undefined;
-  const open = openFiles();
+  const open = listOpenFiles();
   const database = open.find(({ dev, ino }) => dev === own.dev && ino === own.ino);
   const log = open.find(({ path }) => path === `${database?.path}-wal`);
   return log === undefined ? undefined : database?.path;
 }
 
 /** The files that this process has open under a name that still leads to them. */
-function openFiles(): (FileIdentity & { readonly path: string })[] {
+function listOpenFiles(): (FileIdentity & { readonly path: string })[] {
   const folder = "/proc/self/fd";
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((fd) => {

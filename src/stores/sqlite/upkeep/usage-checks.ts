@@ -2,8 +2,8 @@ import { addUsage, isUsed, sumUsage, type UsageEntry } from "../../../core/usage
 import type { Db } from "../connection.ts";
 import { type SessionRow, toUsage } from "../rows.ts";
 import * as sql from "../sql.ts";
-import { addEntry, setCounters, toEntry, type UsageRow } from "../usage.ts";
-import { count, type Finding, fine, fixable } from "./findings.ts";
+import { addUsageEntry, setCounters, toUsageEntry, type UsageRow } from "../usage.ts";
+import { type Finding, formatCount, reportFixable, reportOk } from "./findings.ts";
 
 const COUNTERS = [
   "input_tokens",
@@ -14,7 +14,7 @@ const COUNTERS = [
 ] as const;
 
 /** Sessions whose counters are not the sums of their usage rows. */
-const DISAGREEING = `
+const MISMATCHED_SESSIONS_SQL = `
 with summed as (
   select session, ${COUNTERS.map((name) => `sum(${name}) as ${name}`).join(", ")} from usage group by session)
 select s.* from sessions s left join summed u on u.session = s.n
@@ -22,22 +22,22 @@ where s.removed_at is null and (${COUNTERS.map((name) => `s.${name} <> coalesce(
 order by s.n`;
 
 export function checkUsage(db: Db): Finding {
-  const wrong = db.all<SessionRow>(DISAGREEING);
+  const wrong = db.all<SessionRow>(MISMATCHED_SESSIONS_SQL);
   if (wrong.length === 0)
-    return fine("usage", "The tokens of every session are those of its model requests.");
+    return reportOk("usage", "The tokens of every session are those of its model requests.");
   const handles = wrong.slice(0, 5).map(({ handle }) => handle);
   const more = wrong.length > 5 ? ", …" : "";
-  const text = `The tokens of ${count(wrong.length, "session")} are not the sum of its model requests: ${handles.join(", ")}${more}.`;
-  return fixable("usage", text);
+  const text = `The tokens of ${formatCount(wrong.length, "session")} are not the sum of its model requests: ${handles.join(", ")}${more}.`;
+  return reportFixable("usage", text);
 }
 
 /** What the rows lack is counted as an answer of the session's last day; where they have more, they are right. */
-export function mendUsage(db: Db): string | undefined {
-  const wrong = db.all<SessionRow>(DISAGREEING);
+export function repairUsage(db: Db): string | undefined {
+  const wrong = db.all<SessionRow>(MISMATCHED_SESSIONS_SQL);
   for (const session of wrong) {
-    const entries = db.all<UsageRow>(sql.usageOf, session.n).map(toEntry);
-    const rest = lackingIn(session, entries);
-    if (rest !== undefined) addEntry(db, session.n, "answer", rest, session.last_at);
+    const entries = db.all<UsageRow>(sql.sessionUsageSql, session.n).map(toUsageEntry);
+    const rest = computeMissingUsage(session, entries);
+    if (rest !== undefined) addUsageEntry(db, session.n, "answer", rest, session.last_at);
     const sums = sumUsage([...entries.map(({ usage }) => usage), ...(rest === undefined ? [] : [rest])]);
     const { lastPromptTokens, model, provider, baseUrl } = toUsage(session);
     const kept = {
@@ -48,10 +48,12 @@ export function mendUsage(db: Db): string | undefined {
     };
     setCounters(db, session.n, addUsage(sums, kept));
   }
-  return wrong.length === 0 ? undefined : `The tokens of ${count(wrong.length, "session")} summed up again.`;
+  return wrong.length === 0
+    ? undefined
+    : `The tokens of ${formatCount(wrong.length, "session")} summed up again.`;
 }
 
-function lackingIn(session: SessionRow, entries: readonly UsageEntry[]) {
+function computeMissingUsage(session: SessionRow, entries: readonly UsageEntry[]) {
   const counted = toUsage(session);
   const sum = sumUsage(entries.map(({ usage }) => usage));
   const lack = (of: number, found: number): number => Math.max(0, of - found);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Editor, Machine } from "./editor.ts";
 import { jetbrains } from "./jetbrains.ts";
 import { neovim } from "./neovim.ts";
+import type { HostMachine, SupportedEditor } from "./supported-editor.ts";
 import { zed } from "./zed.ts";
 
 const ADA = "/home/ada";
@@ -10,7 +10,7 @@ const WINDOWS = { platform: "win32", folder: "C:\\Users\\Ada" } as const;
 const server = { command: "/opt/node", args: ["/opt/postrider.mjs", "acp"], env: { POSTRIDER_HOME: "/srv" } };
 
 describe("where an editor keeps its settings", () => {
-  const cases: readonly [Editor, Partial<Machine>, file: string][] = [
+  const cases: readonly [SupportedEditor, Partial<HostMachine>, file: string][] = [
     [zed, {}, "/home/ada/.config/zed/settings.json"],
     [zed, { environment: { XDG_CONFIG_HOME: "/cfg" } }, "/cfg/zed/settings.json"],
     [zed, { environment: { XDG_CONFIG_HOME: "not/absolute" } }, "/home/ada/.config/zed/settings.json"],

@@ -1,11 +1,11 @@
 import { posix, win32 } from "node:path";
-import { type Editor, jsonEditor } from "./editor.ts";
+import { defineJsonEditor, type SupportedEditor } from "./supported-editor.ts";
 
 /** All IDEs of JetBrains share one file. */
-export const jetbrains: Editor = jsonEditor({
+export const jetbrains: SupportedEditor = defineJsonEditor({
   name: "jetbrains",
   title: "JetBrains IDEs",
-  alike: [
+  aliases: [
     "intellij",
     "idea",
     "pycharm",
@@ -19,7 +19,8 @@ export const jetbrains: Editor = jsonEditor({
   ],
   file: ({ platform, folder }) =>
     (platform === "win32" ? win32 : posix).join(folder, ".jetbrains", "acp.json"),
-  next: "In the IDE, open AI Chat (it needs the plugin AI Assistant, no subscription) and choose it in the list of agents.",
+  nextStep:
+    "In the IDE, open AI Chat (it needs the plugin AI Assistant, no subscription) and choose it in the list of agents.",
   settings: {
     section: "agent_servers",
     entry: ({ command, args, env }) => ({ command, args, env }),

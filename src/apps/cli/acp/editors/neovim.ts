@@ -1,18 +1,19 @@
 import { posix, win32 } from "node:path";
 import type { ServerEntry } from "../server-entry.ts";
-import type { Editor, Machine } from "./editor.ts";
+import type { HostMachine, SupportedEditor } from "./supported-editor.ts";
 
 /** Neovim speaks ACP through plugins, and each is set up in its own words. */
-export const neovim: Editor = {
+export const neovim: SupportedEditor = {
   name: "neovim",
   title: "Neovim",
-  alike: ["nvim", "vim", "codecompanion", "avante"],
-  file: initFile,
-  next: "Take the part of the plugin that you use, and merge it with what you give its setup() already.",
-  snippet: (name, server, home) => `${codeCompanion(name, server)}\n${avante(name, server, home)}`,
+  aliases: ["nvim", "vim", "codecompanion", "avante"],
+  file: getInitFile,
+  nextStep: "Take the part of the plugin that you use, and merge it with what you give its setup() already.",
+  snippet: (name, server, home) =>
+    `${formatCodeCompanion(name, server)}\n${formatAvante(name, server, home)}`,
 };
 
-function initFile({ platform, environment, folder }: Machine): string {
+function getInitFile({ platform, environment, folder }: HostMachine): string {
   if (platform === "win32") {
     const local = environment.LOCALAPPDATA || win32.join(folder, "AppData", "Local");
     return win32.join(local, "nvim", "init.lua");
@@ -26,54 +27,54 @@ function initFile({ platform, environment, folder }: Machine): string {
 }
 
 /** Extends a preset, whose handlers change with the plugin's versions: this one has no variables and no login of its own. */
-function codeCompanion(name: string, { command, args, env }: ServerEntry): string {
-  const variables = Object.keys(env).length === 0 ? "" : `\n          env = ${table(env)},`;
+function formatCodeCompanion(name: string, { command, args, env }: ServerEntry): string {
+  const variables = Object.keys(env).length === 0 ? "" : `\n          env = ${toLuaTable(env)},`;
   return `-- CodeCompanion
 require("codecompanion").setup({
   adapters = {
     acp = {
-      [${quoted(name)}] = function()
+      [${quoteLua(name)}] = function()
         return require("codecompanion.adapters").extend("opencode", {
-          name = ${quoted(name)},
-          formatted_name = ${quoted(name)},
-          commands = { default = ${list([command, ...args])} },${variables}
+          name = ${quoteLua(name)},
+          formatted_name = ${quoteLua(name)},
+          commands = { default = ${toLuaList([command, ...args])} },${variables}
         })
       end,
     },
   },
-  interactions = { chat = { adapter = ${quoted(name)} } },
+  interactions = { chat = { adapter = ${quoteLua(name)} } },
 })
 `;
 }
 
 /** It starts agents with PATH and nothing else of the environment, so the home is always said. */
-function avante(name: string, { command, args }: ServerEntry, home: string): string {
+function formatAvante(name: string, { command, args }: ServerEntry, home: string): string {
   return `-- avante.nvim
 require("avante").setup({
-  provider = ${quoted(name)},
+  provider = ${quoteLua(name)},
   acp_providers = {
-    [${quoted(name)}] = {
-      command = ${quoted(command)},
-      args = ${list(args)},
-      env = ${table({ POSTRIDER_HOME: home })},
+    [${quoteLua(name)}] = {
+      command = ${quoteLua(command)},
+      args = ${toLuaList(args)},
+      env = ${toLuaTable({ POSTRIDER_HOME: home })},
     },
   },
 })
 `;
 }
 
-function list(words: readonly string[]): string {
-  return `{ ${words.map(quoted).join(", ")} }`;
+function toLuaList(words: readonly string[]): string {
+  return `{ ${words.map(quoteLua).join(", ")} }`;
 }
 
-function table(fields: Readonly<Record<string, string>>): string {
+function toLuaTable(fields: Readonly<Record<string, string>>): string {
   return `{ ${Object.entries(fields)
-    .map(([key, value]) => `${key} = ${quoted(value)}`)
+    .map(([key, value]) => `${key} = ${quoteLua(value)}`)
     .join(", ")} }`;
 }
 
 /** A text in Lua: what means something between its quotes is written by number. */
-function quoted(text: string): string {
+function quoteLua(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not stand there
   const plain = text.replaceAll(/["\\]/g, "\\$&").replaceAll(/[\0-\x1f\x7f]/g, (character) => {
     return `\\${String(character.charCodeAt(0)).padStart(3, "0")}`;

@@ -1,12 +1,12 @@
 import { posix, win32 } from "node:path";
-import { type Editor, jsonEditor, type Machine } from "./editor.ts";
+import { defineJsonEditor, type HostMachine, type SupportedEditor } from "./supported-editor.ts";
 
-export const zed: Editor = jsonEditor({
+export const zed: SupportedEditor = defineJsonEditor({
   name: "zed",
   title: "Zed",
-  alike: ["zed-editor", "zeditor"],
-  file: settingsFile,
-  next: "In Zed, open the agent panel and choose it under +. Zed reads the file again by itself.",
+  aliases: ["zed-editor", "zeditor"],
+  file: getSettingsFile,
+  nextStep: "In Zed, open the agent panel and choose it under +. Zed reads the file again by itself.",
   settings: {
     section: "agent_servers",
     entry: ({ command, args, env }) => ({ type: "custom", command, args, env }),
@@ -14,7 +14,7 @@ export const zed: Editor = jsonEditor({
 });
 
 /** Zed follows XDG_CONFIG_HOME on Linux only. */
-function settingsFile({ platform, environment, folder }: Machine): string {
+function getSettingsFile({ platform, environment, folder }: HostMachine): string {
   if (platform === "win32") {
     const roaming = environment.APPDATA || win32.join(folder, "AppData", "Roaming");
     return win32.join(roaming, "Zed", "settings.json");

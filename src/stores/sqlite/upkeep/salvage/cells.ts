@@ -1,9 +1,9 @@
 import type { Pages } from "./pages.ts";
 
-export type Value = number | string | Buffer | null;
+export type CellValue = number | string | Buffer | null;
 
 /** One entry of a page, with as much of its contents as can be reached. */
-export interface Cell {
+export interface BtreeCell {
   /** Of a table with row numbers. */
   readonly rowid?: number;
   readonly bytes: Buffer;
@@ -17,7 +17,7 @@ export interface TreePage {
   readonly isLeaf: boolean;
   /** Pages below this one, in order. */
   readonly children: readonly number[];
-  readonly cells: readonly Cell[];
+  readonly cells: readonly BtreeCell[];
   /** Entries that make no sense. */
   readonly broken: number;
 }
@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<number, Pick<TreePage, "kind" | "isLeaf">>> = {
 };
 
 /** Reads a page of a tree; `undefined` when it is none. */
-export function treePage(pages: Pages, number: number): TreePage | undefined {
+export function readTreePage(pages: Pages, number: number): TreePage | undefined {
   const data = pages.read(number);
   const start = number === 1 ? 100 : 0;
   const kind = KINDS[data?.[start] ?? 0];
@@ -40,7 +40,7 @@ export function treePage(pages: Pages, number: number): TreePage | undefined {
   const count = data.readUInt16BE(start + 3);
   if (pointers + 2 * count > usable) return undefined;
   const children: number[] = [];
-  const cells: Cell[] = [];
+  const cells: BtreeCell[] = [];
   let broken = 0;
   for (let index = 0; index < count; index += 1) {
     const at = data.readUInt16BE(pointers + 2 * index);
@@ -50,7 +50,7 @@ export function treePage(pages: Pages, number: number): TreePage | undefined {
     }
     if (!kind.isLeaf) children.push(data.readUInt32BE(at));
     if (kind.kind === "table" && !kind.isLeaf) continue;
-    const cell = cellAt(pages, data, at + (kind.isLeaf ? 0 : 4), kind.kind);
+    const cell = readCell(pages, data, at + (kind.isLeaf ? 0 : 4), kind.kind);
     if (cell === undefined) broken += 1;
     else cells.push(cell);
   }
@@ -60,25 +60,25 @@ export function treePage(pages: Pages, number: number): TreePage | undefined {
   return { ...kind, children, cells, broken };
 }
 
-function cellAt(pages: Pages, data: Buffer, at: number, kind: "table" | "index"): Cell | undefined {
+function readCell(pages: Pages, data: Buffer, at: number, kind: "table" | "index"): BtreeCell | undefined {
   const { usable } = pages;
-  const length = varint(data, at, usable);
+  const length = readVarint(data, at, usable);
   if (length === undefined || length.value > 1_000_000_000) return undefined;
   let body = length.end;
   let rowid: number | undefined;
   if (kind === "table") {
-    const row = varint(data, body, usable);
+    const row = readVarint(data, body, usable);
     if (row === undefined) return undefined;
     rowid = row.value;
     body = row.end;
   }
-  const local = localLength(length.value, usable, kind);
+  const local = getLocalLength(length.value, usable, kind);
   const isWhole = local === length.value;
   if (body + local + (isWhole ? 0 : 4) > usable) return undefined;
   const first = data.subarray(body, body + local);
   const rest = isWhole
     ? { chunks: [], pages: [] }
-    : follow(pages, data.readUInt32BE(body + local), length.value - local);
+    : readOverflow(pages, data.readUInt32BE(body + local), length.value - local);
   return {
     ...(rowid !== undefined && { rowid }),
     bytes: rest.chunks.length === 0 ? first : Buffer.concat([first, ...rest.chunks]),
@@ -88,7 +88,7 @@ function cellAt(pages: Pages, data: Buffer, at: number, kind: "table" | "index")
 }
 
 /** How many bytes of an entry stand on the page itself. */
-function localLength(length: number, usable: number, kind: "table" | "index"): number {
+function getLocalLength(length: number, usable: number, kind: "table" | "index"): number {
   const least = Math.floor(((usable - 12) * 32) / 255) - 23;
   const most = kind === "table" ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
   if (length <= most) return length;
@@ -97,7 +97,7 @@ function localLength(length: number, usable: number, kind: "table" | "index"): n
 }
 
 /** The rest of a long entry, page by page, until it is whole or the chain breaks. */
-function follow(pages: Pages, first: number, length: number): { chunks: Buffer[]; pages: number[] } {
+function readOverflow(pages: Pages, first: number, length: number): { chunks: Buffer[]; pages: number[] } {
   const chunks: Buffer[] = [];
   const seen: number[] = [];
   const used = new Set<number>();
@@ -119,39 +119,39 @@ function follow(pages: Pages, first: number, length: number): { chunks: Buffer[]
   return { chunks, pages: seen };
 }
 
-export interface Columns {
-  readonly values: readonly Value[];
+export interface DecodedRow {
+  readonly values: readonly CellValue[];
   /** From this column on something is missing; the text of that very column may have a beginning. */
   readonly cutAt?: number;
 }
 
 /** The columns of an entry; `undefined` when its bytes are no columns. */
-export function decode(cell: Cell): Columns | undefined {
+export function decodeRow(cell: BtreeCell): DecodedRow | undefined {
   const { bytes, length } = cell;
-  const header = varint(bytes, 0, bytes.length);
+  const header = readVarint(bytes, 0, bytes.length);
   if (header === undefined || header.value < header.end || header.value > bytes.length) return undefined;
   const types: number[] = [];
   let total = header.value;
   for (let at = header.end; at < header.value; ) {
-    const type = varint(bytes, at, header.value);
+    const type = readVarint(bytes, at, header.value);
     if (type === undefined || type.value === 10 || type.value === 11) return undefined;
     types.push(type.value);
-    total += sizeOf(type.value);
+    total += getColumnSize(type.value);
     at = type.end;
   }
   if (total !== length) return undefined;
-  const values: Value[] = [];
+  const values: CellValue[] = [];
   let at = header.value;
   for (const type of types) {
-    const size = sizeOf(type);
+    const size = getColumnSize(type);
     if (at + size > bytes.length) {
       const isText = type >= 13 && type % 2 === 1;
-      const partial = isText ? beginningOf(bytes.subarray(at)) : null;
+      const partial = isText ? decodePartialText(bytes.subarray(at)) : null;
       const cutAt = values.length;
       values.push(partial, ...types.slice(cutAt + 1).map(() => null));
       return { values, cutAt };
     }
-    const value = columnAt(bytes, at, type, size);
+    const value = decodeColumn(bytes, at, type, size);
     if (value === undefined) return undefined;
     values.push(value);
     at += size;
@@ -161,13 +161,13 @@ export function decode(cell: Cell): Columns | undefined {
 
 const SIZES = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
 
-function sizeOf(type: number): number {
+function getColumnSize(type: number): number {
   return type < 12 ? (SIZES[type] ?? 0) : Math.floor((type - 12) / 2);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function columnAt(bytes: Buffer, at: number, type: number, size: number): Value | undefined {
+function decodeColumn(bytes: Buffer, at: number, type: number, size: number): CellValue | undefined {
   if (type === 0) return null;
   if (type === 7) return bytes.readDoubleBE(at);
   if (type === 8 || type === 9) return type - 8;
@@ -183,12 +183,12 @@ function columnAt(bytes: Buffer, at: number, type: number, size: number): Value 
 }
 
 /** Half a character at the end is left out. */
-function beginningOf(bytes: Buffer): string {
+function decodePartialText(bytes: Buffer): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }
 
 /** SQLite's own numbers of one to nine bytes. Those beyond 2^53 are none of ours. */
-function varint(data: Buffer, at: number, end: number): { value: number; end: number } | undefined {
+function readVarint(data: Buffer, at: number, end: number): { value: number; end: number } | undefined {
   let value = 0;
   for (let index = 0; index < 8; index += 1) {
     const byte = at + index < end ? data[at + index] : undefined;

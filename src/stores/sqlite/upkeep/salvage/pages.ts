@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { isThere } from "../files.ts";
+import { hasFile } from "../files.ts";
 
 /** The pages of a database file as they are after its log, whatever state they are in. Counted from 1. */
 export interface Pages {
@@ -21,12 +21,12 @@ const DEFAULT_SIZE = 4096;
 export function openPages(file: string): Pages {
   const handle = openSync(file, "r");
   const bytes = fstatSync(handle).size;
-  const log = isThere(`${file}-wal`) ? readFileSync(`${file}-wal`) : Buffer.alloc(0);
+  const log = hasFile(`${file}-wal`) ? readFileSync(`${file}-wal`) : Buffer.alloc(0);
   const header = Buffer.alloc(100);
   readSync(handle, header, 0, 100, 0);
-  const inFile = header.toString("latin1", 0, 16) === MAGIC ? sizeIn(header) : undefined;
-  const size = inFile ?? sizeOfLog(log) ?? DEFAULT_SIZE;
-  const { frames, lost } = framesOf(log, size);
+  const inFile = header.toString("latin1", 0, 16) === MAGIC ? readPageSize(header) : undefined;
+  const size = inFile ?? readLogPageSize(log) ?? DEFAULT_SIZE;
+  const { frames, lost } = readFrames(log, size);
   const first = frames.get(1);
   const reserved = (first ?? header)[20] ?? 0;
   const hasHeader = inFile !== undefined || first?.toString("latin1", 0, 16) === MAGIC;
@@ -46,7 +46,7 @@ export function openPages(file: string): Pages {
   };
 }
 
-function sizeIn(header: Buffer): number | undefined {
+function readPageSize(header: Buffer): number | undefined {
   const written = header.readUInt16BE(16);
   const size = written === 1 ? 65_536 : written;
   return size >= 512 && (size & (size - 1)) === 0 ? size : undefined;
@@ -55,25 +55,25 @@ function sizeIn(header: Buffer): number | undefined {
 const LOG_HEADER = 32;
 const FRAME_HEADER = 24;
 
-function sizeOfLog(log: Buffer): number | undefined {
+function readLogPageSize(log: Buffer): number | undefined {
   if (log.length < LOG_HEADER || log.readUInt32BE(0) >>> 1 !== 0x377f0682 >>> 1) return undefined;
   const size = log.readUInt32BE(8);
   return size >= 512 && size <= 65_536 && (size & (size - 1)) === 0 ? size : undefined;
 }
 
 /** The newest version of each page in the log, up to the last commit before anything broken. */
-function framesOf(log: Buffer, size: number): { frames: Map<number, Buffer>; lost: number } {
+function readFrames(log: Buffer, size: number): { frames: Map<number, Buffer>; lost: number } {
   const frames = new Map<number, Buffer>();
-  if (sizeOfLog(log) !== size) return { frames, lost: 0 };
+  if (readLogPageSize(log) !== size) return { frames, lost: 0 };
   const isBig = (log.readUInt32BE(0) & 1) === 1;
   const salts = log.subarray(16, 24);
-  let sum = checksum(log.subarray(0, 24), isBig, [0, 0]);
+  let sum = computeChecksum(log.subarray(0, 24), isBig, [0, 0]);
   let pending = new Map<number, Buffer>();
   let lost = 0;
   for (let at = LOG_HEADER; at + FRAME_HEADER + size <= log.length; at += FRAME_HEADER + size) {
     if (!log.subarray(at + 8, at + 16).equals(salts)) break; // left over from before the log began again
     const data = log.subarray(at + FRAME_HEADER, at + FRAME_HEADER + size);
-    sum = checksum(data, isBig, checksum(log.subarray(at, at + 8), isBig, sum));
+    sum = computeChecksum(data, isBig, computeChecksum(log.subarray(at, at + 8), isBig, sum));
     if (lost > 0 || sum[0] !== log.readUInt32BE(at + 16) || sum[1] !== log.readUInt32BE(at + 20)) {
       lost += 1;
       continue;
@@ -86,7 +86,7 @@ function framesOf(log: Buffer, size: number): { frames: Map<number, Buffer>; los
   return { frames, lost };
 }
 
-function checksum(data: Buffer, isBig: boolean, start: readonly [number, number]): [number, number] {
+function computeChecksum(data: Buffer, isBig: boolean, start: readonly [number, number]): [number, number] {
   let [a, b] = start;
   for (let at = 0; at < data.length; at += 8) {
     const x = isBig ? data.readUInt32BE(at) : data.readUInt32LE(at);

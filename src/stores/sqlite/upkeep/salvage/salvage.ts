@@ -3,15 +3,15 @@ import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { PostriderError } from "../../../../core/errors.ts";
 import { type Db, openWriter } from "../../connection.ts";
-import { storeError } from "../../failure.ts";
-import { SEQ_BITS } from "../../rows.ts";
-import { giveName, isThere, removeWithBeside, unfinishedName } from "../files.ts";
-import { mendDatabase, rebuildIndex } from "../mending.ts";
-import { stampOf, usersOf } from "../replacing.ts";
-import { assertWhole, contentsOf, openOurs } from "../soundness.ts";
-import { type Gathered, gather } from "./gathering.ts";
+import { SEQS_PER_SESSION } from "../../rows.ts";
+import { toStoreError } from "../../store-errors.ts";
+import { buildTemporaryName, hasFile, moveIntoPlace, removeDatabaseFiles } from "../files.ts";
+import { assertIntact, countContents, openPostriderDatabase } from "../integrity.ts";
+import { rebuildIndex, repairDatabase } from "../repair-database.ts";
+import { formatFileTimestamp, listDatabaseUsers } from "../replace-database.ts";
 import { openPages } from "./pages.ts";
-import { refill, type TableCount } from "./refilling.ts";
+import { startRowWriter, type TableCount } from "./row-writer.ts";
+import { type PageScan, scanPages } from "./scan-pages.ts";
 
 /** Messages that a session is known to have had. */
 export interface Loss {
@@ -42,9 +42,9 @@ export interface Salvaged {
 /** Reads what can be read of a broken database into a new, whole one beside it. The original is only read, once. */
 export function salvageDatabase(file: string, now: number): Salvaged {
   const original = resolve(file);
-  if (!isThere(original) || !statSync(original).isFile())
+  if (!hasFile(original) || !statSync(original).isFile())
     throw new PostriderError("not_found", `There is no file ${original}.`, { details: { file: original } });
-  const pids = usersOf(original, now);
+  const pids = listDatabaseUsers(original, now);
   if (pids.length > 0) {
     throw new PostriderError(
       "in_use",
@@ -52,17 +52,17 @@ export function salvageDatabase(file: string, now: number): Salvaged {
       { details: { file: original, pids } },
     );
   }
-  const target = freeName(`${original}.salvaged-${stampOf(now)}`);
-  const work = unfinishedName(`${target}.work`);
-  const unfinished = unfinishedName(target);
+  const target = findFreeName(`${original}.salvaged-${formatFileTimestamp(now)}`);
+  const work = buildTemporaryName(`${target}.work`);
+  const unfinished = buildTemporaryName(target);
   try {
     for (const suffix of ["", "-wal"])
-      if (isThere(original + suffix)) copyPrivately(original + suffix, work + suffix);
-    const report = { ...readInto(work, unfinished, now), file: target };
-    giveName(unfinished, target, false);
+      if (hasFile(original + suffix)) copyPrivately(original + suffix, work + suffix);
+    const report = { ...salvageInto(work, unfinished, now), file: target };
+    moveIntoPlace(unfinished, target, false);
     return report;
   } catch (error) {
-    const known = storeError(error, target);
+    const known = toStoreError(error, target);
     throw known.code !== "disk_full"
       ? known
       : new PostriderError(
@@ -71,15 +71,15 @@ export function salvageDatabase(file: string, now: number): Salvaged {
           { cause: error, details: { file: target } },
         );
   } finally {
-    removeWithBeside(work);
-    removeWithBeside(unfinished);
+    removeDatabaseFiles(work);
+    removeDatabaseFiles(unfinished);
   }
 }
 
-function freeName(wanted: string): string {
+function findFreeName(wanted: string): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}-${number}`;
-    if (!isThere(name)) return name;
+    if (!hasFile(name)) return name;
   }
 }
 
@@ -88,27 +88,27 @@ function copyPrivately(from: string, to: string): void {
   chmodSync(to, 0o600);
 }
 
-function readInto(work: string, unfinished: string, now: number): Omit<Salvaged, "file"> {
+function salvageInto(work: string, unfinished: string, now: number): Omit<Salvaged, "file"> {
   const pages = openPages(work);
   const db = openWriter({ file: unfinished });
   try {
     db.pragma("foreign_keys = OFF");
-    const filling = refill(db);
-    const found = gather(pages, filling.add);
+    const filling = startRowWriter(db);
+    const found = scanPages(pages, filling.add);
     const { tables, cut } = filling.end();
     if (tables.every(({ saved }) => saved === 0))
       throw new PostriderError("corrupt", "Nothing of a Postrider database could be read in that file.");
     raiseSequences(db, found);
-    const losses = lossesIn(db);
+    const losses = findLosses(db);
     db.pragma("foreign_keys = ON");
     const mended: string[] = [];
-    mendDatabase(db, now, (text) => mended.push(text));
-    mended.push(...dropContradictions(db), rebuildIndex(db));
+    repairDatabase(db, now, (text) => mended.push(text));
+    mended.push(...deleteContradictions(db), rebuildIndex(db));
     const { count, lostFrames } = pages;
     const { unreadable, strays, broken } = found;
-    const named = namesOf(db, cut);
-    finish(db, unfinished);
-    const contents = checkedContents(unfinished);
+    const named = nameMessages(db, cut);
+    convertToSingleFile(db, unfinished);
+    const contents = checkContents(unfinished);
     return {
       ...contents,
       pages: count,
@@ -128,7 +128,7 @@ function readInto(work: string, unfinished: string, now: number): Omit<Salvaged,
 }
 
 /** Numbers that were ever given out are not given out again: messages are named by their session's. */
-function raiseSequences(db: Db, { sequences }: Gathered): void {
+function raiseSequences(db: Db, { sequences }: PageScan): void {
   const highest = db.get<{ n: number | null }>("select max(id) >> 24 as n from messages")?.n ?? 0;
   for (const [name, number] of [...sequences, ["sessions", highest] as const]) {
     if (db.run("update sqlite_sequence set seq = max(seq, ?) where name = ?", number, name).changes === 0)
@@ -137,7 +137,7 @@ function raiseSequences(db: Db, { sequences }: Gathered): void {
 }
 
 /** What sessions say they had, less what is there. Of a session whose own row is lost, only gaps can be known. */
-function lossesIn(db: Db): Loss[] {
+function findLosses(db: Db): Loss[] {
   const losses: Loss[] = [];
   const sessions = db.all<{
     n: number;
@@ -147,32 +147,32 @@ function lossesIn(db: Db): Loss[] {
     next: number;
   }>(
     `select n, id, handle, title, next_seq as next from sessions where removed_at is null and next_seq - 1 > (
-       select count(*) from messages where id between n * ${SEQ_BITS} and n * ${SEQ_BITS} + ${SEQ_BITS - 1}) order by n`,
+       select count(*) from messages where id between n * ${SEQS_PER_SESSION} and n * ${SEQS_PER_SESSION} + ${SEQS_PER_SESSION - 1}) order by n`,
   );
   for (const { n, id, handle, title, next } of sessions)
-    losses.push({ session: id, handle, title, lost: gaps(seqsOf(db, n), next) });
+    losses.push({ session: id, handle, title, lost: findGaps(listSeqs(db, n), next) });
   const headless = db.all<{ n: number }>(
     "select distinct id >> 24 as n from messages where id >> 24 not in (select n from sessions) order by 1",
   );
   for (const { n } of headless) {
-    const seqs = seqsOf(db, n);
-    const lost = gaps(seqs, (seqs.at(-1) ?? 0) + 1);
+    const seqs = listSeqs(db, n);
+    const lost = findGaps(seqs, (seqs.at(-1) ?? 0) + 1);
     if (lost.length > 0) losses.push({ session: `number ${n}`, handle: null, title: null, lost });
   }
   return losses;
 }
 
-function seqsOf(db: Db, n: number): number[] {
+function listSeqs(db: Db, n: number): number[] {
   return db
     .rows(
       "select id from messages where id between ? and ? order by id",
-      n * SEQ_BITS,
-      (n + 1) * SEQ_BITS - 1,
+      n * SEQS_PER_SESSION,
+      (n + 1) * SEQS_PER_SESSION - 1,
     )
-    .map(([id]) => (id as number) % SEQ_BITS);
+    .map(([id]) => (id as number) % SEQS_PER_SESSION);
 }
 
-function gaps(seqs: readonly number[], next: number): { from: number; to: number }[] {
+function findGaps(seqs: readonly number[], next: number): { from: number; to: number }[] {
   const lost: { from: number; to: number }[] = [];
   let expected = 1;
   for (const seq of [...seqs, next]) {
@@ -182,24 +182,24 @@ function gaps(seqs: readonly number[], next: number): { from: number; to: number
   return lost;
 }
 
-function namesOf(db: Db, ids: readonly number[]): { session: string; seq: number }[] {
+function nameMessages(db: Db, ids: readonly number[]): { session: string; seq: number }[] {
   return ids.map((id) => ({
     session:
-      db.get<{ id: string }>("select id from sessions where n = ?", Math.floor(id / SEQ_BITS))?.id ??
+      db.get<{ id: string }>("select id from sessions where n = ?", Math.floor(id / SEQS_PER_SESSION))?.id ??
       "unknown",
-    seq: id % SEQ_BITS,
+    seq: id % SEQS_PER_SESSION,
   }));
 }
 
 /** Whatever names something that is not there after all was mended. */
-function dropContradictions(db: Db): string[] {
+function deleteContradictions(db: Db): string[] {
   const rows = db.all<{ table: string; rowid: number | null }>("pragma foreign_key_check");
   for (const { table, rowid } of rows)
     if (rowid !== null) db.run(`delete from ${table} where rowid = ?`, rowid);
   return rows.length === 0 ? [] : [`${rows.length} rows that named what is not there were dropped.`];
 }
 
-function finish(db: Db, file: string): void {
+function convertToSingleFile(db: Db, file: string): void {
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
   const raw = new Database(file, { fileMustExist: true });
@@ -207,11 +207,11 @@ function finish(db: Db, file: string): void {
   raw.close();
 }
 
-function checkedContents(file: string): { sessions: number; messages: number } {
-  const raw = openOurs(file);
+function checkContents(file: string): { sessions: number; messages: number } {
+  const raw = openPostriderDatabase(file);
   try {
-    assertWhole(raw, file);
-    const { sessions, messages } = contentsOf(raw);
+    assertIntact(raw, file);
+    const { sessions, messages } = countContents(raw);
     return { sessions, messages };
   } finally {
     raw.close();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import { MIGRATIONS } from "../../schema.ts";
-import type { Columns, Value } from "./cells.ts";
+import type { CellValue, DecodedRow } from "./cells.ts";
 
 interface Column {
   readonly name: string;
@@ -12,25 +12,25 @@ interface Column {
 }
 
 /** A table as its rows lie in the file, under one version of the schema. */
-export interface Table {
+export interface SalvageTable {
   readonly name: string;
   readonly kind: "table" | "index";
   readonly columns: readonly Column[];
 }
 
-export interface Known {
+export interface KnownSchema {
   /** By name, the newest version first: rows stay as they were written when a table gets more columns. */
-  readonly tables: ReadonlyMap<string, readonly Table[]>;
+  readonly tables: ReadonlyMap<string, readonly SalvageTable[]>;
   /** Where each tree begins, by the name of its table or index: in a file as it was made, and in one written anew. */
   readonly layouts: readonly ReadonlyMap<string, number>[];
 }
 
 /** What Postrider's files consist of, now and in earlier versions, learnt from new ones. */
-export function knownTables(): Known {
-  const tables = new Map<string, Table[]>();
+export function readKnownSchema(): KnownSchema {
+  const tables = new Map<string, SalvageTable[]>();
   const layouts: ReadonlyMap<string, number>[] = [];
   for (let version = MIGRATIONS.length; version > 0; version -= 1) {
-    const learnt = learn(MIGRATIONS.slice(0, version));
+    const learnt = readSchema(MIGRATIONS.slice(0, version));
     layouts.push(...learnt.layouts);
     for (const table of learnt.tables) {
       const shapes = tables.get(table.name) ?? [];
@@ -41,7 +41,10 @@ export function knownTables(): Known {
   return { tables, layouts };
 }
 
-function learn(migrations: readonly string[]): { tables: Table[]; layouts: Map<string, number>[] } {
+function readSchema(migrations: readonly string[]): {
+  tables: SalvageTable[];
+  layouts: Map<string, number>[];
+} {
   const db = new Database(":memory:");
   try {
     for (const migration of migrations) db.exec(migration);
@@ -61,10 +64,10 @@ function learn(migrations: readonly string[]): { tables: Table[]; layouts: Map<s
     const tables = listed
       .filter(({ name }) => !name.startsWith("sqlite_") && !name.startsWith("words"))
       .map(
-        ({ name, wr }): Table => ({
+        ({ name, wr }): SalvageTable => ({
           name,
           kind: wr === 1 ? "index" : "table",
-          columns: columnsOf(db, name, wr === 1),
+          columns: readColumns(db, name, wr === 1),
         }),
       );
     return { tables, layouts };
@@ -73,7 +76,7 @@ function learn(migrations: readonly string[]): { tables: Table[]; layouts: Map<s
   }
 }
 
-function columnsOf(db: Database.Database, table: string, isKeyed: boolean): Column[] {
+function readColumns(db: Database.Database, table: string, isKeyed: boolean): Column[] {
   const columns = db.prepare('select name, type, "notnull", pk from pragma_table_info(?)').all(table) as {
     name: string;
     type: string;
@@ -96,18 +99,21 @@ function columnsOf(db: Database.Database, table: string, isKeyed: boolean): Colu
 }
 
 /** The version of a table to which a row may belong, by the number and the kinds of its values. */
-export function fitting(shapes: readonly Table[], record: Columns): Table | undefined {
-  return shapes.find((shape) => fits(shape, record));
+export function findMatchingTable(
+  shapes: readonly SalvageTable[],
+  record: DecodedRow,
+): SalvageTable | undefined {
+  return shapes.find((shape) => isMatchingRow(shape, record));
 }
 
-function fits({ columns }: Table, { values, cutAt = values.length }: Columns): boolean {
+function isMatchingRow({ columns }: SalvageTable, { values, cutAt = values.length }: DecodedRow): boolean {
   return (
     values.length === columns.length &&
-    columns.every((column, index) => index >= cutAt || isOfKind(column, values[index] ?? null))
+    columns.every((column, index) => index >= cutAt || isMatchingValue(column, values[index] ?? null))
   );
 }
 
-function isOfKind({ type, isRequired, isRowid }: Column, value: Value): boolean {
+function isMatchingValue({ type, isRequired, isRowid }: Column, value: CellValue): boolean {
   if (isRowid) return value === null;
   if (value === null) return !isRequired;
   if (type === "text") return typeof value === "string";

@@ -1,0 +1,14 @@
+import { formatResource } from "../../core/format-resource.ts";
+import type { Message, Part } from "../../core/message.ts";
+
+/** The words of a whole message; pictures and files are named. */
+export function formatMessageText({ parts }: Pick<Message, "parts">): string {
+  return parts.map(formatPartText).join("\n");
+}
+
+/** A part for whoever reads only words. */
+export function formatPartText(part: Part): string {
+  if (part.type === "text") return part.text;
+  if (part.type === "resource") return formatResource(part);
+  return `[${part.type} ${part.name ?? part.mimeType}]`;
+}

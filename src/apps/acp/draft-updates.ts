@@ -1,0 +1,58 @@
+import type { SessionUpdate } from "@agentclientprotocol/sdk/unstable";
+import type { Message } from "../../core/message.ts";
+import type { MessageDraft } from "../../core/turn.ts";
+
+type ChunkKind = "agent_message_chunk" | "agent_thought_chunk";
+
+/** What was shown of a message that another process is writing. */
+export interface DraftUpdates {
+  /** What is new of it since the last time. */
+  getNewUpdates(growing: MessageDraft): SessionUpdate[];
+  /** The updates of the whole message, without what was shown of it before. */
+  getRemainingUpdates(message: Message, updates: readonly SessionUpdate[]): readonly SessionUpdate[];
+}
+
+export function draftUpdates(session: string): DraftUpdates {
+  let seq = 0;
+  /** Up to here messages are shown whole. */
+  let whole = 0;
+  let shown: Record<ChunkKind, string> = { agent_message_chunk: "", agent_thought_chunk: "" };
+
+  function more(kind: ChunkKind, all: string): SessionUpdate[] {
+    // Another attempt begins anew: its text takes the place of what was shown once the message is whole.
+    if (!all.startsWith(shown[kind]) || all === shown[kind]) return [];
+    const text = all.slice(shown[kind].length);
+    shown[kind] = all;
+    return [{ sessionUpdate: kind, content: { type: "text", text }, messageId: `${session}:${seq}` }];
+  }
+
+  return {
+    getNewUpdates({ seq: at, answerDraft }) {
+      if (at <= whole) return [];
+      if (at !== seq) {
+        seq = at;
+        shown = { agent_message_chunk: "", agent_thought_chunk: "" };
+      }
+      return [
+        ...more("agent_thought_chunk", answerDraft.thought),
+        ...more("agent_message_chunk", answerDraft.text),
+      ];
+    },
+    getRemainingUpdates(message, updates) {
+      whole = Math.max(whole, message.seq);
+      if (message.seq !== seq || message.role !== "assistant") return updates;
+      const before = { ...shown };
+      return updates.flatMap((update): SessionUpdate[] => {
+        const kind = update.sessionUpdate;
+        if (kind !== "agent_message_chunk" && kind !== "agent_thought_chunk") return [update];
+        if (update.messageId !== `${session}:${seq}` || update.content.type !== "text") return [update];
+        const { text } = update.content;
+        const had = before[kind];
+        before[kind] = "";
+        if (!text.startsWith(had)) return [{ ...update, content: { type: "text", text: `\n\n${text}` } }];
+        const left = text.slice(had.length);
+        return left === "" ? [] : [{ ...update, content: { type: "text", text: left } }];
+      });
+    },
+  };
+}

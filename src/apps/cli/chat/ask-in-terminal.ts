@@ -1,0 +1,67 @@
+import { escapeMarkdown } from "../../../commands/command.ts";
+import {
+  type Approval,
+  type ApprovalOutcome,
+  type ApprovalRequest,
+  canBeKept,
+  isYes,
+} from "../../../core/approval.ts";
+import { fenceCode } from "../../../core/fence.ts";
+import type { Turn } from "../../../core/turn.ts";
+import { formatExpiredApproval } from "../../../gateway/request-approval-in-chat.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Store } from "../../../ports/store.ts";
+import { requestApproval } from "../../../turns/request-approval.ts";
+
+export interface TerminalApprovalContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Whether somebody sits there: nobody does at a pipe or behind a single question. */
+  readonly kind: "terminal" | "query" | "pipe";
+  notify(text: string): void;
+}
+
+/**
+ * Asks whoever sits at the terminal; they answer by a command there, or from any other place of theirs. Where nobody sits,
+ * it is refused at once, unless it was allowed before.
+ */
+export async function askInTerminal(
+  { store, clock, kind, notify }: TerminalApprovalContext,
+  turn: Turn,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalOutcome> {
+  if (kind !== "terminal") return denyUnattended({ store, clock, kind, notify }, turn, request, signal);
+  const put = async (asked: Approval): Promise<void> => notify(formatQuestion(asked));
+  const expired = async (asked: Approval): Promise<void> => notify(formatExpiredApproval(asked));
+  return requestApproval({ store, clock, sendQuestion: put, onExpired: expired }, turn, request, signal);
+}
+
+async function denyUnattended(
+  { store, clock, notify }: TerminalApprovalContext,
+  turn: Turn,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalOutcome> {
+  let isOpen = false;
+  const put = async ({ person, number: approval }: Approval): Promise<void> => {
+    isOpen = true;
+    await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
+    notify(
+      `Nobody can be asked here, so this was not done: ${request.title}. Ask for it in a terminal or a messenger, and allow it there.`,
+    );
+  };
+  const answer = await requestApproval({ store, clock, sendQuestion: put }, turn, request, signal);
+  return isOpen && !isYes(answer) ? "unasked" : answer;
+}
+
+function formatQuestion({ request }: Approval): string {
+  const { title, detail } = request;
+  const kept = canBeKept(request) ? ", /approve session or /approve always from now on" : "";
+  const words = [
+    `**May I?** ${escapeMarkdown(title)}`,
+    detail === undefined ? "" : fenceCode(detail),
+    `_/approve allows it once${kept}, /deny does not. Unanswered, it is not done._`,
+  ];
+  return words.filter(Boolean).join("\n");
+}

@@ -1,0 +1,129 @@
+import type { PolicyDecision } from "../../../core/conversation.ts";
+import type { ConversationDetails, Diagnostics, InboundRecord } from "../../../core/diagnostics.ts";
+import type { ViewVersion } from "../../../core/listing.ts";
+import type { Message } from "../../../core/message.ts";
+import type { Asker } from "../../../core/owner.ts";
+import { computeResetInstants, nextReset } from "../../../core/reset-instants.ts";
+import {
+  type ResetInstants,
+  type ResetPolicy,
+  type ResetReason,
+  type ResetSettings,
+  resetReason,
+  resolveResetPolicy,
+} from "../../../core/reset-policy.ts";
+import type { Session } from "../../../core/session.ts";
+import type { Store } from "../../../ports/store.ts";
+import { type KeyPart, listKeyParts } from "../key-parts.ts";
+import { messageNotFound } from "../sessions/read-messages.ts";
+import type { ExplainTarget } from "./target.ts";
+
+/** A conversation with the reasons why it is there, and when it would start afresh. */
+export interface ConversationExplanation extends ConversationDetails {
+  readonly parts: readonly KeyPart[];
+  readonly policy: ResetPolicy;
+  readonly instants: ResetInstants;
+  /** The policy asks for a fresh start at the next message. */
+  readonly due?: ResetReason;
+  readonly next?: { readonly at: number; readonly reason: ResetReason };
+  /** What keeps it from starting afresh for now. */
+  readonly resetBlockers: readonly string[];
+  readonly decisions: readonly PolicyDecision[];
+}
+
+/** Everything there is to say. */
+export interface Explanation {
+  readonly what: ExplainTarget["what"];
+  readonly now: number;
+  readonly zone: string;
+  readonly key?: string;
+  readonly session?: Session;
+  readonly message?: Message & { readonly shown: boolean };
+  readonly arrivals: readonly InboundRecord[];
+  readonly conversations: readonly ConversationExplanation[];
+  readonly diagnostics?: Diagnostics;
+  readonly versions: readonly ViewVersion[];
+}
+
+/** When it is, and by which rules. */
+export interface ExplainContext {
+  readonly now: number;
+  readonly zone: string;
+  readonly reset: ResetSettings;
+}
+
+export async function collectExplanation(
+  store: Store,
+  asker: Asker,
+  target: ExplainTarget,
+  moment: ExplainContext,
+): Promise<Explanation> {
+  const session = target.what === "key" ? undefined : target.session;
+  const ask = session && { asker, session: session.id };
+  const around = ask && (await store.getDiagnostics(ask));
+  const placed = target.what === "key" ? target.conversations : (around?.conversations ?? []);
+  const conversations: ConversationExplanation[] = [];
+  for (const conversation of placed) {
+    const own = around ?? (await store.getDiagnostics({ asker, session: conversation.session }));
+    const decisions = await store.listDecisions({ asker, conversation: conversation.number });
+    conversations.push(explainConversation(conversation, own, decisions, moment));
+  }
+  const seq = target.what === "message" ? target.seq : undefined;
+  const message = session && seq !== undefined ? await findMessage(store, asker, session, seq) : undefined;
+  return {
+    what: target.what,
+    now: moment.now,
+    zone: moment.zone,
+    ...(target.what === "key" && { key: target.key }),
+    ...(session !== undefined && { session }),
+    ...(message !== undefined && { message }),
+    arrivals: target.what === "message" ? target.arrivals : [],
+    conversations,
+    ...(around !== undefined && { diagnostics: around }),
+    versions: ask === undefined ? [] : await store.listVersions(ask),
+  };
+}
+
+function explainConversation(
+  conversation: ConversationDetails,
+  around: Diagnostics | undefined,
+  decisions: readonly PolicyDecision[],
+  { now, zone, reset }: ExplainContext,
+): ConversationExplanation {
+  const { identity, activeAt, scope } = conversation;
+  const policy = resolveResetPolicy(reset, identity.platform, identity.chatType);
+  const instants = computeResetInstants(policy, now, zone);
+  const due = resetReason(activeAt, instants);
+  const next = nextReset(activeAt, policy, zone);
+  const running = around?.turns.find(({ state }) => state === "running");
+  return {
+    ...conversation,
+    parts: listKeyParts(identity, scope),
+    policy,
+    instants,
+    ...(due !== undefined && { due }),
+    ...(next !== undefined && { next }),
+    resetBlockers: [
+      ...(running === undefined ? [] : [`turn ${running.number} is running`]),
+      ...(conversation.waiting === 0 ? [] : [`${conversation.waiting} waiting for an answer`]),
+      ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
+      ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `the hold ${name}`),
+    ],
+    decisions,
+  };
+}
+
+/** Of its own messages, else of those that it shows of another session. */
+async function findMessage(
+  store: Store,
+  asker: Asker,
+  session: Session,
+  seq: number,
+): Promise<Message & { readonly shown: boolean }> {
+  const ask = { asker, session: session.id };
+  const shown = (await store.readHistory(ask)) ?? [];
+  const [own] = seq < 1 ? [] : ((await store.listMessages({ ...ask, after: seq - 1, limit: 1 })) ?? []);
+  const found = own ?? shown.find((message) => message.seq === seq);
+  if (found === undefined) throw messageNotFound(session, seq);
+  return { ...found, shown: shown.some((one) => one.session === found.session && one.seq === found.seq) };
+}

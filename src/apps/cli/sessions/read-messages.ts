@@ -1,0 +1,49 @@
+import { PostriderError } from "../../../core/errors.ts";
+import type { Message } from "../../../core/message.ts";
+import type { Asker } from "../../../core/owner.ts";
+import type { Session } from "../../../core/session.ts";
+import type { Store } from "../../../ports/store.ts";
+
+export interface MessageEntry {
+  readonly message: Message;
+  /** Whether the session shows it to its people and to the model. */
+  readonly shown: boolean;
+}
+
+/** What a session shows, in order; with `all`, also what was said in it and is not shown any more. */
+export async function readMessages(
+  store: Store,
+  who: Asker,
+  session: Session,
+  all: boolean,
+): Promise<readonly MessageEntry[]> {
+  const ask = { asker: who, session: session.id };
+  const shown = (await store.readHistory(ask)) ?? [];
+  if (!all) return shown.map((message) => ({ message, shown: true }));
+  const own = new Set(shown.filter((message) => message.session === session.id).map(({ seq }) => seq));
+  const borrowed = shown.filter((message) => message.session !== session.id);
+  const said = (await store.listMessages(ask)) ?? [];
+  return [
+    ...borrowed.map((message) => ({ message, shown: true })),
+    ...said.map((message) => ({ message, shown: own.has(message.seq) })),
+  ];
+}
+
+/** Where the message with this number stands. A fork's own comes before one that it shows of its origin. */
+export function findMessageIndex(
+  messages: readonly MessageEntry[],
+  session: Session,
+  seq: number,
+): number | undefined {
+  const own = messages.findIndex(({ message }) => message.seq === seq && message.session === session.id);
+  const any = own === -1 ? messages.findLastIndex(({ message }) => message.seq === seq) : own;
+  return any === -1 ? undefined : any;
+}
+
+export function messageNotFound(session: Session, seq: number): PostriderError {
+  return new PostriderError(
+    "not_found",
+    `Session ${session.handle} has no message ${seq}: it has ${session.messageCount}.`,
+    { details: { session: session.id, seq } },
+  );
+}

@@ -1,0 +1,76 @@
+import { OWNER } from "../core/owner.ts";
+import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import type { Processes } from "../processes/processes.ts";
+import { systemZone } from "../system/system-clock.ts";
+import type { TurnRequester } from "../turns/build-tools.ts";
+import type { PreparedTurn } from "../turns/run-turn.ts";
+import type { ToolHostOptions } from "./build-tool-host.ts";
+
+export interface LocalToolsOptions extends Omit<ToolHostOptions, "processes"> {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** What the agent works with where the owner of the home sits: a terminal, an editor. */
+export interface LocalTools {
+  /** Loads what the first turn will need, while nobody waits. */
+  load(): Promise<unknown>;
+  /** What the model is told in a turn, and its tools. Without a place there are no tools. */
+  prepare(turn: Turn, place?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
+  readonly processes: Processes;
+}
+
+/** Loaded when the first turn needs them: nobody waits for that before they have said something. */
+export function createLocalTools(options: LocalToolsOptions): LocalTools {
+  const { home, store, clock } = options;
+  const processes = connectLazily(async () => {
+    const { connectHomeProcesses: processesOf } = await import("./connect-home-processes.ts");
+    return processesOf(home, store, clock);
+  });
+  const load = () => Promise.all([import("../turns/prepare-turn.ts"), import("./build-tool-host.ts")]);
+  return {
+    processes,
+    load,
+    async prepare(turn, place) {
+      const [{ prepareTurn }, { buildToolHost: equipmentOf }] = await load();
+      const settings = options.config()?.gateway ?? { ...UNCONFIGURED_SETTINGS, zone: systemZone() };
+      const equipment = equipmentOf({ ...options, processes });
+      const asking =
+        place && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const);
+      return prepareTurn({ store, clock, settings, platforms: [], toolHost: equipment }, turn, asking);
+    },
+  };
+}
+
+/** The same, connected when something is asked of them: most turns run nothing. */
+function connectLazily(connect: () => Promise<Processes>): Processes {
+  let made: Promise<Processes> | undefined;
+  const connected = (): Promise<Processes> => {
+    made ??= connect();
+    return made;
+  };
+  return {
+    start: async (input) => (await connected()).start(input),
+    write: async (id, text) => (await connected()).write(id, text),
+    endInput: async (id) => (await connected()).endInput(id),
+    resize: async (id, size) => (await connected()).resize(id, size),
+    waitForEnd: async (id, signal) => (await connected()).waitForEnd(id, signal),
+    kill: async (id) => (await connected()).kill(id),
+    async close() {
+      await (await made)?.close();
+    },
+  };
+}
+
+const UNCONFIGURED_SETTINGS = {
+  tools: DEFAULT_TOOLS,
+  memory: { enabled: true, flush: true },
+  profile: "main",
+  personalities: {},
+  privacy: {},
+  scope: {},
+  homes: [],
+} as const;

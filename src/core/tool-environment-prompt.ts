@@ -1,0 +1,39 @@
+import { escapePath } from "./escape-path.ts";
+import type { ToolName } from "./tool-settings.ts";
+
+/** The machine on which tools work. */
+export interface MachineInfo {
+  /** The operating system as people call it, such as `Linux (Debian GNU/Linux 12)`. */
+  readonly system: string;
+  /** The program that runs commands. */
+  readonly shell: string;
+}
+
+/** `opened`: the person chose the folder to work in, as in an editor. `missing`: they did, and it is gone. */
+export type FolderState = "opened" | "missing";
+
+export interface ToolEnvironment {
+  readonly tools: readonly ToolName[];
+  readonly machine: MachineInfo;
+  readonly folder: string;
+  readonly state?: FolderState | undefined;
+}
+
+/** Tells the model where its tools work. Without tools that work with files or commands it is told nothing of the machine. */
+export function buildToolEnvironmentPrompt({
+  tools,
+  machine,
+  folder,
+  state,
+}: ToolEnvironment): string | undefined {
+  const path = escapePath(folder);
+  if (state === "missing")
+    return `The working folder ${path} does not exist: no file in it can be read or written, and no command can run there.`;
+  if (tools.includes("terminal"))
+    return `Commands run on ${machine.system} with ${machine.shell} in the folder ${path}.`;
+  if (FILE_TOOLS.some((name) => tools.includes(name)))
+    return `You work with files on ${machine.system} in the folder ${path}.`;
+  return state === "opened" ? `The working folder is ${path}.` : undefined;
+}
+
+const FILE_TOOLS: readonly ToolName[] = ["read_file", "write_file", "patch"];

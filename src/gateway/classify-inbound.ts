@@ -1,0 +1,63 @@
+import { CHAT_COMMANDS } from "../commands/table.ts";
+import type { AccessRole } from "../core/access.ts";
+import { findCommand, parseCommand, unescapeSlash } from "../core/command-grammar.ts";
+import { PostriderError } from "../core/errors.ts";
+import { getText, type NewMessage, textPart } from "../core/message.ts";
+import type { Inbound } from "../ports/platform.ts";
+import { prepareMessages } from "../sessions/message-input.ts";
+import type { ReadyMessage } from "./accept-messages.ts";
+
+/** How a message is taken in. */
+export type ClassifiedInbound =
+  | { readonly as: "stranger" }
+  | { readonly as: "command"; readonly words: string; readonly role: AccessRole }
+  | { readonly as: "unreadable"; readonly reason: PostriderError }
+  | ({ readonly as: "message" } & ReadyMessage);
+
+/** Recognises commands before anything waits, so that they work while a turn runs. */
+export function classifyInbound(inbound: Inbound, role: AccessRole | undefined): ClassifiedInbound {
+  if (role === undefined) return { as: "stranger" };
+  const words = getText(inbound.message);
+  const hasOnlyWords = inbound.message.parts.every(({ type }) => type === "text");
+  const command = hasOnlyWords ? parseCommand(words) : undefined;
+  // In a group, a command that nobody here knows is meant for somebody else.
+  const isOurs =
+    command !== undefined &&
+    (inbound.source.chatType === "dm" || findCommand(CHAT_COMMANDS, command.name) !== undefined);
+  if (isOurs) return { as: "command", words, role };
+  const message = parseInboundMessage(inbound);
+  return message instanceof PostriderError
+    ? { as: "unreadable", reason: message }
+    : { as: "message", inbound, message };
+}
+
+/** The message as it can be stored, or why it cannot. */
+export function parseInboundMessage(inbound: Inbound): NewMessage | PostriderError {
+  try {
+    const [message] = prepareMessages(buildMessage(inbound)).messages;
+    const isEmpty = message?.parts.every((part) => part.type === "text" && part.text.trim() === "") ?? true;
+    return message === undefined || isEmpty
+      ? new PostriderError("invalid_input", "That message is empty.")
+      : message;
+  } catch (error) {
+    if (error instanceof PostriderError) return error;
+    throw error;
+  }
+}
+
+/** With who said it and where, and without the slash that keeps a text from being a command. */
+function buildMessage({ source, messageId, message }: Inbound): NewMessage {
+  const [first, ...more] = message.parts;
+  const parts = first?.type === "text" ? [textPart(unescapeSlash(first.text)), ...more] : message.parts;
+  return {
+    ...message,
+    parts,
+    origin: {
+      platform: source.platform,
+      platformMessageId: messageId,
+      ...(source.userId !== undefined && { userId: source.userId }),
+      ...(source.userName !== undefined && { userName: source.userName }),
+      ...message.origin,
+    },
+  };
+}

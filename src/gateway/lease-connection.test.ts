@@ -1,0 +1,52 @@
+import { expect, it, vi } from "vitest";
+import { HOUR, openHome } from "../../test/support/test-home.ts";
+import { platformTraits } from "../core/platforms.ts";
+import type { Platform } from "../ports/platform.ts";
+import { localRunner } from "../system/local-runner.ts";
+import { leaseConnection } from "./connect.ts";
+
+const platform: Platform = {
+  name: "telegram",
+  account: "1",
+  traits: platformTraits("telegram"),
+  run: () => new Promise(() => {}),
+  send: async () => ({ state: "sent", messageId: "1" }),
+};
+
+async function heldConnection() {
+  const { store, clock } = await openHome();
+  const runner = localRunner();
+  await store.recordHeartbeat({ runner, now: clock.now() });
+  const held = await leaseConnection({ store, clock, runner: runner.id }, platform);
+  if (held === undefined) throw new Error("the connection is held by another");
+  return { held, clock, store, runner: runner.id };
+}
+
+it("nothing is sent without enough of the lease left, by whichever clock, and it is renewed at once", async () => {
+  const { held, clock } = await heldConnection();
+  expect(held.canSend()).toBe(true);
+  clock.time += HOUR;
+  expect(held.canSend()).toBe(false);
+  await vi.waitUntil(() => held.canSend(), 5000);
+  clock.pass(20_000);
+  expect(held.canSend()).toBe(false);
+  await vi.waitUntil(() => held.canSend(), 5000);
+});
+
+it("a clock that is set back does not make the lease longer", async () => {
+  const { held, clock } = await heldConnection();
+  clock.time -= HOUR;
+  expect(held.canSend()).toBe(true);
+  clock.pass(20_000);
+  expect(held.canSend()).toBe(false);
+});
+
+it("nothing is sent once another process holds the connection", async () => {
+  const { held, clock, store, runner } = await heldConnection();
+  const other = localRunner();
+  await store.releaseLease({ name: held.name, runner });
+  await store.recordHeartbeat({ runner: other, now: clock.now() });
+  await store.acquireLease({ name: held.name, runner: other.id, ttlMs: HOUR, now: clock.now() });
+  expect(await held.renew()).toBe(false);
+  expect(held.canSend()).toBe(false);
+});

@@ -1,0 +1,29 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { gatewayRoom } from "../../test/support/gateway-room.ts";
+import { script } from "../agents/script.ts";
+import type { Source } from "../core/source.ts";
+
+const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
+const asking = script({ answers: [{ say: [{ approve: { title: "remove the file" } }, "Removed."] }] });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  return () => vi.useRealTimers();
+});
+
+describe("a question of the agent", () => {
+  it("stays open when the gateway is told to end, for the next one to go on with", async () => {
+    const { home, gateway, chat } = await gatewayRoom({ agent: asking });
+    await chat(ada).say("clean up");
+    await chat(ada).sent(1);
+    let isStopped = false;
+    const stopping = gateway.stop().then(() => {
+      isStopped = true;
+    });
+    while (!isStopped) await vi.advanceTimersByTimeAsync(1000);
+    await stopping;
+    const { person = "" } = (await home.store.getAccount({ platform: "telegram", userId: "1" })) ?? {};
+    const open = await home.store.listApprovals({ person });
+    expect(open.map(({ request }) => request.title)).toEqual(["remove the file"]);
+  });
+});

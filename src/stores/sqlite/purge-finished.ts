@@ -1,0 +1,79 @@
+import { OUTPUT_KEPT_MS } from "../../core/process.ts";
+import type { Db } from "./connection.ts";
+import { recordLastSender } from "./message-senders.ts";
+
+interface PurgeRule {
+  /** The first rows that may go, at most so many. */
+  readonly find: string;
+  readonly drop: string;
+  /** How long it stays, where that is not for the caller to say. */
+  readonly retentionMs?: number;
+  /** What must be kept of rows before any of them is gone. */
+  beforeDelete?(db: Db, row: PurgeRow): void;
+}
+
+type PurgeRow = { readonly n: number | string; readonly turn?: number | null; readonly seq?: number | null };
+
+/**
+ * In this order: the rows of inputs go before the turns that tell who said them. Rows that wait, run or were left
+ * unanswered stay, however old.
+ */
+const PURGE_RULES: readonly PurgeRule[] = [
+  {
+    find: "select n from deliveries where settled_at is not null and settled_at < ? order by settled_at limit ?",
+    drop: "delete from deliveries where n = ?",
+  },
+  {
+    find: "select n, turn, seq from inbox where at < ? and state not in (0, 1, 4) order by at, n limit ?",
+    drop: "delete from inbox where n = ?",
+    beforeDelete: (db, { n, turn, seq }) => {
+      if (typeof turn === "number" && typeof seq === "number")
+        recordLastSender(db, { n: Number(n), turn, seq });
+    },
+  },
+  {
+    find: "select n from turns where ended_at is not null and ended_at < ? order by ended_at limit ?",
+    drop: "delete from turns where n = ?",
+  },
+  {
+    find: "select n from pairings where expires_at < ? limit ?",
+    drop: "delete from pairings where n = ?",
+  },
+  {
+    find: "select name as n from guesses where max(at, locked_until) < ? limit ?",
+    drop: "delete from guesses where name = ?",
+  },
+  {
+    find: "select n from approvals where answered_at is not null and answered_at < ? order by answered_at limit ?",
+    drop: "delete from approvals where n = ?",
+  },
+  {
+    find: "select n from approvals where answer is null and deadline < ? limit ?",
+    drop: "delete from approvals where n = ?",
+  },
+  {
+    find: "select n from flushes where done_at is not null and done_at < ? order by done_at limit ?",
+    drop: "delete from flushes where n = ?",
+  },
+  {
+    find: "select n from processes where ended_at is not null and ended_at < ? order by ended_at limit ?",
+    drop: "delete from processes where n = ?",
+    retentionMs: OUTPUT_KEPT_MS,
+  },
+];
+
+export function purgeFinished(
+  db: Db,
+  { before, limit, now }: { before: number; limit: number; now: number },
+): { more: boolean } {
+  let left = limit;
+  for (const { find, drop, beforeDelete, retentionMs } of PURGE_RULES) {
+    const found = db.all<PurgeRow>(find, retentionMs === undefined ? before : now - retentionMs, left + 1);
+    const goes = found.slice(0, left);
+    if (beforeDelete !== undefined) for (const row of goes) beforeDelete(db, row);
+    for (const { n } of goes) db.run(drop, n);
+    left -= goes.length;
+    if (found.length > goes.length) return { more: true };
+  }
+  return { more: false };
+}

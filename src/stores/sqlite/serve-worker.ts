@@ -1,0 +1,158 @@
+import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import type { PostriderError } from "../../core/errors.ts";
+import { openReader, type WriterOptions } from "./connection.ts";
+import type { CallOutcome, WriteCall } from "./operations.ts";
+import { getReadOperation } from "./read-operations.ts";
+import { retryBusy, toStoreError } from "./store-errors.ts";
+import { startWriter } from "./writer.ts";
+
+/** What the two workers and the main thread say to each other. */
+export interface WorkerStart {
+  readonly role: "writer" | "reader";
+  readonly options: WriterOptions;
+}
+
+export type ToWorker =
+  | { readonly calls: readonly NumberedCall[] }
+  | { readonly listen: boolean }
+  | { readonly close: true };
+
+export type FromWorker =
+  | { readonly ready: true }
+  | { readonly failed: PlainError }
+  | { readonly outcomes: readonly NumberedOutcome[] }
+  | { readonly changed: true }
+  | { readonly closed: true };
+
+export type NumberedCall = readonly [number: number, name: string, input: unknown];
+export type NumberedOutcome = readonly [number: number, value: unknown, error?: PlainError];
+
+/** An error as it crosses threads; classes do not survive the crossing. */
+export interface PlainError {
+  readonly code: PostriderError["code"];
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Another process's commit is noticed within this and the time to read it. */
+const POLL_MS = 100;
+const SPIN_MS = 0.2;
+
+const { role, options } = workerData as WorkerStart;
+
+/** What a worker does from its start to its end. */
+export function serveWorker(port: MessagePort): void {
+  let worker: WorkerService;
+  try {
+    worker = role === "writer" ? serveWrites(port) : serveReads(port);
+  } catch (error) {
+    port.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
+    port.close();
+    return;
+  }
+  port.on("message", (first: ToWorker) => {
+    for (let message: ToWorker | undefined = first; message !== undefined; message = receiveSoon(port)) {
+      // Everything that has arrived meanwhile goes into the same commit.
+      const calls: NumberedCall[] = [];
+      for (; message !== undefined; message = receiveMessageOnPort(port)?.message) {
+        if ("calls" in message) calls.push(...message.calls);
+        else if ("listen" in message) worker.listen(message.listen);
+        else return shutDown(port, worker, calls);
+      }
+      worker.run(calls);
+    }
+  });
+  port.postMessage({ ready: true } satisfies FromWorker);
+}
+
+interface WorkerService {
+  /** Answers every call. */
+  run(calls: readonly NumberedCall[]): void;
+  listen(on: boolean): void;
+  close(): void;
+}
+
+/**
+ * Going to sleep and being woken costs a caller that makes one call after the other more than the call itself,
+ * and its next call comes within a moment or not at all.
+ */
+function receiveSoon(port: MessagePort): ToWorker | undefined {
+  const until = performance.now() + SPIN_MS;
+  for (;;) {
+    const message: ToWorker | undefined = receiveMessageOnPort(port)?.message;
+    if (message !== undefined || performance.now() > until) return message;
+  }
+}
+
+function shutDown(port: MessagePort, worker: WorkerService, calls: readonly NumberedCall[]): void {
+  worker.run(calls);
+  worker.close();
+  port.postMessage({ closed: true } satisfies FromWorker);
+  port.close();
+}
+
+function serveWrites(port: MessagePort): WorkerService {
+  const writer = startWriter(options);
+  let poll: NodeJS.Timeout | undefined;
+  return {
+    run(calls) {
+      if (calls.length === 0) return;
+      const outcomes = writer.run(calls.map(([, name, input]) => ({ name, input }) as WriteCall));
+      postOutcomes(
+        port,
+        outcomes.map((outcome, index) => toNumberedOutcome(calls[index]?.[0] ?? 0, outcome)),
+      );
+      writer.scheduleIndexing();
+    },
+    listen(on) {
+      clearInterval(poll);
+      if (!on) return;
+      let seen = writer.readDataVersion();
+      poll = setInterval(() => {
+        const now = writer.readDataVersion();
+        if (now === seen) return;
+        seen = now;
+        port.postMessage({ changed: true } satisfies FromWorker);
+      }, POLL_MS);
+    },
+    close() {
+      clearInterval(poll);
+      writer.close();
+    },
+  };
+}
+
+function serveReads(port: MessagePort): WorkerService {
+  const db = openReader(options.file);
+  const outcomeOf = (name: string, input: unknown): CallOutcome => {
+    try {
+      return {
+        value: retryBusy(() => getReadOperation(name as Parameters<typeof getReadOperation>[0])(db, input)),
+      };
+    } catch (error) {
+      return { error };
+    }
+  };
+  return {
+    // One by one: a short read does not wait for the long one behind it.
+    run(calls) {
+      for (const [number, name, input] of calls)
+        postOutcomes(port, [toNumberedOutcome(number, outcomeOf(name, input))]);
+    },
+    listen() {},
+    close: () => db.close(),
+  };
+}
+
+function postOutcomes(port: MessagePort, outcomes: readonly NumberedOutcome[]): void {
+  port.postMessage({ outcomes } satisfies FromWorker);
+}
+
+function toNumberedOutcome(number: number, outcome: CallOutcome): NumberedOutcome {
+  if (!("error" in outcome)) return [number, outcome.value];
+  return [number, undefined, toPlainError(toStoreError(outcome.error, options.file))];
+}
+
+function toPlainError(error: PostriderError): PlainError {
+  return { code: error.code, message: error.message, details: error.details };
+}

@@ -1,0 +1,117 @@
+import { PostriderError } from "../../core/errors.ts";
+
+/** How long a writer tries to get its turn among several processes. */
+const BUSY_DEADLINE_MS = 15_000;
+
+const sleepCell = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * SQLite's own busy handler sleeps longer and longer and is unfair between processes. Short random waits give
+ * everyone their turn: with three writers the longest wait is about 20 ms instead of 100.
+ */
+export function retryBusy<T>(attempt: () => T, patienceMs: number = BUSY_DEADLINE_MS): T {
+  // Looked at only when it fails: the clock alone takes a millisecond to load.
+  let deadline: number | undefined;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      deadline ??= performance.now() + patienceMs;
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      Atomics.wait(sleepCell, 0, 0, 0.05 + Math.random() * 0.25);
+    }
+  }
+}
+
+/**
+ * The same without stopping the thread. A read waits for nobody, except while another process repairs the log of
+ * one that was killed.
+ */
+export async function retryBusyAsync<T>(
+  attempt: () => T | Promise<T>,
+  patienceMs: number = BUSY_DEADLINE_MS,
+): Promise<T> {
+  let deadline: number | undefined;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      deadline ??= performance.now() + patienceMs;
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}
+
+function getErrorCode(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+function isBusy(error: unknown): boolean {
+  return getErrorCode(error).startsWith("SQLITE_BUSY");
+}
+
+/** SQLite's and the system's errors in Postrider's words. The sentence says what to do. */
+export function toStoreError(error: unknown, file: string): PostriderError {
+  if (error instanceof PostriderError) return error;
+  const code = getErrorCode(error);
+  const known = ERROR_TEXTS.find(({ codes }) => codes.some((prefix) => code.startsWith(prefix)));
+  if (known === undefined) {
+    const text = error instanceof Error ? error.message : String(error);
+    return new PostriderError("internal", `The database ${file} reported: ${text} (${code || "no code"}).`, {
+      cause: error,
+      details: { file, code },
+    });
+  }
+  return new PostriderError(known.code, known.sentence(file), { cause: error, details: { file, code } });
+}
+
+const ERROR_TEXTS: readonly {
+  readonly codes: readonly string[];
+  readonly code: PostriderError["code"];
+  readonly sentence: (file: string) => string;
+}[] = [
+  {
+    // SHMSIZE: after a kill, even opening needs room, for the shared memory of the log.
+    codes: ["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE", "ENOSPC", "EFBIG", "EDQUOT"],
+    code: "disk_full",
+    sentence: (file) =>
+      `There is no room to write ${file}. Free some space and try again; nothing stored was lost.`,
+  },
+  {
+    codes: [
+      "SQLITE_READONLY",
+      "SQLITE_CANTOPEN",
+      "SQLITE_PERM",
+      "EACCES",
+      "EROFS",
+      "EPERM",
+      "ENOENT",
+      "ENOTDIR",
+    ],
+    code: "read_only",
+    sentence: (file) =>
+      `${file} cannot be opened for writing. Check that its folder exists and that you may write there.`,
+  },
+  {
+    codes: ["SQLITE_CORRUPT", "SQLITE_NOTADB"],
+    code: "corrupt",
+    sentence: (file) =>
+      `${file} is damaged or not a database. It was left as it is: restore it from a backup.`,
+  },
+  {
+    codes: ["SQLITE_BUSY", "SQLITE_LOCKED"],
+    code: "busy",
+    sentence: (file) => `Another process kept ${file} locked for too long. Try again.`,
+  },
+  {
+    codes: ["SQLITE_TOOBIG"],
+    code: "too_large",
+    sentence: () => "That is larger than the database can hold in one place.",
+  },
+];
+
+export function createClosedError(): PostriderError {
+  return new PostriderError("closed", "This store is closed. Open it again to use it.");
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from "node:crypto";
+import { encodeHandle } from "../../../core/ids.ts";
+import { getChatAudience, OWNER } from "../../../core/owner.ts";
+import { NO_SESSION } from "../blobs.ts";
+import type { Db } from "../connection.ts";
+import { rollBack } from "../group-commit.ts";
+import { insertSessionRow } from "../routing.ts";
+import { type ConversationRow, SEQS_PER_SESSION, toMessageId } from "../rows.ts";
+import { hasRunnerProcess, retire } from "../runners.ts";
+import { clearIndex, indexMessages } from "../search.ts";
+import * as sql from "../sql.ts";
+import { retryBusy } from "../store-errors.ts";
+import { computeCounters, hasWrongCounters, listCountedSessions } from "./counter-checks.ts";
+import { formatCount } from "./findings.ts";
+import { resetUnreadableJson } from "./json-checks.ts";
+import { surveyMessages } from "./message-survey.ts";
+import {
+  DANGLING_ACCESS_CLAUSES,
+  DANGLING_CONVERSATIONS_SQL,
+  DANGLING_PIECES_CONDITION,
+  listNeededBlobs,
+  ORPHANED_MESSAGES_SQL,
+  SESSIONS_WITHOUT_VIEW_SQL,
+  UNUSED_BLOBS_CONDITION,
+} from "./reference-checks.ts";
+import { repairUsage } from "./usage-checks.ts";
+
+/** Says what it did, or nothing when there was nothing to do. */
+type RepairStep = (db: Db, now: number) => string | undefined;
+
+const INDEX_CHUNK = 256;
+
+/** Makes again whatever follows from something else, and nothing more. Each step is one transaction. */
+export function repairDatabase(db: Db, now: number, onDone: (text: string) => void): void {
+  for (const mending of [
+    adoptOrphanedMessages,
+    insertMissingNames,
+    deleteDanglingRows,
+    repointConversations,
+    restoreMissingViews,
+    repairCounters,
+    repairUsage,
+    repairBlobUses,
+    retireDeadRunners,
+    resetUnreadableJson,
+  ] satisfies RepairStep[]) {
+    const done = runInTransaction(db, () => mending(db, now));
+    if (done !== undefined) onDone(done);
+  }
+}
+
+/** Empties the index and fills it again. If this is cut short, the next program that runs goes on with it. */
+export function rebuildIndex(db: Db, onProgress?: (done: number) => void): string {
+  runInTransaction(db, () => clearIndex(db));
+  let done = 0;
+  for (let last = INDEX_CHUNK; last >= INDEX_CHUNK; done += last) {
+    last = runInTransaction(db, () => indexMessages(db, INDEX_CHUNK));
+    onProgress?.(done);
+  }
+  return `The search index was made again from ${formatCount(done, "message")}.`;
+}
+
+export function runInTransaction<T>(db: Db, work: () => T): T {
+  retryBusy(() => db.run(sql.beginImmediateSql));
+  try {
+    const value = work();
+    db.run(sql.commitSql);
+    return value;
+  } catch (error) {
+    rollBack(db);
+    throw error;
+  }
+}
+
+/** Messages whose session is gone get a session to be found in. Whose they were is not known: the home's owner keeps them. */
+function adoptOrphanedMessages(db: Db, now: number): string | undefined {
+  const lost = db.all<{ n: number }>(ORPHANED_MESSAGES_SQL);
+  for (const { n } of lost) {
+    const said = db.get<{ first: number; last: number; seq: number }>(
+      "select min(at) as first, max(at) as last, max(id & 16777215) as seq from messages where id between ? and ?",
+      toMessageId(n, 0),
+      toMessageId(n, SEQS_PER_SESSION - 1),
+    );
+    const handle = encodeHandle(n);
+    db.run(sql.insertProfileSql, "main", now);
+    db.run(
+      `insert into sessions (n, id, handle, kind, profile, owner, title, created_at, last_at, next_seq)
+       values (?, ?, ?, 'chat', 'main', ?, ?, ?, ?, ?)`,
+      n,
+      `recovered_${n}_${randomUUID().slice(0, 8)}`,
+      db.get("select 1 from sessions where handle = ?", handle) === undefined ? handle : null,
+      OWNER,
+      `recovered ${handle}`,
+      said?.first ?? now,
+      said?.last ?? now,
+      (said?.seq ?? 0) + 1,
+    );
+  }
+  return lost.length === 0
+    ? undefined
+    : `${formatCount(lost.length, "session")} made for messages that had none.`;
+}
+
+function insertMissingNames(db: Db, now: number): string | undefined {
+  const profiles = db.run(
+    `insert or ignore into profiles (name, created_at)
+     select profile, ? from sessions union select profile, ? from conversations`,
+    now,
+    now,
+  ).changes;
+  const people = db.run(
+    `insert or ignore into people (id, created_at)
+     select person, ? from accounts union select owner, ? from sessions where owner not like 'chat:%'
+     union select person, ? from conversations where person is not null
+     union select substr(owner, 1, instr(owner || ' in ', ' in ') - 1), ? from memories
+       where owner not like 'chat:%' and owner not like 'profile:%'`,
+    now,
+    now,
+    now,
+    now,
+  ).changes;
+  return profiles + people === 0
+    ? undefined
+    : `${formatCount(profiles + people, "name")} of people and profiles noted again.`;
+}
+
+/** Parts of what sessions show, or were to show, that lead nowhere. */
+function deleteDanglingRows(db: Db): string | undefined {
+  const gone = [
+    "delete from views where session not in (select n from sessions)",
+    `delete from pieces where ${DANGLING_PIECES_CONDITION} or session not in (select n from sessions)
+       or not exists (select 1 from views v where v.session = pieces.session and v.version = pieces.version)`,
+    "delete from hidden where session not in (select n from sessions)",
+    "delete from holds where session not in (select n from sessions)",
+    "delete from approvals where session not in (select n from sessions)",
+    "delete from processes where session not in (select n from sessions)",
+    "delete from process_output where process not in (select n from processes)",
+    "delete from usage where session not in (select n from sessions)",
+    "delete from flushes where session not in (select n from sessions)",
+    ...DANGLING_ACCESS_CLAUSES.map((from) => `delete ${from}`),
+    `delete from blob_uses where session not in (select n from sessions union select ${NO_SESSION})
+       or hash not in (select hash from blobs)`,
+  ].reduce((sum, statement) => sum + db.run(statement).changes, 0);
+  return gone === 0 ? undefined : `${formatCount(gone, "row")} that led nowhere removed.`;
+}
+
+function repointConversations(db: Db, now: number): string | undefined {
+  const lost = db.all<ConversationRow>(DANGLING_CONVERSATIONS_SQL);
+  for (const conversation of lost) {
+    const { platform, chat_type: chatType, chat_id: chatId, thread_id, profile, person } = conversation;
+    const source = { platform, chatType, chatId, ...(thread_id !== "" && { threadId: thread_id }) };
+    const owner = person ?? getChatAudience(source) ?? chatId;
+    const session = insertSessionRow(db, { id: randomUUID(), kind: "chat" }, { profile, owner, now, source });
+    db.run(
+      "update conversations set session = ?, expired = null, fresh_previous = null, note_due = 0, notice_due = 0 where n = ?",
+      session.n,
+      conversation.n,
+    );
+  }
+  return lost.length === 0 ? undefined : `${formatCount(lost.length, "conversation")} got a new session.`;
+}
+
+/** A session without its list shows what its newest kept list showed, or all it said. */
+function restoreMissingViews(db: Db): string | undefined {
+  const lost = db.all<{ n: number }>(SESSIONS_WITHOUT_VIEW_SQL);
+  for (const { n } of lost) {
+    const kept = db.get<{ version: number }>(
+      `select p.version from pieces p join views v on v.session = p.session and v.version = p.version
+       where p.session = ? and p.piece_session = p.session and p.to_seq is null order by p.version desc limit 1`,
+      n,
+    );
+    if (kept !== undefined) db.run("delete from views where session = ? and version > ?", n, kept.version);
+    else {
+      db.run("delete from views where session = ?", n);
+      db.run("delete from hidden where session = ?", n);
+    }
+    db.run("update sessions set version = ? where n = ?", kept?.version ?? 0, n);
+  }
+  return lost.length === 0
+    ? undefined
+    : `${formatCount(lost.length, "session")} show what can be shown again.`;
+}
+
+function repairCounters(db: Db): string | undefined {
+  const wrong = listCountedSessions(db, surveyMessages(db).counts).filter(hasWrongCounters);
+  for (const row of wrong) {
+    const right = computeCounters(row);
+    db.run(
+      "update sessions set human_count = ?, tool_call_count = ?, next_seq = ?, last_at = ?, indexed_seq = ? where n = ?",
+      right.human_count,
+      right.tool_call_count,
+      right.next_seq,
+      right.last_at,
+      right.indexed_seq,
+      row.n,
+    );
+  }
+  return wrong.length === 0 ? undefined : `${formatCount(wrong.length, "session")} counted again.`;
+}
+
+function repairBlobUses(db: Db): string | undefined {
+  const noted = listNeededBlobs(db, surveyMessages(db).blobs).reduce(
+    (sum, { hash, session }) =>
+      sum +
+      (db.get(sql.blobSizeSql, hash) === undefined ? 0 : db.run(sql.insertBlobUseSql, hash, session).changes),
+    0,
+  );
+  const gone = db.run(`delete from blobs where ${UNUSED_BLOBS_CONDITION}`).changes;
+  if (noted + gone === 0) return undefined;
+  return `Attachments: ${noted} uses noted, ${gone} that nobody needs removed.`;
+}
+
+function retireDeadRunners(db: Db, now: number): string | undefined {
+  const dead = db
+    .all<{ id: string }>("select id from runners")
+    .filter(({ id }) => !hasRunnerProcess(db, id, now));
+  for (const { id } of dead) retire(db, { runner: id });
+  const freed = db
+    .all<{ name: string; runner: string }>("select name, runner from leases where runner is not null")
+    .filter(({ runner }) => !hasRunnerProcess(db, runner, now));
+  for (const { name } of freed) db.run("update leases set runner = null, until = 0 where name = ?", name);
+  return dead.length + freed.length === 0
+    ? undefined
+    : `${formatCount(dead.length, "program")} that ended struck off.`;
+}

@@ -1,0 +1,167 @@
+import { linkSync, renameSync, rmSync } from "node:fs";
+import { basename } from "node:path";
+import Database from "better-sqlite3";
+import { PostriderError } from "../../../core/errors.ts";
+import { openReader } from "../connection.ts";
+import { hasRunnerProcess } from "../runners.ts";
+import { retryBusyAsync, toStoreError } from "../store-errors.ts";
+import { type CopyResult, copyDatabase } from "./copy-database.ts";
+import {
+  buildTemporaryName,
+  hasFile,
+  isSameFile,
+  moveIntoPlace,
+  removeDatabaseFiles,
+  syncParentFolder,
+} from "./files.ts";
+import { openPostriderDatabase } from "./integrity.ts";
+
+export interface ReplaceDatabaseOptions {
+  /** The copy to restore. It is only read. */
+  readonly from: string;
+  readonly database: string;
+  /** A database that is there is kept under another name; without this, it is in the way. */
+  readonly replace: boolean;
+  readonly now: number;
+  readonly onProgress?: (done: number, all: number) => void;
+}
+
+export interface ReplaceDatabaseResult extends Omit<CopyResult, "sha256"> {
+  /** Where the database that was there is now. */
+  readonly kept?: string;
+}
+
+/**
+ * The copy becomes the database. It is checked before anything is touched, and at every instant there is a whole
+ * database under the name: the old one, then the new one.
+ */
+export async function replaceDatabase(replacing: ReplaceDatabaseOptions): Promise<ReplaceDatabaseResult> {
+  const { from, database, replace, now } = replacing;
+  const isOccupied = hasFile(database) || hasFile(`${database}-wal`);
+  if (isSameFile(from, database)) {
+    throw new PostriderError("invalid_input", `${basename(from)} is the database itself.`, {
+      details: { file: from },
+    });
+  }
+  if (isOccupied && !replace) {
+    throw new PostriderError(
+      "file_exists",
+      `There is a database already: ${database}. With --replace it is kept under another name and the copy takes its place.`,
+      { details: { file: database } },
+    );
+  }
+  if (isOccupied) assertUnused(database, now);
+  const unfinished = buildTemporaryName(database);
+  try {
+    const { sha256: _, ...copied } = await copyDatabase({
+      from,
+      to: unfinished,
+      ...(replacing.onProgress !== undefined && { onProgress: replacing.onProgress }),
+    });
+    clearRunners(unfinished);
+    const kept = isOccupied ? await keepOldDatabase(database, now) : undefined;
+    moveIntoPlace(unfinished, database, isOccupied);
+    return { ...copied, file: database, ...(kept !== undefined && { kept }) };
+  } catch (error) {
+    throw toStoreError(error, database);
+  } finally {
+    removeDatabaseFiles(unfinished);
+  }
+}
+
+/** Other programs that are at work with a database, by their process ids. One that cannot be read names none. */
+export function listDatabaseUsers(database: string, now: number): number[] {
+  // Whoever has it open has this beside it. Without one, even to look would put it there.
+  if (!hasFile(`${database}-shm`)) return [];
+  try {
+    const db = openReader(database);
+    try {
+      return db
+        .all<{ id: string; pid: number }>("select id, pid from runners order by pid")
+        .filter(({ id, pid }) => pid !== process.pid && hasRunnerProcess(db, id, now))
+        .map(({ pid }) => pid);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return [];
+  }
+}
+
+function assertUnused(database: string, now: number): void {
+  const pids = listDatabaseUsers(database, now);
+  if (pids.length > 0) throw createInUseError(database, pids);
+}
+
+function createInUseError(database: string, pids: readonly number[]): PostriderError {
+  const who = pids.length === 0 ? "Another process" : `Another Postrider (process ${pids.join(", ")})`;
+  return new PostriderError(
+    "in_use",
+    `${who} works with ${database}. End it and try again; nothing was changed.`,
+    {
+      details: { file: database, pids: [...pids] },
+    },
+  );
+}
+
+/** Who ran when the copy was made does not run here: what they had begun is taken up by whoever starts next. */
+function clearRunners(file: string): void {
+  const db = new Database(file, { fileMustExist: true, timeout: 0 });
+  try {
+    db.exec("begin; delete from runners; update leases set runner = null, until = 0; commit");
+  } finally {
+    db.close();
+  }
+}
+
+/** Gives the old database a second name beside its own. Returns that name. */
+async function keepOldDatabase(database: string, now: number): Promise<string> {
+  const isOneFile = await mergeLog(database);
+  for (let number = 1; ; number += 1) {
+    const kept = `${database}.replaced-${formatFileTimestamp(now)}${number === 1 ? "" : `-${number}`}`;
+    if (hasFile(kept) || hasFile(`${kept}-wal`)) continue;
+    if (hasFile(database)) {
+      try {
+        linkSync(database, kept);
+      } catch {
+        renameSync(database, kept); // a file system without hard links
+      }
+    }
+    if (!isOneFile && hasFile(`${database}-wal`)) renameSync(`${database}-wal`, `${kept}-wal`);
+    rmSync(`${database}-shm`, { force: true });
+    syncParentFolder(database);
+    return kept;
+  }
+}
+
+/**
+ * Puts what stands in the log into the file. Only whoever is alone with a database may do that, so it also shows
+ * that nobody else has it open. A damaged one stays as it is and keeps its log: false.
+ */
+async function mergeLog(database: string): Promise<boolean> {
+  if (!hasFile(database)) return false;
+  let db: Database.Database | undefined;
+  try {
+    // Looked at first: SQLite takes the log of what is no database for rubbish and removes it.
+    openPostriderDatabase(database).close();
+    const raw = new Database(database, { fileMustExist: true, timeout: 0 });
+    db = raw;
+    await retryBusyAsync(() => raw.pragma("journal_mode = DELETE"), WAIT_FOR_OTHERS_MS);
+    return true;
+  } catch (error) {
+    const known = toStoreError(error, database);
+    if (known.code === "busy") throw createInUseError(database, []);
+    if (known.code === "corrupt" || known.code === "newer_schema") return false;
+    throw known;
+  } finally {
+    db?.close();
+  }
+}
+
+/** A command that lives a moment may end by itself. */
+const WAIT_FOR_OTHERS_MS = 2000;
+
+/** `20260315T092437Z`: sorts by time, and is a file name everywhere. */
+export function formatFileTimestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`;
+}

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import {
+  ANN,
+  BOB,
+  EVERYONE,
+  GROUP,
+  HOUR,
+  inGroup,
+  requireValue,
+  SCOPE_SHARED,
+  type StoreRule,
+  T0,
+  type TestApi,
+} from "./scene.ts";
+
+/** What people are told who ask why a session, a key or a message is where it is. */
+export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): void {
+  describe("surroundings", () => {
+    rule(
+      "tell which conversations go on in a session, whose they are and what waits there",
+      async ({ take, store }) => {
+        const { session, conversation } = await take(inGroup("ann"), "hello");
+        const asker = { person: session.owner };
+        const around = requireValue(await store.getDiagnostics({ asker, session: session.id }));
+        assert.deepEqual(around.conversations, [
+          {
+            ...conversation,
+            identity: {
+              profile: "main",
+              platform: "telegram",
+              chatType: "group",
+              chatId: "-100",
+              participant: { id: "ann" },
+            },
+            handle: session.handle,
+            createdAt: T0,
+            account: { platform: "telegram", id: "ann", name: "ann", person: session.owner },
+            waiting: 1,
+          },
+        ]);
+        assert.deepEqual([around.turns, around.deliveries, around.holds], [[], [], []]);
+        assert.deepEqual(
+          around.decisions.map(({ decision, to }) => [decision, to]),
+          [["created", session.id]],
+        );
+      },
+    );
+
+    rule("tell of turns, deliveries and holds", async ({ begin, finish, store }) => {
+      const turn = await begin(ANN, "hello");
+      const parts = [{ type: "text" as const, text: "hi" }];
+      await finish(turn, "hi", { deliveries: [{ target: ANN, parts }], now: T0 + 5 });
+      await store.hold({ asker: EVERYONE, session: turn.session, name: "export", until: T0 + HOUR });
+      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: turn.session }));
+      assert.deepEqual(around.turns, [
+        {
+          number: turn.number,
+          conversation: turn.conversation,
+          runner: "r1",
+          attempt: 1,
+          state: "done",
+          startedAt: T0,
+          endedAt: T0 + 5,
+        },
+      ]);
+      assert.deepEqual(
+        around.deliveries.map(({ target, status }) => [target, status.state]),
+        [[ANN, "waiting"]],
+      );
+      assert.deepEqual(around.holds, [{ name: "export", until: T0 + HOUR }]);
+    });
+
+    rule("tell, of a session that was left, what led away from it", async ({ open, store }) => {
+      const { session, conversation } = await open(ANN);
+      const asker = { person: session.owner };
+      await open(ANN, { fresh: true, now: T0 + 1 });
+      const around = requireValue(await store.getDiagnostics({ asker, session: session.id }));
+      assert.deepEqual(around.conversations, []);
+      assert.deepEqual(
+        around.decisions.map(({ decision, from, conversation: number }) => [decision, from, number]),
+        [
+          ["new", session.id, conversation.number],
+          ["created", undefined, conversation.number],
+        ],
+      );
+    });
+
+    rule("are nobody's but who may see the session", async ({ open, store }) => {
+      const [ann, bob] = [await open(ANN), await open(BOB)];
+      const asker = { person: bob.session.owner };
+      assert.equal(await store.getDiagnostics({ asker, session: ann.session.id }), undefined);
+      const { key } = ann.conversation;
+      assert.deepEqual(await store.findConversationsByKey({ asker, key }), []);
+      const everyones = await store.findConversationsByKey({ asker: EVERYONE, key });
+      assert.deepEqual(
+        everyones.map(({ number }) => number),
+        [ann.conversation.number],
+      );
+    });
+  });
+
+  describe("a key", () => {
+    rule("names every conversation that is printed so", async ({ open, store }) => {
+      const thread = await open(inGroup("ann", { threadId: "2" }), { scope: SCOPE_SHARED });
+      const person = await open(inGroup("2"));
+      assert.equal(thread.conversation.key, person.conversation.key);
+      const { key } = person.conversation;
+      const found = await store.findConversationsByKey({ asker: EVERYONE, key });
+      assert.deepEqual(
+        found.map(({ number }) => number),
+        [thread.conversation.number, person.conversation.number],
+      );
+      assert.deepEqual(await store.findConversationsByKey({ asker: EVERYONE, key: `${key}:3` }), []);
+      assert.deepEqual(await store.findConversationsByKey({ asker: EVERYONE, key: "no key" }), []);
+      const inChat = { person: "nobody", chat: GROUP };
+      const shared = await store.findConversationsByKey({ asker: inChat, key });
+      assert.deepEqual(
+        shared.map(({ number }) => number),
+        [thread.conversation.number],
+      );
+    });
+  });
+
+  describe("an arrival", () => {
+    rule(
+      "is found by the place of its message and by the platform's own id",
+      async ({ begin, finish, take, store }) => {
+        const turn = await begin(ANN, "hello", { messageId: "17" });
+        const { session, conversation } = await take(ANN, "and?", { messageId: "18" });
+        await finish(turn, "hi");
+        const asker = { person: session.owner };
+        const place = { platform: "telegram", chatId: "ann" };
+        const [done] = await store.findInbound({ asker, session: turn.session, seq: 1 });
+        assert.deepEqual(done && { ...done, turn: done.turn?.number }, {
+          ...place,
+          messageId: "17",
+          at: T0,
+          state: "done",
+          conversation: conversation.number,
+          session: turn.session,
+          seq: 1,
+          turn: turn.number,
+        });
+        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "17" }), [done]);
+        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "18" }), [
+          {
+            ...place,
+            messageId: "18",
+            at: T0,
+            state: "waiting",
+            conversation: conversation.number,
+            session: session.id,
+          },
+        ]);
+        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "19" }), []);
+        // The answer did not arrive, it was written here.
+        assert.deepEqual(await store.findInbound({ asker, session: turn.session, seq: 2 }), []);
+      },
+    );
+
+    rule("is nobody's but who may see it", async ({ take, open, store }) => {
+      const { session } = await take(ANN, "hello", { messageId: "17" });
+      const bob = await open(BOB);
+      const asker = { person: bob.session.owner };
+      assert.deepEqual(
+        await store.findInbound({ asker, platform: "telegram", chatId: "ann", messageId: "17" }),
+        [],
+      );
+      assert.deepEqual(await store.findInbound({ asker, session: session.id, seq: 1 }), []);
+    });
+  });
+}

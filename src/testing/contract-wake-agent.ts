@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import type { NewProcess } from "../core/process.ts";
+import { throwIfRefused } from "../core/refusal.ts";
+import type { Source } from "../core/source.ts";
+import type { WakeResult } from "../ports/processes.ts";
+import {
+  ANN,
+  assertRejects,
+  EVERYONE,
+  HOUR,
+  readTexts,
+  requireValue,
+  type Scene,
+  type StoreRule,
+  T0,
+  type TestApi,
+  user,
+} from "./scene.ts";
+
+const LATER = T0 + HOUR;
+const ENDED = user("Process proc_000000000001 has ended.");
+
+/** The end of a process, told to its agent. */
+export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): void {
+  describe("the end of a process", () => {
+    rule("begins a turn in the session that started it, if that is free", async (scene) => {
+      const { session, conversation, process } = await createEndedProcess(scene);
+      const woken = await wakeAgent(scene, process);
+      assert.equal(woken.state, "woken");
+      const turn = requireValue(woken.state === "woken" ? woken.turn : undefined);
+      assert.deepEqual(
+        [turn.session, turn.conversation, turn.target, turn.attempt],
+        [session, conversation, ANN, 1],
+      );
+      const [said] = requireValue(await scene.store.listMessages({ asker: EVERYONE, session, after: 2 }));
+      assert.deepEqual([said?.role, said?.origin?.proactive, said?.at], ["user", true, LATER]);
+      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      assert.equal(found.reported.end, true);
+    });
+
+    rule("is nobody's word: it counts as no one's, and keeps no conversation in use", async (scene) => {
+      const { session, conversation, process } = await createEndedProcess(scene);
+      const before = await scene.get(session);
+      const woken = await wakeAgent(scene, process);
+      const turn = requireValue(woken.state === "woken" ? woken.turn : undefined);
+      await scene.finish(turn, "It went well.", { now: LATER + 1 });
+      const after = await scene.get(session);
+      assert.deepEqual([after.humanCount, after.messageCount], [before.humanCount, before.messageCount + 2]);
+      assert.equal((await findConversation(scene, conversation)).activeAt, T0);
+    });
+
+    rule(
+      "is not what a person takes back: their own last word is, with all that came after it",
+      async (scene) => {
+        const { session, process } = await createEndedProcess(scene);
+        const woken = await wakeAgent(scene, process);
+        await scene.finish(requireValue(woken.state === "woken" ? woken.turn : undefined), "It went well.");
+        const undo = { asker: EVERYONE, session, kind: "undo", now: LATER } as const;
+        const { firstCut, length } = throwIfRefused(await scene.store.changeView(undo));
+        assert.deepEqual([readTexts([requireValue(firstCut)]), length], [["build it"], 0]);
+      },
+    );
+
+    rule("waits behind an answer that is being written, and is taken after it", async (scene) => {
+      const { store } = scene;
+      const { session, conversation, process } = await createEndedProcess(scene);
+      const running = await scene.begin(ANN, "meanwhile", { now: T0 + 1 });
+      const woken = await wakeAgent(scene, process);
+      assert.deepEqual(woken, { state: "woken", session });
+      const next = { runner: "r1", take: "one" as const };
+      const { next: turn } = await scene.finish(running, "yes", { next, now: T0 + 2 });
+      assert.deepEqual(requireValue(turn).target, ANN);
+      assert.equal((await findConversation(scene, conversation)).activeAt, T0 + 2);
+      await scene.finish(requireValue(turn), "It went well.", { now: LATER });
+      assert.equal((await findConversation(scene, conversation)).activeAt, T0 + 2);
+      assert.deepEqual((await scene.shows(session)).slice(-4), [
+        "meanwhile",
+        "yes",
+        "Process proc_000000000001 has ended.",
+        "It went well.",
+      ]);
+      assert.deepEqual(await store.listWatchedProcesses(), []);
+    });
+
+    rule("with what somebody says in the same turn keeps the conversation in use", async (scene) => {
+      const { conversation, process } = await createEndedProcess(scene);
+      const running = await scene.begin(ANN, "meanwhile", { now: T0 + 1 });
+      await wakeAgent(scene, process);
+      await scene.accept(ANN, "and this", { now: T0 + 2 });
+      const next = { runner: "r1", take: "all" as const };
+      const { next: turn } = await scene.finish(running, "yes", { next, now: T0 + 3 });
+      assert.equal(requireValue(turn).inputs.length, 2);
+      await scene.finish(requireValue(turn), "both", { now: LATER });
+      assert.equal((await findConversation(scene, conversation)).activeAt, LATER);
+    });
+
+    rule("is told once, whoever tells it", async (scene) => {
+      const { session, process } = await createEndedProcess(scene);
+      const woken = await Promise.all([1, 2, 3].map(() => wakeAgent(scene, process)));
+      assert.deepEqual(woken.map(({ state }) => state).toSorted(), ["told", "told", "woken"]);
+      await scene.reopen();
+      assert.deepEqual(await wakeAgent(scene, process), { state: "told" });
+      assert.deepEqual(await wakeAgent(scene, "proc_ffffffffffff"), { state: "told" });
+      assert.equal((await scene.shows(session)).filter((line) => line.startsWith("Process")).length, 1);
+    });
+
+    rule("is not told to a session that the conversation has left", async (scene) => {
+      const { session, process } = await createEndedProcess(scene);
+      await scene.open(ANN, { fresh: true, now: T0 + 1 });
+      const before = await scene.shows(session);
+      assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
+      assert.deepEqual(await scene.shows(session), before);
+      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      assert.equal(found.reported.end, false);
+    });
+
+    rule("is not told where the conversation has expired: the next word begins anew", async (scene) => {
+      const { conversation, process } = await createEndedProcess(scene);
+      const reset = { idleBefore: LATER };
+      const done = await scene.store.expireConversation({ conversation, reset, now: LATER });
+      assert.equal(done.expired, true);
+      assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
+    });
+
+    rule("resets nothing, however long nobody has spoken", async (scene) => {
+      const { session, process } = await createEndedProcess(scene);
+      const woken = await wakeAgent(scene, process, T0 + 1000 * HOUR);
+      assert.equal(woken.state === "woken" && woken.turn?.session, session);
+    });
+
+    rule("that waits is cancelled with what else waits there", async (scene) => {
+      const { store } = scene;
+      const { session, conversation, process } = await createEndedProcess(scene);
+      const running = await scene.begin(ANN, "meanwhile");
+      await wakeAgent(scene, process);
+      await scene.accept(ANN, "and this");
+      const cancelled = await store.cancelPending({ conversation, now: LATER });
+      assert.deepEqual(readTexts(cancelled.map((message, seq) => ({ session, seq, at: T0, ...message }))), [
+        "Process proc_000000000001 has ended.",
+        "and this",
+      ]);
+      await scene.finish(running, "yes");
+      assert.equal(await scene.claim(session), undefined);
+      assert.deepEqual(await wakeAgent(scene, process), { state: "told" });
+    });
+
+    rule("is taken up again when its runner falls, and still keeps nothing in use", async (scene) => {
+      const { session, conversation, process } = await createEndedProcess(scene);
+      const woken = await wakeAgent(scene, process);
+      assert.ok(woken.state === "woken");
+      const again = requireValue(await scene.claim(session, "r2", LATER + HOUR));
+      assert.deepEqual([again.attempt, again.inputs], [2, woken.turn?.inputs]);
+      await scene.finish(again, "It went well.", { now: LATER + HOUR });
+      assert.equal((await findConversation(scene, conversation)).activeAt, T0);
+    });
+
+    rule("is not told before it has come", async (scene) => {
+      const { process } = await createProcess(scene);
+      await assertRejects(wakeAgent(scene, process), "invalid_input");
+      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      assert.equal(found.reported.end, false);
+    });
+  });
+}
+
+const PROCESS: NewProcess = {
+  id: "proc_000000000001",
+  command: "make all",
+  cwd: "/",
+  background: true,
+  pty: false,
+  watch: { mode: "result", patterns: [], wakes: true },
+};
+
+async function createProcess(scene: Scene, target: Source = ANN) {
+  const turn = await scene.begin(target, "build it");
+  const { session, conversation } = turn;
+  const { id } = throwIfRefused(
+    await scene.store.beginProcess({
+      process: PROCESS,
+      session,
+      conversation,
+      target,
+      maxRunning: 9,
+      now: T0,
+    }),
+  );
+  await scene.finish(turn, "It is being built.");
+  return { session, conversation, process: id };
+}
+
+/** A process that a session has started, and that has ended since. */
+async function createEndedProcess(scene: Scene) {
+  const begun = await createProcess(scene);
+  throwIfRefused(await scene.store.endProcess({ id: begun.process, exit: { code: 0 }, now: T0 }));
+  return begun;
+}
+
+async function wakeAgent({ store, beat }: Scene, process: string, now = LATER): Promise<WakeResult> {
+  await beat("r1", now);
+  return store.wakeAgent({ process, message: ENDED, claim: { runner: "r1", take: "one" }, now });
+}
+
+async function findConversation({ store }: Scene, number: number) {
+  const all = await store.findConversations({ asker: EVERYONE, source: ANN });
+  return requireValue(all.find((one) => one.number === number));
+}

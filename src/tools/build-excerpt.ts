@@ -1,0 +1,106 @@
+import type { Hit } from "../core/listing.ts";
+import { getText, type Message } from "../core/message.ts";
+import type { Asker } from "../core/owner.ts";
+import { parseQuery } from "../core/search-query.ts";
+import { buildSnippet } from "../core/snippet.ts";
+import type { Store } from "../ports/store.ts";
+
+/** How many messages stand before and after the one that was found. */
+const CONTEXT_MESSAGES = 3;
+/** What is found in a message, and how much of the others is worth reading. */
+const LONGEST_HIT = 1500;
+const LONGEST_OTHER = 800;
+const LONGEST_OUTPUT = 500;
+
+export interface ExcerptOptions {
+  readonly store: Store;
+  readonly asker: Asker;
+  readonly query: string;
+  mask(text: string): string;
+}
+
+/** What was said around what was found in one session, in order, up to a length; nothing is there twice. */
+export async function buildExcerpt(
+  hits: readonly Hit[],
+  { store, asker, query, mask }: ExcerptOptions,
+  longest: number,
+): Promise<string> {
+  const shown = new Map<string, readonly string[]>();
+  const seen = new Set<string>();
+  let room = longest;
+  for (const hit of hits) {
+    const lines: string[] = [];
+    const isHit = createHitTest(hit, query);
+    for (const message of await readSurroundingMessages(store, asker, hit, isHit)) {
+      const name = `${message.session}/${message.seq}`;
+      if (seen.has(name)) continue;
+      const line = formatMessage(message, isHit(message) ? query : undefined, mask);
+      if (line.length > room) break;
+      room -= line.length;
+      seen.add(name);
+      lines.push(line);
+    }
+    if (lines.length > 0) shown.set(`${hit.session}/${hit.seq}`, lines);
+  }
+  return [...shown.values()].map((lines) => lines.join("\n")).join("\n...\n");
+}
+
+/** The messages around a hit that are still to be seen: of its own session, or of what a fork shows of another's. */
+async function readSurroundingMessages(
+  store: Store,
+  asker: Asker,
+  { session, seq }: Hit,
+  isHit: (message: Message) => boolean,
+): Promise<readonly Message[]> {
+  const ask = { asker, session };
+  const shape = await store.getViewRanges(ask);
+  if (shape === undefined) return [];
+  const limit = 2 * CONTEXT_MESSAGES + 1;
+  const own =
+    (await store.listMessages({ ...ask, after: Math.max(0, seq - CONTEXT_MESSAGES - 1), limit })) ?? [];
+  const isTakenBack = (at: number): boolean => shape.hidden.some(({ from, to }) => from <= at && at <= to);
+  const kept = own.filter((message) => !isTakenBack(message.seq));
+  if (kept.some(isHit)) return kept;
+  let offset = 0;
+  for (const piece of shape.pieces) {
+    if (piece.session !== session && piece.from <= seq && seq <= piece.to) {
+      const from = Math.max(0, offset + seq - piece.from - CONTEXT_MESSAGES);
+      const shown = (await store.readHistory({ ...ask, offset: from, limit })) ?? [];
+      if (shown.some(isHit)) return shown;
+    }
+    offset += piece.to - piece.from + 1;
+  }
+  return [];
+}
+
+/** A hit does not say in whose run it was said, and two may have the same seq: what was found in them tells them apart. */
+function createHitTest({ seq, at, snippet: found }: Hit, query: string): (message: Message) => boolean {
+  const asked = parseQuery(query);
+  return (message) =>
+    message.seq === seq && message.at === at && buildSnippet(getText(message), asked) === found;
+}
+
+function formatMessage(message: Message, query: string | undefined, mask: (text: string) => string): string {
+  const { role, toolName, toolCalls = [] } = message;
+  const said = mask(getText(message)).trim();
+  const calls = toolCalls.length === 0 ? "" : ` [called: ${toolCalls.map(({ name }) => name).join(", ")}]`;
+  const name = role === "tool" && toolName !== undefined ? `TOOL:${toolName}` : role.toUpperCase();
+  return `[${name}]: ${shortenMessage(said, role, query)}${calls}`;
+}
+
+function shortenMessage(said: string, role: Message["role"], query: string | undefined): string {
+  if (query !== undefined && said.length > LONGEST_HIT)
+    return buildSnippet(said, parseQuery(query), { words: LONGEST_HIT, chars: LONGEST_HIT });
+  if (role === "tool" && said.length > LONGEST_OUTPUT) return keepBothEnds(said, LONGEST_OUTPUT / 2);
+  const most = query === undefined ? LONGEST_OTHER : LONGEST_HIT;
+  return said.length <= most ? said : `${dropHalfPairs(said.slice(0, most))}...`;
+}
+
+function keepBothEnds(said: string, length: number): string {
+  return `${dropHalfPairs(said.slice(0, length))}\n[...]\n${dropHalfPairs(said.slice(-length))}`;
+}
+
+/** No half of a pair at either end. */
+function dropHalfPairs(text: string): string {
+  return text.replace(/^[\uDC00-\uDFFF]/, "").replace(/[\uD800-\uDBFF]$/, "");
+}

@@ -1,0 +1,320 @@
+import { toWord } from "./marks.ts";
+import { createShellCursor, type ShellVariables } from "./shell-cursor.ts";
+import {
+  type Assignment,
+  type CompoundCommand,
+  isCompoundCommand,
+  type Pipeline,
+  type Redirect,
+  type ShellScript,
+  type ShellWord,
+  type SimpleCommand,
+} from "./shell-script.ts";
+import { createWordReader } from "./shell-words.ts";
+
+export interface ShellReading {
+  readonly script: ShellScript;
+  /** Names of the functions that it defines. */
+  readonly functions: ReadonlySet<string>;
+  /** It is nested so deep, or grows so much, that it was not read to its end. */
+  readonly isTooComplex: boolean;
+  /** A shell would wait for more: a quote, a bracket, a block or a here-document is open, or the last line goes on. */
+  readonly isUnfinished: boolean;
+}
+
+const OPENS: Readonly<Record<string, string>> = {
+  "{": "}",
+  if: "fi",
+  while: "done",
+  until: "done",
+  for: "done",
+  select: "done",
+  case: "esac",
+};
+const CLOSES: ReadonlySet<string> = new Set(["}", "fi", "done", "esac"]);
+const SKIPPED: ReadonlySet<string> = new Set(["then", "else", "elif", "do", "!", "time", "coproc"]);
+const SETS: ReadonlySet<string> = new Set(["export", "declare", "local", "readonly", "typeset"]);
+/** They give variables a value that is not known before they run. */
+const READS: ReadonlySet<string> = new Set([
+  ...["read", "mapfile", "readarray", "getopts", "unset", "let", "printf", "declare", "local", "typeset"],
+]);
+const ASSIGNMENT = /[A-Za-z_]\w*(?:\[[^\]\n]{0,64}\])?\+?=/y;
+const REDIRECT = /(?:\d{1,9}|&)?(>>|>\||>&|<>|<<<|<<-?|<&|>|<)/y;
+const NAME = /[A-Za-z_]\w*/y;
+
+/**
+ * Reads a command line as a POSIX shell or bash would: quotes, escapes, continuations, here-documents, substitutions and
+ * the variables that it sets itself. What is not valid is read as far as it goes; nothing is run. The time it takes grows
+ * with the length and no faster.
+ */
+export function readShell(
+  source: string,
+  variables: ShellVariables = { values: new Map(), unsure: new Set() },
+  depth = 0,
+): ShellReading {
+  const cursor = createShellCursor(source, variables, depth);
+  const word = createWordReader(cursor, { readParentheses: inParens, readScript: again });
+  let parens = 0;
+  const functions = new Set<string>();
+  const documents: { redirect: Redirect; end: string; isIndented: boolean; isQuoted: boolean }[] = [];
+
+  function script(closer: string): ShellScript {
+    const lines: Pipeline[] = [];
+    let members: (SimpleCommand | CompoundCommand)[] = [];
+    let isPiped = false;
+    const end = (isInBackground = false): void => {
+      if (members.length > 0) lines.push({ members, isInBackground });
+      members = [];
+      isPiped = false;
+    };
+    for (;;) {
+      cursor.skipBlanks();
+      const c = source[cursor.at];
+      if (c === undefined) {
+        if (closer !== "" || isPiped) cursor.markUnfinished();
+        break;
+      }
+      const next = source[cursor.at + 1];
+      if (c === "\n") {
+        cursor.at += 1;
+        readDocuments();
+        if (!isPiped) end();
+      } else if (c === ";") {
+        cursor.at += 1;
+        end();
+      } else if (c === "&" && next !== ">") {
+        cursor.at += next === "&" ? 2 : 1;
+        end(next !== "&");
+        if (next === "&" && cursor.isAtEnd()) cursor.markUnfinished();
+      } else if (c === "|") {
+        cursor.at += next === "|" || next === "&" ? 2 : 1;
+        if (next === "|") end();
+        else isPiped = true;
+        if (next === "|" && cursor.isAtEnd()) cursor.markUnfinished();
+      } else if (c === ")" && parens > 0) {
+        if (closer === ")") cursor.at += 1;
+        break;
+      } else if (c === ")") {
+        cursor.at += 1;
+        end();
+      } else {
+        const member = c === "(" ? inParens() : step();
+        if (member === closer) break;
+        if (typeof member === "object") members.push(member);
+        isPiped = false;
+      }
+    }
+    end();
+    return lines;
+  }
+
+  function inParens(): CompoundCommand {
+    cursor.at += 1;
+    parens += 1;
+    const body = cursor.readNested(() => script(")"), []);
+    parens -= 1;
+    return { body };
+  }
+
+  /** A program, a group, or the word that ends one. */
+  function step(): SimpleCommand | CompoundCommand | string {
+    const words: ShellWord[] = [];
+    const assigned: Assignment[] = [];
+    const redirects: Redirect[] = [];
+    for (;;) {
+      cursor.skipBlanks();
+      const c = source[cursor.at];
+      if (c === undefined || c === "\n" || c === ";" || c === "|" || c === ")") break;
+      if (c === "&" && source[cursor.at + 1] !== ">") break;
+      if (c === "(") {
+        const [name] = words;
+        if (words.length === 1 && name !== undefined && cursor.match(/\([ \t]*\)/y))
+          return defined(name.text);
+        if (words.length === 0 && assigned.length === 0) return inParens();
+        // The elements of an array.
+        assigned.push({ name: "", text: "", substitutions: [inParens().body] });
+        continue;
+      }
+      if (redirected(redirects)) continue;
+      if (words.length === 0) {
+        const name = cursor.match(ASSIGNMENT)?.[0];
+        if (name !== undefined) {
+          assigned.push(assign(name));
+          continue;
+        }
+      }
+      const start = cursor.at;
+      const read = word();
+      if (cursor.at === start) cursor.at += 1; // whatever it is, it is not read twice
+      const bare = words.length === 0 && read.isBare ? read.words[0]?.text : undefined;
+      if (bare !== undefined && Object.hasOwn(OPENS, bare)) return block(bare);
+      if (bare !== undefined && CLOSES.has(bare)) return bare;
+      if (bare !== undefined && SKIPPED.has(bare)) {
+        if (bare === "time") cursor.match(/[ \t]+-p(?=[ \t])(?:[ \t]+--(?=[ \t]))?/y);
+        if (bare === "coproc") cursor.match(/[ \t]+\w+[ \t]+(?=[{(])/y);
+        continue;
+      }
+      if (bare === "function") {
+        cursor.skipBlanks();
+        const name = word().words[0]?.text ?? "";
+        cursor.skipBlanks();
+        cursor.match(/\([ \t]*\)/y);
+        return defined(name);
+      }
+      words.push(...read.words);
+    }
+    const command = words[0]?.text === "builtin" || words[0]?.text === "command" ? 1 : 0;
+    const program = words[command]?.text ?? "";
+    const given = words.slice(command + 1);
+    if (SETS.has(program)) for (const word of given) remember(word.markedText ?? word.text);
+    if (READS.has(program)) for (const { text } of given) makeUnsure(program, text);
+    return { words, assignments: assigned, redirects };
+  }
+
+  /** `export NAME=value` */
+  function remember(text: string): void {
+    const [name = "", value] = text.split(/=(.*)/s);
+    if (value !== undefined && /^\w+$/.test(name)) cursor.setVariable(name, value);
+  }
+
+  /** `read NAME`, `printf -v NAME`, `let NAME=1`, `declare -n NAME=other` */
+  function makeUnsure(program: string, text: string): void {
+    const isSet = SETS.has(program);
+    const name = /^[A-Za-z_]\w*/.exec(text)?.[0];
+    if (name !== undefined && !isSet) cursor.markUnsure(name);
+    if (isSet && /^[-+][a-zA-Z]*[nAailu]/.test(text)) cursor.markUnsure("IFS");
+  }
+
+  function block(opener: string): CompoundCommand {
+    const words: ShellWord[] = [];
+    if (opener === "for" || opener === "select") words.push(...loopVariable(opener));
+    if (opener === "case") {
+      cursor.skipBlanks();
+      words.push(...word().words);
+      cursor.skipBlanks();
+      cursor.match(/in\b/y);
+    }
+    return { body: cursor.readNested(() => script(OPENS[opener] ?? ""), []), words };
+  }
+
+  /** All that it will be, one after the other. */
+  function loopVariable(opener: string): readonly ShellWord[] {
+    cursor.skipBlanks();
+    const name = cursor.match(NAME)?.[0];
+    cursor.skipBlanks();
+    if (name !== undefined && opener === "select") cursor.markUnsure(name);
+    if (name === undefined) return [];
+    if (cursor.match(/in[ \t]/y) === undefined) {
+      cursor.markUnsure(name);
+      return [];
+    }
+    const items: ShellWord[] = [];
+    for (;;) {
+      cursor.skipBlanks();
+      const start = cursor.at;
+      items.push(...word().words);
+      if (cursor.at === start) break;
+    }
+    if (items.length === 0) cursor.markUnsure(name);
+    const texts = items.map(({ text, markedText }) => markedText ?? text);
+    cursor.setVariable(name, cursor.spend(texts.join(" ")));
+    return items;
+  }
+
+  function defined(named: string): CompoundCommand {
+    functions.add(named);
+    cursor.match(/\s*/y);
+    // Unlike a shell, also where the brace stands at the first word of the body.
+    if (source[cursor.at] === "{") {
+      cursor.at += 1;
+      return { body: cursor.readNested(() => script("}"), []), functionName: named };
+    }
+    const member = source[cursor.at] === "(" ? inParens() : cursor.readNested(step, "");
+    if (typeof member === "string") return { body: [], functionName: named };
+    const body = isCompoundCommand(member) ? member.body : [{ members: [member], isInBackground: false }];
+    return { body, functionName: named };
+  }
+
+  function assign(target: string): Assignment {
+    const name = /^\w+/.exec(target)?.[0] ?? "";
+    const { words } = word();
+    const marked = words.map(({ text, markedText }) => markedText ?? text).join(" ");
+    const value = toWord(
+      marked,
+      words.flatMap(({ substitutions }) => substitutions),
+    );
+    const isAdded = target.endsWith("+=");
+    const index = /\[([\s\S]*)\]/.exec(target)?.[1];
+    if (index !== undefined) cursor.markUnsure(name);
+    if (isAdded) cursor.values.set(name, cursor.spend((cursor.values.get(name) ?? "") + marked));
+    else cursor.setVariable(name, marked);
+    const inside = index !== undefined && /[$`]/.test(index) ? [again(`: ${index}`)] : [];
+    return { name, ...value, substitutions: [...value.substitutions, ...inside] };
+  }
+
+  function redirected(redirects: Redirect[]): boolean {
+    const c = source[cursor.at];
+    if ((c === "<" || c === ">") && source[cursor.at + 1] === "(") return false;
+    const operator = cursor.match(REDIRECT)?.[1];
+    if (operator === undefined) return false;
+    cursor.skipBlanks();
+    const start = cursor.at;
+    const read = word();
+    const target = toWord(
+      read.words.map((part) => part.markedText ?? part.text).join(" "),
+      read.words.flatMap(({ substitutions }) => substitutions),
+    );
+    const { text } = target;
+    const sinks = read.words.flatMap((part) => part.sinks ?? []);
+    if (operator === "<<" || operator === "<<-") {
+      const redirect: Redirect = { mode: "text", word: { text: "", substitutions: [] } };
+      const isQuoted = /['"\\]/.test(source.slice(start, cursor.at));
+      documents.push({ redirect, end: text, isIndented: operator === "<<-", isQuoted });
+      redirects.push(redirect);
+    } else if (operator === "<<<") redirects.push({ mode: "text", word: target });
+    else if (/^(?:\d+-?|-)$/.test(text) && operator.endsWith("&")) return true;
+    else
+      redirects.push({
+        mode: operator === ">>" ? "append" : operator.startsWith(">") || operator === "<>" ? "write" : "read",
+        word: sinks.length > 0 ? { ...target, sinks } : target,
+      });
+    return true;
+  }
+
+  /** What stands below the line, for each `<<` of it. */
+  function readDocuments(): void {
+    for (const { redirect, end, isIndented, isQuoted } of documents.splice(0)) {
+      const lines: string[] = [];
+      let isEnded = false;
+      while (cursor.at < source.length && !isEnded) {
+        const line = source.slice(cursor.at, cursor.findEnd("\n"));
+        cursor.at += line.length + 1;
+        const given = isIndented ? line.replace(/^\t+/, "") : line;
+        isEnded = given === end;
+        if (!isEnded) lines.push(given);
+      }
+      if (!isEnded) cursor.markUnfinished();
+      const text = lines.join("\n");
+      redirect.word = isQuoted || !/[$`]/.test(text) ? { text, substitutions: [] } : documentWord(text);
+    }
+  }
+
+  function documentWord(text: string): ShellWord {
+    const quoted = `"${text.replaceAll('"', '\\"')}"`;
+    const member = again(`: ${quoted}`)[0]?.members[0];
+    return member !== undefined && "words" in member
+      ? (member.words[1] ?? { text, substitutions: [] })
+      : { text, substitutions: [] };
+  }
+
+  /** A text that is read as a script of its own, with the same variables. */
+  function again(text: string): ShellScript {
+    const read = cursor.readNested(() => readShell(text, variables, cursor.depth), undefined);
+    if (read === undefined || read.isTooComplex) cursor.giveUp();
+    return read?.script ?? [];
+  }
+
+  const all = script("");
+  if (documents.length > 0) cursor.markUnfinished();
+  return { script: all, functions, isTooComplex: cursor.isTooComplex, isUnfinished: cursor.isUnfinished };
+}

@@ -1,0 +1,42 @@
+import type { Part } from "../core/message.ts";
+import type { ToolName } from "../core/tool-settings.ts";
+import type { Tool } from "../ports/tool.ts";
+import { createSecretMask } from "../processes/masking.ts";
+import { memoryTool } from "./memory-tool.ts";
+import { patchTool } from "./patch.ts";
+import { processTool } from "./process-tool.ts";
+import { readFileTool } from "./read-file.ts";
+import { sessionSearchTool } from "./session-search.ts";
+import { terminalTool } from "./terminal.ts";
+import type { ToolContext } from "./tool-context.ts";
+import { writeFileTool } from "./write-file.ts";
+
+const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>> = {
+  terminal: terminalTool,
+  process: processTool,
+  read_file: readFileTool,
+  write_file: writeFileTool,
+  patch: patchTool,
+  session_search: sessionSearchTool,
+  memory: memoryTool,
+};
+
+/** The tools of these names for one turn. No secret gets out of any of them. */
+export function createTools(names: readonly ToolName[], hands: ToolContext): readonly Tool[] {
+  const masked = createSecretMask(hands.secrets);
+  return [...new Set(names)].map((name) => maskToolOutput(TOOL_CONSTRUCTORS[name](hands), masked));
+}
+
+function maskToolOutput(tool: Tool, masked: (text: string) => string): Tool {
+  return {
+    ...tool,
+    async run(given, call) {
+      const output = await tool.run(given, call);
+      return { ...output, parts: output.parts.map((part) => maskPart(part, masked)) };
+    },
+  };
+}
+
+function maskPart(part: Part, masked: (text: string) => string): Part {
+  return "text" in part && part.text !== undefined ? { ...part, text: masked(part.text) } : part;
+}

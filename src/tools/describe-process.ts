@@ -1,0 +1,37 @@
+import { textPart } from "../core/message.ts";
+import type { Exit, Process } from "../core/process.ts";
+import type { ToolOutput } from "../ports/tool.ts";
+import { toExitCode, UNKNOWN_EXIT_TEXT } from "./exit-status.ts";
+
+const LONGEST_COMMAND = 200;
+const DETACHED_NOTE =
+  "Whoever started it is gone: it runs, but what it prints and its exit code cannot be seen any more, and nothing can be written to it.";
+
+export type ProcessFields = Readonly<Record<string, unknown>>;
+
+/** What is known of a process without its output, as the model reads it. */
+export function describeProcess({ id, command, begunAt, status }: Process, now: number): ProcessFields {
+  const until = status.state === "ended" ? status.at : now;
+  return {
+    session_id: id,
+    command: command.length > LONGEST_COMMAND ? `${command.slice(0, LONGEST_COMMAND)}…` : command,
+    status: status.state === "ended" ? "exited" : status.state,
+    pid: status.state === "running" ? status.pid : null,
+    started_at: new Date(begunAt).toISOString(),
+    uptime_seconds: Math.max(0, Math.round((until - begunAt) / 1000)),
+    ...(status.state === "ended" && describeEnd(status.exit)),
+    ...(status.state === "running" && status.detached && { detached: true, note: DETACHED_NOTE }),
+  };
+}
+
+export function toJsonOutput(fields: ProcessFields, failed = false): ToolOutput {
+  return { parts: [textPart(JSON.stringify(fields))], ...(failed && { failed: true }) };
+}
+
+function describeEnd(exit: Exit): ProcessFields {
+  return {
+    exit_code: toExitCode(exit),
+    ...("signal" in exit && { signal: exit.signal }),
+    ...("unknown" in exit && { note: UNKNOWN_EXIT_TEXT }),
+  };
+}

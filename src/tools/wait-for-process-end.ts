@@ -1,0 +1,37 @@
+import { performance } from "node:perf_hooks";
+import type { Process } from "../core/process.ts";
+import { awaitChange } from "../sessions/await-change.ts";
+import type { ToolContext } from "./tool-context.ts";
+
+/** Whatever becomes of who should say that something has changed: nobody sleeps longer than this. */
+const POLL_MS = 2000;
+
+/** How a process is when it has ended, the signal aborts, or so long has passed. Nothing if it is nobody's to see any more. */
+export async function waitForProcessEnd(
+  { store, asker, processes }: ToolContext,
+  id: string,
+  { signal, longestMs }: { readonly signal: AbortSignal; readonly longestMs: number },
+): Promise<Process | undefined> {
+  const end = performance.now() + longestMs;
+  const over = new AbortController();
+  // What others write is seen a tenth of a second later; who looks after it knows at once.
+  let told: Promise<void> | undefined = processes.waitForEnd(id, AbortSignal.any([signal, over.signal]));
+  void told.then(() => {
+    told = undefined;
+  });
+  for (;;) {
+    const left = end - performance.now();
+    const change = awaitChange(store, signal, Math.min(left, POLL_MS));
+    try {
+      const process = await store.getProcess({ asker, id });
+      const isOver = process === undefined || process.status.state === "ended";
+      if (isOver || signal.aborted || left <= 0) {
+        over.abort();
+        return process;
+      }
+      await Promise.race([change.happened, ...(told === undefined ? [] : [told])]);
+    } finally {
+      change.forget();
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { SYSTEM } from "../core/owner.ts";
+import type { Store } from "../ports/store.ts";
+
+/**
+ * The model that the chat of a session chose. Requests that nobody sees, for a title or the memory, go to the same one: the
+ * chat may have chosen it so that no other provider reads what is said there.
+ */
+export async function findChosenModel(
+  store: Pick<Store, "findConversations" | "find">,
+  session: string,
+): Promise<string | undefined> {
+  const pointing = await store.findConversations({ asker: SYSTEM, session });
+  if (pointing.length > 0)
+    return pointing.find(({ settings }) => settings.model !== undefined)?.settings.model;
+  // The chat has left the session, but keeps its choice.
+  const [found] = await store.find({ asker: SYSTEM, text: session });
+  if (found?.origin === undefined) return undefined;
+  const left = await store.findConversations({ asker: SYSTEM, source: found.origin });
+  return left.find(({ settings }) => settings.model !== undefined)?.settings.model;
+}

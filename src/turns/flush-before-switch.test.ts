@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { me } from "../../test/support/talking.ts";
+import { openHome } from "../../test/support/test-home.ts";
+import { localSource } from "../core/source.ts";
+import { flushBeforeSwitch } from "./flush-before-switch.ts";
+
+async function scene() {
+  const home = await openHome();
+  const { sessions, store, clock } = home;
+  const { session, conversation } = await sessions.open(localSource());
+  const others = await sessions.create(me, { kind: "chat" });
+  for (const text of ["one", "two", "three", "four"])
+    await sessions.append(me, session.id, { role: "user", text });
+  const talk = { findCurrent: async () => ({ session, conversation }) };
+  const mark = async (id: string): Promise<void> =>
+    void (await store.requestFlush({ session: id, now: clock.now() }));
+  const isMarked = async (): Promise<boolean> =>
+    (await store.claimFlush({ runner: "r", now: clock.now() }))?.session === session.id;
+  return {
+    sessions,
+    talk,
+    mark,
+    isMarked,
+    conversation: conversation.number,
+    here: session.id,
+    others: others.id,
+  };
+}
+
+it.each(["reset", "switchTo"] as const)(
+  "a session is marked for the memory before %s leaves it, so that a fall in between forgets nothing",
+  async (step) => {
+    const { sessions, talk, mark, isMarked, conversation, others } = await scene();
+    const falls = async (): Promise<never> => {
+      throw new Error("the program fell");
+    };
+    const left = flushBeforeSwitch({ ...sessions, [step]: falls }, talk, mark);
+    const going = step === "reset" ? left.reset(me, conversation) : left.switchTo(me, conversation, others);
+    await expect(going).rejects.toThrow("the program fell");
+    expect(await isMarked()).toBe(true);
+  },
+);
+
+it("a session that somebody goes to while they are in it is not left", async () => {
+  const { sessions, talk, mark, isMarked, conversation, here } = await scene();
+  await flushBeforeSwitch(sessions, talk, mark).switchTo(me, conversation, here);
+  expect(await isMarked()).toBe(false);
+});
