@@ -42,7 +42,7 @@ export async function loads(report: Report, { quick }: Size): Promise<void> {
     const reads: number[] = [];
     for (let times = 0; times < 4; times += 1) {
       const start = performance.now();
-      await store.readHistory({ asker: who, session });
+      await store.messages.readHistory({ asker: who, session });
       reads.push(performance.now() - start);
     }
     if (round < 0) continue;

@@ -31,7 +31,7 @@ export async function doctor(
       db.close();
     });
   const store = await sqliteStore({ file: fresh, mode: "in-process" });
-  const searched = () => took(() => store.searchMessages({ asker: { everyone: true }, text: "w7" }));
+  const searched = () => took(() => store.messages.searchMessages({ asker: { everyone: true }, text: "w7" }));
   const results = await rounds(size.rounds, {
     scan: scanned,
     quick: look("quick"),

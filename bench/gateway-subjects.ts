@@ -41,7 +41,7 @@ export async function chatsIn(count: number): Promise<string> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (let at = 0; at < count; at += 500) {
     const some = Array.from({ length: Math.min(500, count - at) }, (_, n) =>
-      store.open(buildRouting(sourceOf(at + n), { ...settings, clock: systemClock })),
+      store.conversations.open(buildRouting(sourceOf(at + n), { ...settings, clock: systemClock })),
     );
     await Promise.all(some);
   }
@@ -103,12 +103,12 @@ export async function storeLoopOn(file: string): Promise<{
 }> {
   const store = await sqliteStore({ file, mode: "workers" });
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   return {
     async turn(chat, index) {
       const source = sourceOf(chat);
       const messageId = randomUUID();
-      const accepted = await store.accept({
+      const accepted = await store.inbox.accept({
         ...buildRouting(source, { ...settings, clock: systemClock }),
         messageId,
         message: { ...said(text(index)), origin: originOf(chat, messageId) },
@@ -120,7 +120,7 @@ export async function storeLoopOn(file: string): Promise<{
       const { number, fence, target } = accepted.turn;
       const answer = said(answerTo(index), "assistant");
       const { deliveries } = throwIfRefused(
-        await store.finish({
+        await store.turns.finish({
           turn: number,
           fence,
           outcome: "done",
@@ -132,7 +132,7 @@ export async function storeLoopOn(file: string): Promise<{
       );
       for (const { number: delivery } of deliveries)
         throwIfRefused(
-          await store.settle({
+          await store.outbox.settle({
             delivery,
             outcome: { state: "sent", platformMessageId: messageId },
             now: Date.now(),

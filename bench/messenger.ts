@@ -107,16 +107,19 @@ export function messenger(): Messenger {
     }),
     watchedStore: (store) => ({
       ...store,
-      async settle(input) {
-        const settled = await store.settle(input);
-        if ("target" in settled) {
-          const { chatId } = settled.target;
-          const found = awaited.get(chatId);
-          at(chatId, "settled");
-          awaited.delete(chatId);
-          found?.done(found.instants);
-        }
-        return settled;
+      outbox: {
+        ...store.outbox,
+        async settle(input) {
+          const settled = await store.outbox.settle(input);
+          if ("target" in settled) {
+            const { chatId } = settled.target;
+            const found = awaited.get(chatId);
+            at(chatId, "settled");
+            awaited.delete(chatId);
+            found?.done(found.instants);
+          }
+          return settled;
+        },
       },
     }),
     awaited: () => awaited.size,

@@ -41,7 +41,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
     const choice: ModelChoice = { provider: "compatible", model: "bench", baseUrl: server.url };
     const agent = model(choice);
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: Date.now() });
+    await store.runners.recordHeartbeat({ runner, now: Date.now() });
     let chats = 0;
     const newChat = async (): Promise<Routing> => {
       chats += 1;
@@ -53,8 +53,8 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
         scope: {},
         clock: systemClock,
       };
-      const { session } = await store.open(buildRouting(source, settings));
-      await store.append({
+      const { session } = await store.conversations.open(buildRouting(source, settings));
+      await store.messages.append({
         asker: { everyone: true },
         session: session.id,
         messages: Array.from({ length: EARLIER }, (_, n) => ({
@@ -67,7 +67,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
     };
 
     const turn = async (routing: Routing): Promise<void> => {
-      const accepted = await store.accept({
+      const accepted = await store.inbox.accept({
         ...routing,
         messageId: "1",
         message: { role: "user", parts: [{ type: "text", text: "And now?" }] },

@@ -67,7 +67,7 @@ async function much(report: Report, { start, ended, store }: Scene, megabytes: n
   const ms = performance.now() - began;
   delay.disable();
   clearInterval(watch);
-  const output = await store.readProcessOutput({ asker: everyone, id });
+  const output = await store.processes.readProcessOutput({ asker: everyone, id });
   const all = megabytes * MEGABYTE + Math.floor((megabytes * MEGABYTE) / 120);
   const isRight = done.total === all && output?.text.length === 200_000;
   report.table(
@@ -182,7 +182,7 @@ async function openScene(): Promise<Scene> {
     scope: {},
     clock: systemClock,
   };
-  const { session, conversation } = await store.open(buildRouting(source, settings));
+  const { session, conversation } = await store.conversations.open(buildRouting(source, settings));
   const environment = { PATH: process.env.PATH ?? "" };
   const place = { session: session.id, conversation: conversation.number, target: source };
   const hands: ToolContext = {
@@ -234,7 +234,7 @@ async function openScene(): Promise<Scene> {
 
 async function until(store: Store, id: string): Promise<Process> {
   for (;;) {
-    const found = await store.getProcess({ asker: everyone, id });
+    const found = await store.processes.getProcess({ asker: everyone, id });
     if (found?.status.state === "ended") return found;
     await after(5);
   }

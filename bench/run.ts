@@ -178,7 +178,7 @@ async function histories(): Promise<void> {
       postrider: () =>
         oneByOne(
           count,
-          async () => (await store.readHistory({ asker: who, session: ids[at] ?? "" }))?.length,
+          async () => (await store.messages.readHistory({ asker: who, session: ids[at] ?? "" }))?.length,
         ),
     });
     const x = 1 / ratio(results.postrider, results.bare);
@@ -250,7 +250,9 @@ async function search(): Promise<void> {
   }
   const start = performance.now();
   // The writer indexes when nobody asks anything of it.
-  while (JSON.stringify(await store.searchMessages({ asker: who, text: "n4999", limit: 1 })) === "[]")
+  while (
+    JSON.stringify(await store.messages.searchMessages({ asker: who, text: "n4999", limit: 1 })) === "[]"
+  )
     await new Promise((r) => setTimeout(r, 100));
   await indexed(store);
   report.note(`indexed ${fixed((performance.now() - start) / 1000, 1)} s after the last append\n`);
@@ -274,7 +276,7 @@ async function indexed(store: Awaited<ReturnType<typeof subject>>["store"]): Pro
   let last = Number.POSITIVE_INFINITY;
   for (let steady = 0; steady < 3; ) {
     const before = performance.now();
-    await store.searchMessages({ asker: who, text: "zzz" });
+    await store.messages.searchMessages({ asker: who, text: "zzz" });
     const took = performance.now() - before;
     steady = took < 5 && last < 5 ? steady + 1 : 0;
     last = took;

@@ -55,12 +55,12 @@ export interface Subject {
 export async function subject(file: string, mode: "workers" | "in-process"): Promise<Subject> {
   const store = await sqliteStore({ file, mode });
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   const claim = { runner: runner.id, take: "one" } as const;
   return {
     store,
     async turn(conversation, index) {
-      const accepted = await store.accept({
+      const accepted = await store.inbox.accept({
         ...buildRouting(chat(conversation), settings),
         messageId: randomUUID(),
         message: { role: "user", parts: [{ type: "text", text: text(index) }] },
@@ -70,7 +70,9 @@ export async function subject(file: string, mode: "workers" | "in-process"): Pro
         throw new Error("the turn did not begin");
       const { number, fence } = accepted.turn;
       const messages = [{ role: "assistant", parts: [{ type: "text", text: text(index + 1) }] }] as const;
-      throwIfRefused(await store.finish({ turn: number, fence, outcome: "done", messages, now: Date.now() }));
+      throwIfRefused(
+        await store.turns.finish({ turn: number, fence, outcome: "done", messages, now: Date.now() }),
+      );
     },
   };
 }
@@ -86,7 +88,7 @@ export async function seeded(conversations: number): Promise<string> {
   for (let at = 0; at < conversations; at += 500) {
     const count = Math.min(500, conversations - at);
     await Promise.all(
-      Array.from({ length: count }, (_, i) => store.open(buildRouting(chat(at + i), settings))),
+      Array.from({ length: count }, (_, i) => store.conversations.open(buildRouting(chat(at + i), settings))),
     );
   }
   await store.close();
@@ -95,7 +97,7 @@ export async function seeded(conversations: number): Promise<string> {
 
 /** A session of this many messages in its own file. */
 export async function filled(store: Store, messages: number): Promise<string> {
-  const { session } = await store.open(buildRouting(chat(900_000 + messages), settings));
+  const { session } = await store.conversations.open(buildRouting(chat(900_000 + messages), settings));
   for (let at = 0; at < messages; at += 500) {
     const count = Math.min(500, messages - at);
     const more = Array.from({ length: count }, (_, i) => ({
@@ -103,7 +105,12 @@ export async function filled(store: Store, messages: number): Promise<string> {
       parts: [{ type: "text" as const, text: text(at + i) }],
     }));
     throwIfRefused(
-      await store.append({ asker: { person: OWNER }, session: session.id, messages: more, now: Date.now() }),
+      await store.messages.append({
+        asker: { person: OWNER },
+        session: session.id,
+        messages: more,
+        now: Date.now(),
+      }),
     );
   }
   return session.id;

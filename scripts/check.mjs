@@ -13,6 +13,7 @@ const steps = [
   ["links of the docs", "node", ["scripts/check-docs.mjs"]],
   ["coverage table", "node", ["scripts/check-coverage.mjs"]],
   ["exported names", "node", ["scripts/check-exports.mjs"]],
+  ["one meaning per exported name", "node", ["scripts/check-names.mjs"]],
   ["list of mutations", "node", ["--disable-warning=ExperimentalWarning", "test/mutants/run.ts", "--check"]],
   ...examples.map((name) => [
     `example ${name}`,

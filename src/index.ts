@@ -105,14 +105,15 @@ export {
 } from "./core/usage.ts";
 export type { ViewChangeResult } from "./core/view-change.ts";
 export type { Clock } from "./ports/clock.ts";
+export type { ViewRanges } from "./ports/message-store.ts";
 export type {
   BeginProcess,
   ProcessOutputChunk,
   ProcessQuery,
   WakeRequest,
   WakeResult,
-} from "./ports/processes.ts";
-export type { Store, ViewRanges } from "./ports/store.ts";
+} from "./ports/process-store.ts";
+export type { Store } from "./ports/store.ts";
 export {
   type EditorCreate,
   type EditorListed,

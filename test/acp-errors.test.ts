@@ -143,7 +143,7 @@ describe("what is wrong in a request", () => {
     }
     const { store, sessions } = await room.look();
     expect((await sessions.list(me)).items.map(({ id }) => id)).toEqual([sessionId]);
-    expect(await store.listMessages({ asker: me, session: sessionId })).toEqual([]);
+    expect(await store.messages.listMessages({ asker: me, session: sessionId })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
   });
 });
@@ -194,8 +194,8 @@ describe("a line", () => {
       data: { code: "too_large" },
     });
     const { store } = await room.look();
-    expect(await store.listMessages({ asker: me, session: sessionId })).toEqual([]);
-    expect(await store.listPending({ asker: me, session: sessionId })).toEqual([]);
+    expect(await store.messages.listMessages({ asker: me, session: sessionId })).toEqual([]);
+    expect(await store.inbox.listPending({ asker: me, session: sessionId })).toEqual([]);
   });
 });
 
@@ -215,11 +215,11 @@ describe("an editor that goes", () => {
     editor[how]();
     await editor.ended;
     expect(answer.signal.aborted).toBe(true);
-    expect(await store.listMessages({ asker: me, session: sessionId })).toMatchObject([
+    expect(await store.messages.listMessages({ asker: me, session: sessionId })).toMatchObject([
       { role: "user", parts: [{ text: "one" }] },
       { role: "assistant", parts: [{ text: "Half an ans" }], origin: { interrupted: true } },
     ]);
-    expect(await store.listMessages({ asker: me, session: quiet.sessionId })).toEqual([]);
+    expect(await store.messages.listMessages({ asker: me, session: quiet.sessionId })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
     // Nothing runs on by itself: whoever opens the session next finds it as it was left.
     const next = await room.editor();
@@ -258,7 +258,7 @@ describe("an editor that goes", () => {
       expect(await ended).toMatchObject({ code: 0, signal: null, err: "" });
       const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
       onTestFinished(() => store.close());
-      const said = (await store.listMessages({ asker: me, session: sessionId })) ?? [];
+      const said = (await store.messages.listMessages({ asker: me, session: sessionId })) ?? [];
       expect(said).toMatchObject([{ role: "user" }, { role: "assistant", origin: { interrupted: true } }]);
       expect(said[1]?.parts).toMatchObject([{ text: expect.stringMatching(new RegExp(`^${shown}`)) }]);
     },

@@ -136,11 +136,11 @@ describe("without a model", () => {
     await editor.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(editor.words(sessionId)).toBe("You said: hello");
     const { store } = await room.look();
-    const before = await store.listMessages({ asker: me, session: sessionId });
+    const before = await store.messages.listMessages({ asker: me, session: sessionId });
     const asked = { sessionId, prompt: [{ type: "text", text: "and now?" }] };
     expect(errorIn(await editor.call("session/prompt", asked))).toMatchObject({ code: -32000 });
-    expect(await store.listMessages({ asker: me, session: sessionId })).toEqual(before);
-    expect(await store.listPending({ asker: me, session: sessionId })).toEqual([]);
+    expect(await store.messages.listMessages({ asker: me, session: sessionId })).toEqual(before);
+    expect(await store.inbox.listPending({ asker: me, session: sessionId })).toEqual([]);
   });
 });
 
@@ -177,7 +177,9 @@ describe("session/new", () => {
       cwd: room.cwd,
       messageCount: 0,
     });
-    expect(await store.findConversations({ asker: me, session: made.sessionId })).toHaveLength(1);
+    expect(await store.conversations.findConversations({ asker: me, session: made.sessionId })).toHaveLength(
+      1,
+    );
   });
 
   it("is answered before anything is told of the session; then come the commands, and again with the first prompt", async () => {

@@ -217,9 +217,14 @@ describe("a question whether something may be done", () => {
     const prompted = editor.prompt(sessionId, "go");
     const asked = await editor.asked();
     const { store } = await room.look();
-    const [waiting]: readonly Approval[] = await store.listApprovals({ person: me.person });
+    const [waiting]: readonly Approval[] = await store.access.listApprovals({ person: me.person });
     expect(waiting).toMatchObject({ session: sessionId, request: { title: "Run ls" } });
-    await store.answerApproval({ ...me, approval: waiting?.number ?? 0, answer: "session", now: Date.now() });
+    await store.access.answerApproval({
+      ...me,
+      approval: waiting?.number ?? 0,
+      answer: "session",
+      now: Date.now(),
+    });
     expect(await prompted).toEqual({ stopReason: "end_turn" });
     expect(editor.words(sessionId)).toBe("Allowed: go");
     await editor.until(() => (asked.signal.aborted ? true : undefined));
@@ -274,18 +279,18 @@ describe("a question whether something may be done", () => {
     await editor.ended;
     expect(answersIn(room.database)).toEqual(["expired"]);
     const { store } = await room.look();
-    expect(await store.listMessages({ asker: me, session: sessionId })).toMatchObject([
+    expect(await store.messages.listMessages({ asker: me, session: sessionId })).toMatchObject([
       { role: "user" },
       { role: "assistant", parts: [{ text: "Let me see." }], origin: { interrupted: true } },
     ]);
-    expect(await store.listClaimable({ now: Date.now() })).toEqual([]);
+    expect(await store.turns.listClaimable({ now: Date.now() })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
     // Whoever comes next finds it at its end.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toContain("Let me see.");
     expect(
-      await store.listMessages({ asker: me, session: sessionId }).then((all) => all?.map(getText)),
+      await store.messages.listMessages({ asker: me, session: sessionId }).then((all) => all?.map(getText)),
     ).toEqual(["go", "Let me see."]);
   });
 });

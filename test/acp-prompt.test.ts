@@ -25,7 +25,8 @@ async function scene(agent: Agent = repeating()): Promise<Scene> {
   const editor = await room.editor();
   const { sessionId } = await editor.open();
   const { store } = await room.look();
-  const said = async (id = sessionId) => (await store.listMessages({ asker: me, session: id })) ?? [];
+  const said = async (id = sessionId) =>
+    (await store.messages.listMessages({ asker: me, session: id })) ?? [];
   return { room, editor, sessionId, said };
 }
 
@@ -234,7 +235,7 @@ describe("a command", () => {
       expect([line, words()]).toEqual([line, expect.stringMatching(/^[A-Z/].{10,}\.$/)]);
     }
     expect(await said()).toEqual(before);
-    expect(await store.findConversations({ asker: me, session: sessionId })).toHaveLength(1);
+    expect(await store.conversations.findConversations({ asker: me, session: sessionId })).toHaveLength(1);
   });
 
   it("names messages that were found by what works in an editor", async () => {
@@ -346,7 +347,10 @@ describe("session/cancel", () => {
     await editor.until(() => editor.words(sessionId) || undefined);
     const second = editor.prompt(sessionId, "two");
     const { store } = await room.look();
-    await until(async () => (await store.listPending({ asker: me, session: sessionId })).length === 1, store);
+    await until(
+      async () => (await store.inbox.listPending({ asker: me, session: sessionId })).length === 1,
+      store,
+    );
     await editor.agent.notify("session/cancel", { sessionId });
     expect(await Promise.all([first, second])).toEqual([
       { stopReason: "cancelled" },
@@ -424,7 +428,10 @@ describe("session/cancel", () => {
       { cancellationSignal: abort.signal },
     );
     const { store } = await room.look();
-    await until(async () => (await store.listPending({ asker: me, session: sessionId })).length === 1, store);
+    await until(
+      async () => (await store.inbox.listPending({ asker: me, session: sessionId })).length === 1,
+      store,
+    );
     abort.abort();
     expect(await second).toEqual({ stopReason: "cancelled" });
     expect(answer.signal.aborted).toBe(false);
@@ -508,7 +515,7 @@ describe("several prompts at once", () => {
     const { store } = await room.look();
     for (const [at, { sessionId }] of sessions.entries()) {
       expect(editor.words(sessionId)).toBe(rounds.map((round) => `You said: ${nonce(at, round)}.`).join(""));
-      const said = (await store.listMessages({ asker: me, session: sessionId })) ?? [];
+      const said = (await store.messages.listMessages({ asker: me, session: sessionId })) ?? [];
       expect(said.filter(({ role }) => role === "user").map(getText)).toEqual(
         rounds.map((round) => nonce(at, round)),
       );

@@ -323,7 +323,7 @@ describe("a session that began in Telegram", () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: telling, clock });
     const home = await homeIn(room, clock);
-    await home.store.linkAccount({
+    await home.store.access.linkAccount({
       account: { platform: "telegram", userId: "7" },
       person: OWNER,
       now: clock.now(),

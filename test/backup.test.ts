@@ -127,7 +127,7 @@ describe("postrider backup", () => {
     );
     const store = await sqliteStore({ file: restored });
     onTestFinished(() => store.close());
-    expect((await store.listClaimable({ now: Date.now() })).length).toBe(running);
+    expect((await store.turns.listClaimable({ now: Date.now() })).length).toBe(running);
   });
 
   it("writes nothing but the result on stdout, and counts only for people who watch", async () => {

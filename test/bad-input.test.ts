@@ -628,8 +628,8 @@ describe.each(MODES)("a store (%s)", (mode) => {
       () => sessions.open({ platform: "telegram", chatId: "1" }),
       () => sessions.remove(who, "kept"),
       () => sessions.stats(who),
-      () => store.listClaimable({ now: 0 }),
-      () => store.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
+      () => store.turns.listClaimable({ now: 0 }),
+      () => store.turns.claim({ session: "kept", runner: "x", take: "one", now: 0 }),
       () => sessions.follow(who, "kept", { after: 0 })[Symbol.asyncIterator]().next(),
     ]) {
       expect((await refusal(call())).code).toBe("closed");

@@ -64,11 +64,11 @@ describe("a running gateway", () => {
     const store = await sqliteStore({ file: home.database, mode: "in-process" });
     onTestFinished(() => store.close());
     const now = Date.now();
-    const own = (await store.listLeases({ now })).find(({ name }) => name === "gateway");
+    const own = (await store.runners.listLeases({ now })).find(({ name }) => name === "gateway");
     const other = localRunner();
-    await store.recordHeartbeat({ runner: other, now });
-    await store.releaseLease({ name: "gateway", runner: own?.runner.id ?? "" });
-    await store.acquireLease({ name: "gateway", runner: other.id, ttlMs: 60_000, now });
+    await store.runners.recordHeartbeat({ runner: other, now });
+    await store.runners.releaseLease({ name: "gateway", runner: own?.runner.id ?? "" });
+    await store.runners.acquireLease({ name: "gateway", runner: other.id, ttlMs: 60_000, now });
     vi.advanceTimersByTime(HEARTBEAT_MS);
     expect(await ended).toMatchObject({ code: "in_use" });
   });

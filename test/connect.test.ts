@@ -22,7 +22,7 @@ function configOf({ home }: GatewayScene): string {
 async function ownerAccounts({ home }: GatewayScene): Promise<readonly (string | undefined)[]> {
   const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
   try {
-    const owner = (await store.listGrants()).find(({ person }) => person === OWNER);
+    const owner = (await store.access.listGrants()).find(({ person }) => person === OWNER);
     return (
       owner?.accounts.filter(({ platform }) => platform === "telegram").map(({ userId }) => userId) ?? []
     );

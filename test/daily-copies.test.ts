@@ -26,7 +26,7 @@ beforeEach(async () => {
   onTestFinished(() => store.close());
   const me = localRunner();
   runner = me.id;
-  await store.recordHeartbeat({ runner: me, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner: me, now: Date.now() });
 });
 
 function start(notices: string[] = []) {
@@ -107,13 +107,13 @@ describe("daily copies", () => {
 
   it("are left to the process that makes one now, and are made when it has ended without one", async () => {
     const other = { ...localRunner(), id: "another" };
-    await store.recordHeartbeat({ runner: other, now: Date.now() });
+    await store.runners.recordHeartbeat({ runner: other, now: Date.now() });
     const lease = { name: "backup", runner: other.id, ttlMs: 100 * HOUR, now: START };
-    expect(await store.acquireLease(lease)).toBeDefined();
+    expect(await store.runners.acquireLease(lease)).toBeDefined();
     const { clock } = start();
     await clock.pass(2 * HOUR);
     expect(existsSync(home.backups)).toBe(false);
-    await store.releaseLease({ name: "backup", runner: other.id });
+    await store.runners.releaseLease({ name: "backup", runner: other.id });
     await clock.pass(2 * HOUR);
     expect(readdirSync(home.backups)).toHaveLength(1);
   });
@@ -173,7 +173,7 @@ describe("daily copies", () => {
     await Promise.race([passing, Promise.resolve()]);
     expect(readdirSync(home.backups).filter((name) => name.includes(".new-"))).toEqual([]);
     expect(
-      await store.acquireLease({ name: "backup", runner: "another", ttlMs: 1000, now: Date.now() }),
+      await store.runners.acquireLease({ name: "backup", runner: "another", ttlMs: 1000, now: Date.now() }),
     ).toBeDefined();
   });
 });

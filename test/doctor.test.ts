@@ -42,9 +42,9 @@ async function furnish(): Promise<void> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   const sessions = createSessions({ store });
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   for (let n = 1; n <= 5; n += 1) {
-    const { turn } = (await store.accept({
+    const { turn } = (await store.inbox.accept({
       ...buildRouting({ platform: "telegram", chatId: n, userId: n }, settings),
       messageId: `m${n}`,
       message: { role: "user", parts: [{ type: "text", text: `question number ${n} 夜景` }] },
@@ -52,7 +52,7 @@ async function furnish(): Promise<void> {
     })) as { turn?: { number: number; fence: number } };
     if (turn === undefined) throw new Error("no turn");
     throwIfRefused(
-      await store.finish({
+      await store.turns.finish({
         turn: turn.number,
         fence: turn.fence,
         outcome: "done",
@@ -85,7 +85,7 @@ async function furnish(): Promise<void> {
   await sessions.append(who, "gone", { role: "user", text: "soon removed" });
   await sessions.fork(who, "gone", { id: "heir" });
   await sessions.remove(who, "gone");
-  await store.retire({ runner: runner.id });
+  await store.runners.retire({ runner: runner.id });
   await indexed(database);
   await store.close();
 }
@@ -336,13 +336,13 @@ describe("postrider doctor", () => {
     await furnish();
     const store = await sqliteStore({ file: database, mode: "in-process" });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await store.recordHeartbeat({ runner: dead, now: Date.now() });
+    await store.runners.recordHeartbeat({ runner: dead, now: Date.now() });
     damage((db) =>
       db
         .prepare("insert into leases (name, runner, fence, until) values ('expiry', ?, 1, ?)")
         .run(dead.id, Date.now() + 1e9),
     );
-    await store.accept({
+    await store.inbox.accept({
       ...buildRouting({ platform: "telegram", chatId: 1, userId: 1 }, settings),
       messageId: "late",
       message: { role: "user", parts: [{ type: "text", text: "anybody?" }] },

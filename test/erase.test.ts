@@ -14,7 +14,7 @@ import {
   sqliteStore,
   throwIfRefused,
 } from "../src/index.ts";
-import type { ErasureProgress } from "../src/ports/store.ts";
+import type { ErasureProgress } from "../src/ports/access-store.ts";
 import { prepareMessages } from "../src/sessions/message-input.ts";
 import type { SaidByTalker } from "./backup/writer.ts";
 import { startChild } from "./support/child.ts";
@@ -113,7 +113,7 @@ async function turn(
   });
   const [message] = messages;
   if (message === undefined) throw new Error("no message");
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...buildRouting(from, together),
     messageId: id,
     message,
@@ -126,7 +126,7 @@ async function turn(
   const parts = [{ type: "text" as const, text: answer }];
   if (id.endsWith("0")) await approve(store, number, fence, words);
   throwIfRefused(
-    await store.finish({
+    await store.turns.finish({
       turn: number,
       fence,
       outcome: "done",
@@ -150,9 +150,9 @@ async function turn(
 async function approve(store: Store, turn: number, fence: number, words: string): Promise<void> {
   const now = Date.now();
   const request = { title: words, detail: words, pattern: words };
-  const asked = await store.createApproval({ turn, fence, request, deadline: now + 1000, now });
+  const asked = await store.access.createApproval({ turn, fence, request, deadline: now + 1000, now });
   const { person, number: approval } = throwIfRefused(asked);
-  throwIfRefused(await store.answerApproval({ person, approval, answer: "always", now }));
+  throwIfRefused(await store.access.answerApproval({ person, approval, answer: "always", now }));
 }
 
 /** A code she has asked for, a wrong guess, a role, and her chat as the platform's home. */
@@ -160,10 +160,10 @@ async function admit(store: Store, person: string): Promise<void> {
   const now = Date.now();
   const asker = buildRouting(ANNA, settings).source;
   const code = { platform: "signal", salt: "s", hash: "h", everyMs: 1, maxPending: 1 };
-  await store.requestPairing({ ...code, asker, expiresAt: now + 1000, now });
-  await store.countGuess({ name: "signal:anna-4711", maxGuesses: 3, lockMs: 1, now });
-  await store.setRole({ person, role: "member", now });
-  await store.setHomeChannel({
+  await store.access.requestPairing({ ...code, asker, expiresAt: now + 1000, now });
+  await store.access.countGuess({ name: "signal:anna-4711", maxGuesses: 3, lockMs: 1, now });
+  await store.access.setRole({ person, role: "member", now });
+  await store.conversations.setHomeChannel({
     home: { platform: "signal", chatId: "anna-4711", name: "Anna Beispiel" },
     now,
   });
@@ -173,10 +173,10 @@ async function admit(store: Store, person: string): Promise<void> {
       { action: "add", text: SAYS },
       { action: "replace", old: SAYS, text: `knows ${SAYS}` },
     ] as const)
-      throwIfRefused(await store.changeMemory({ owner, change, now }));
+      throwIfRefused(await store.memory.changeMemory({ owner, change, now }));
   }
   const change = { action: "add", text: "bobwords" } as const;
-  throwIfRefused(await store.changeMemory({ owner: "chat:signal:riders", change, now }));
+  throwIfRefused(await store.memory.changeMemory({ owner: "chat:signal:riders", change, now }));
 }
 
 /** Anna and Bob, alone and in a group whose session they share, often enough that their words lie side by side. */
@@ -184,7 +184,7 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   const store = await sqliteStore({ file: database });
   const sessions = createSessions({ store });
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   let own = "";
   let shared = "";
   for (let n = 0; n < rounds; n += 1) {
@@ -211,12 +211,12 @@ async function village(rounds: number): Promise<{ anna: string; shared: string }
   await sessions.undo(who, "annas");
   await sessions.fork(who, "annas", { id: "bobs-fork" });
   await sessions.append(who, "bobs-fork", { role: "user", text: "bobwords in a fork" });
-  await store.accept({
+  await store.inbox.accept({
     ...buildRouting(group(ANNA), together),
     messageId: "waits",
     message: { role: "user", parts: [{ type: "text", text: SAYS }] },
   });
-  await store.retire({ runner: runner.id });
+  await store.runners.retire({ runner: runner.id });
   await indexed(database);
   await store.close();
   // No command gives a fork to someone else, but accounts that turn out to be one person's may.
@@ -241,7 +241,7 @@ async function bobs(shared: string): Promise<unknown> {
   const store = await sqliteStore({ file: database, mode: "in-process" });
   try {
     const sessions = createSessions({ store });
-    const found = await store.readPersonData({ platform: "signal", account: "bob-1" });
+    const found = await store.access.readPersonData({ platform: "signal", account: "bob-1" });
     const { items } = await sessions.list({ person: found?.person ?? "" });
     const own = [];
     for (const { id } of items) {
@@ -384,9 +384,11 @@ describe("postrider erase", () => {
   it("finishes what was cut short before the file was cleaned, though the person is gone from it", async () => {
     const { anna } = await village(3);
     const store = await sqliteStore({ file: database, mode: "in-process" });
-    const data = await store.readPersonData({ person: anna });
+    const data = await store.access.readPersonData({ person: anna });
     for (let step: ErasureProgress = { done: false }; !step.done; )
-      step = throwIfRefused(await store.erasePerson({ person: anna, limit: 100, now: Date.now(), ...step }));
+      step = throwIfRefused(
+        await store.access.erasePerson({ person: anna, limit: 100, now: Date.now(), ...step }),
+      );
     await store.close();
     mkdirSync(join(home, "reports"), { mode: 0o700 });
     const receipt = {

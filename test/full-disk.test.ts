@@ -42,9 +42,9 @@ describe.each(["workers", "in-process"] as const)("a database that may not grow 
     onTestFinished(() => store.close());
     const sessions = createSessions({ store });
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: Date.now() });
+    await store.runners.recordHeartbeat({ runner, now: Date.now() });
     const accept = (messageId: string) =>
-      store.accept({
+      store.inbox.accept({
         ...buildRouting({ platform: "telegram", chatId: "7", userId: "7" }, settings),
         messageId,
         message: { role: "user", parts: [{ type: "text", text: messageId }] },
@@ -132,7 +132,7 @@ describe.each(["workers", "in-process"] as const)("a disk that is full (%s)", (m
     async () => {
       const file = newFile();
       const store = await sqliteStore({ file, mode });
-      const made = await store.create({
+      const made = await store.sessions.create({
         session: { id: "talk", kind: "chat", owner: OWNER },
         profile: "main",
         now: Date.now(),

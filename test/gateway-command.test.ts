@@ -241,7 +241,10 @@ describe("postrider gateway status and stop", () => {
     const { out } = await home.run(["gateway", "status"], { environment });
     expect(out).toMatch(/^home +telegram: Home \(42\), from the configuration$/m);
     const store = await sqliteStore({ file: join(home.folder, "postrider.db"), mode: "in-process" });
-    await store.setHomeChannel({ home: { platform: "telegram", chatId: "7", name: "Den" }, now: 1 });
+    await store.conversations.setHomeChannel({
+      home: { platform: "telegram", chatId: "7", name: "Den" },
+      now: 1,
+    });
     await store.close();
     const json = await home.run(["gateway", "status", "--json"], { environment });
     expect(JSON.parse(json.out)).toMatchObject({
@@ -372,8 +375,8 @@ describe("postrider gateway status and stop", () => {
     const store = await sqliteStore({ file: home.database, mode: "in-process" });
     const other = { ...localRunner(), ...runner };
     const now = Date.now();
-    await store.recordHeartbeat({ runner: other, now });
-    await store.acquireLease({ name: "gateway", runner: other.id, ttlMs: 600_000, now });
+    await store.runners.recordHeartbeat({ runner: other, now });
+    await store.runners.acquireLease({ name: "gateway", runner: other.id, ttlMs: 600_000, now });
     await store.close();
     return home;
   }

@@ -316,7 +316,7 @@ describe.concurrent.each(["idempotent", "unknowable"] as const)(
     });
 
     it.for([
-      "noteDraft:after",
+      "recordDraftOutcome:after",
       "finish:before",
       "finish:after",
       "edit:before",
@@ -369,7 +369,7 @@ describe.concurrent("a gateway that is told to end", () => {
 });
 
 describe.concurrent("a gateway that falls over a command", () => {
-  it.for(["acceptLine:before", "acceptLine:after", "enqueue:before", "enqueue:after", "send:after"])(
+  it.for(["acceptCommand:before", "acceptCommand:after", "enqueue:before", "enqueue:after", "send:after"])(
     "at %s answers it once, if it only looks",
     async (killAt, test) => {
       const { judge, fall, run, settle, texts } = await stage(test, "idempotent");

@@ -71,9 +71,9 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 /** Whether somebody makes a copy now: who does holds its lease. */
 async function isCopying({ store }: ComposedGateway): Promise<boolean> {
   // Writes are answered in order: after one, all that were begun before it have been done and told.
-  const settled = (): Promise<void> => store.retire({ runner: "nobody" });
+  const settled = (): Promise<void> => store.runners.retire({ runner: "nobody" });
   await settled();
-  const leases = await store.listLeases({ now: Date.now() });
+  const leases = await store.runners.listLeases({ now: Date.now() });
   await settled();
   return leases.some(({ name }) => name === "backup");
 }

@@ -192,7 +192,7 @@ describe("postrider import hermes", () => {
     const chat = truth.chats[0];
     if (chat === undefined) throw new Error("the home has no chat");
     const runner = localRunner();
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       source: sourceFromJson(chat.origin),
       profile: "main",
       scope: { groupsPerUser: true, threadsPerUser: true },

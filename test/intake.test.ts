@@ -113,7 +113,7 @@ describe("a stranger", () => {
       .slice(before)
       .filter((name) => name !== "settle");
     expect(more).toEqual(["moveCursor"]);
-    expect(await room.home.store.getCursor({ name: "memory" })).toBe("51");
+    expect(await room.home.store.inbox.getCursor({ name: "memory" })).toBe("51");
   });
 
   it("who was told a code before a restart costs no row after it", async () => {

@@ -120,8 +120,8 @@ describe("a turn whose process was killed", () => {
       const store = await sqliteStore({ file });
       onTestFinished(() => store.close());
       const runner = localRunner();
-      await store.recordHeartbeat({ runner, now: Date.now() });
-      const claim = () => store.claim({ session, runner: runner.id, take: "one", now: Date.now() });
+      await store.runners.recordHeartbeat({ runner, now: Date.now() });
+      const claim = () => store.turns.claim({ session, runner: runner.id, take: "one", now: Date.now() });
       expect(await claim()).toBeUndefined();
 
       process.kill(pid, "SIGKILL");

@@ -31,8 +31,8 @@ it("gives the agent in a terminal the configured tools, which find the owner's w
   const { process: child, ended } = startCli(home, ["-q", "go", "--agent", `script:${file}`]);
   child.stdin.end();
   expect(await ended).toMatchObject({ code: 0, out: "Done.\n" });
-  const [newest] = (await store.querySessions({ asker: everyone, limit: 1 })).items;
-  const said = (await store.readHistory({ asker: everyone, session: newest?.id ?? "" })) ?? [];
+  const [newest] = (await store.sessions.querySessions({ asker: everyone, limit: 1 })).items;
+  const said = (await store.messages.readHistory({ asker: everyone, session: newest?.id ?? "" })) ?? [];
   const [found = "", written] = said.filter(({ role }) => role === "tool").map(getText);
   expect(JSON.parse(found)).toMatchObject({ success: true, count: 0 });
   expect(written).toBe("There is no tool write_file. There are: session_search.");

@@ -89,7 +89,7 @@ describe.skipIf(process.platform === "win32")("a program whose database is remov
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const store = await sqliteStore({ file: join(folder.path, "postrider.db"), mode: "in-process" });
-    await store.recordHeartbeat({ runner: localRunner(), now: Date.now() });
+    await store.runners.recordHeartbeat({ runner: localRunner(), now: Date.now() });
     await store.close();
     const keeper = spawn(process.execPath, [KEEPER, folder.path], { stdio: "ignore" });
     onTestFinished(() => void keeper.kill("SIGKILL"));

@@ -82,7 +82,8 @@ describe("the tools of an agent in a messenger", () => {
     const found = JSON.parse(await use(await ask(ada, "hello"), "session_search", { query: "lighthouse" }));
     expect(found).toMatchObject({ success: true, count: 0 });
     expect(
-      (await home.store.searchMessages({ asker: { everyone: true }, text: "lighthouse", limit: 5 })).length,
+      (await home.store.messages.searchMessages({ asker: { everyone: true }, text: "lighthouse", limit: 5 }))
+        .length,
     ).toBe(1);
   });
 

@@ -190,12 +190,12 @@ describe("the system text that a model endpoint receives", () => {
     await run(["-q", "hello"]);
     const store = await sqliteStore({ file: join(home, "postrider.db"), mode: "in-process" });
     const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
-    await store.linkAccount({
+    await store.access.linkAccount({
       account: { platform: "telegram", userId: "7" },
       person: OWNER,
       now: Date.now(),
     });
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       ...buildRouting(phone, settings),
       messageId: "1",
       message: { role: "user", parts: [{ type: "text", text: "from afar" }] },

@@ -27,7 +27,7 @@ const PIXEL =
 async function remember(at: FullHome): Promise<void> {
   const store = await at.openStore();
   const change = { action: "add", text: REMEMBERED } as const;
-  throwIfRefused(await store.changeMemory({ owner: OWNER, change, now: Date.now() }));
+  throwIfRefused(await store.memory.changeMemory({ owner: OWNER, change, now: Date.now() }));
 }
 
 /** Makes a project whose instructions each request must carry. */
@@ -204,9 +204,11 @@ describe.each([
     ])
       await editor.call("session/set_config_option", { sessionId, configId, value });
     const store = await at.openStore();
-    const [conversation] = await store.findConversations({ asker: who, session: sessionId });
+    const [conversation] = await store.conversations.findConversations({ asker: who, session: sessionId });
     const choice = { asker: who, conversation: conversation?.number ?? 0, now: Date.now() };
-    throwIfRefused(await store.changeConversationSettings({ ...choice, change: { personality: "judge" } }));
+    throwIfRefused(
+      await store.conversations.changeConversationSettings({ ...choice, change: { personality: "judge" } }),
+    );
     await editor.prompt(sessionId, [
       { type: "text", text: "What is this?" },
       { type: "image", mimeType: "image/png", data: PIXEL },

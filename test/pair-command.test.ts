@@ -22,7 +22,7 @@ function strangersCode(home: TestHome, source: Source = eve): Promise<string> {
 }
 
 const accountOf = (home: TestHome, userId: string, platform = "telegram") =>
-  home.fill(({ store }) => store.getAccount({ platform, userId }));
+  home.fill(({ store }) => store.access.getAccount({ platform, userId }));
 
 describe("postrider pair", () => {
   it("lists who asks, without their codes, and who was let in", async () => {
@@ -51,7 +51,9 @@ describe("postrider pair", () => {
       out: expect.stringMatching(/^Eve␛\[31m \(77 on telegram\) is let in, as p_\w+\.\n$/),
     });
     expect(await accountOf(home, "77")).toMatchObject({ role: "member" });
-    const waiting = await home.fill(({ store }) => store.listPendingDeliveries({ dueAt: NOW, limit: 10 }));
+    const waiting = await home.fill(({ store }) =>
+      store.outbox.listPendingDeliveries({ dueAt: NOW, limit: 10 }),
+    );
     expect(waiting.map(({ target }) => target.chatId)).toEqual(["77"]);
     expect((await home.run(["pair", "approve", code])).code).toBe(3);
   });

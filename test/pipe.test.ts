@@ -331,8 +331,8 @@ describe("a line that waits for somebody else's answer", () => {
     const store = await sqliteStore({ file: database });
     onTestFinished(() => store.close());
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: Date.now() });
-    const held = await store.accept({
+    await store.runners.recordHeartbeat({ runner, now: Date.now() });
+    const held = await store.inbox.accept({
       ...buildRouting(localSource(), settings),
       messageId: "held",
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
@@ -356,7 +356,7 @@ describe("a line that waits for somebody else's answer", () => {
         }),
       finish: async () =>
         throwIfRefused(
-          await store.finish({
+          await store.turns.finish({
             turn: turn.number,
             fence: turn.fence,
             outcome: "done",

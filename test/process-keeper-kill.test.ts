@@ -171,7 +171,7 @@ describe("the keeper is killed", () => {
     const id = processIdFrom(systemClock.random(6));
     const { session, conversation, target, environment, secrets, ...row } = room.input("sleep 1000", { id });
     throwIfRefused(
-      await room.store.beginProcess({
+      await room.store.processes.beginProcess({
         process: row,
         session,
         conversation,
@@ -182,7 +182,7 @@ describe("the keeper is killed", () => {
     );
     const born = `${readStartTime(pid)}0`;
     throwIfRefused(
-      await room.store.markProcessRunning({
+      await room.store.processes.markProcessRunning({
         id,
         keeper: "one that is gone",
         pid,

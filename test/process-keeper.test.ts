@@ -52,7 +52,9 @@ describe("a program that the keeper runs", () => {
     const room = await keeperRoom();
     const cwd = join(room.home.folder, "nowhere");
     await expect(room.start("true", { cwd })).rejects.toMatchObject({ code: "not_found" });
-    expect(await room.store.listProcesses({ asker: { everyone: true }, foreground: true })).toEqual([]);
+    expect(await room.store.processes.listProcesses({ asker: { everyone: true }, foreground: true })).toEqual(
+      [],
+    );
   });
 
   it("sees of the environment what it is given, and nothing of the keeper's", async () => {

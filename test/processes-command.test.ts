@@ -27,7 +27,7 @@ const withRows = (...rows: readonly Omit<RowWanted, "session">[]) =>
 /** In a group of Telegram, of somebody else. */
 const elsewhere = (id: string) =>
   home.fill(async ({ store }) => {
-    const [session] = await store.find({ asker: { everyone: true }, text: home.group });
+    const [session] = await store.sessions.find({ asker: { everyone: true }, text: home.group });
     if (session === undefined) throw new Error("there is no such session");
     const target = { platform: "telegram", chatType: "group", chatId: "-100", userId: "42" };
     await processRow(store, { id, session: session.id, command: "make", target, now: NOW - HOUR });
@@ -157,16 +157,21 @@ describe("postrider processes log -f", () => {
     child.stdin.end();
     await new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
     await opened(async (store) => {
-      const process = await store.getProcess({ asker: { everyone: true }, id: ONE });
+      const process = await store.processes.getProcess({ asker: { everyone: true }, id: ONE });
       if (process?.status.state !== "running") throw new Error("it does not run");
       const { keeper } = process.status;
       let from = process.total;
       for (let n = 0; n < 20; n += 1) {
         const text = `line ${n} 夜景\n`;
-        await store.appendProcessOutput({ id: ONE, keeper, from, text });
+        await store.processes.appendProcessOutput({ id: ONE, keeper, from, text });
         from += text.length;
       }
-      await store.endProcess({ id: ONE, exit: { code: 3 }, output: { from, text: "last" }, now: NOW });
+      await store.processes.endProcess({
+        id: ONE,
+        exit: { code: 3 },
+        output: { from, text: "last" },
+        now: NOW,
+      });
     });
     const lines = Array.from({ length: 20 }, (_, n) => `line ${n} 夜景\n`).join("");
     expect(await ended).toMatchObject({

@@ -190,8 +190,10 @@ describe("postrider doctor --salvage", () => {
     expect(rows("select name, fence, about from leases")).toEqual([["expiry", 3, null]]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    expect(await store.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" })).toHaveLength(1);
-    expect(await store.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
+    expect(
+      await store.outbox.listPendingDeliveries({ dueAt: 9, limit: 9, platform: "telegram" }),
+    ).toHaveLength(1);
+    expect(await store.turns.listClaimable({ now: 9 })).toEqual([{ session: "s1", platform: "telegram" }]);
   });
 
   it("gets back rows of the second version beside later ones, and no words that are broken", async () => {
@@ -251,18 +253,18 @@ describe("postrider doctor --salvage", () => {
     expect(dropped).toEqual([{ table: "processes", saved: 3, dropped: 1 }]);
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    const found = await store.listProcesses({ asker: everyone });
+    const found = await store.processes.listProcesses({ asker: everyone });
     expect(found.map(({ id, matches }) => [id, matches.lines])).toEqual([
       ["proc_000000000002", []],
       ["proc_000000000001", ["hello"]],
     ]);
-    const output = await store.readProcessOutput({ asker: everyone, id: "proc_000000000001" });
+    const output = await store.processes.readProcessOutput({ asker: everyone, id: "proc_000000000001" });
     expect(output).toEqual({ text: "hello", from: 0, total: 5 });
     expect(look(report.file, (it) => it.prepare("select text from process_output").raw().all())).toEqual([
       ["hello"],
     ]);
     // The next keeper finds out whether they still run.
-    expect(await store.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
+    expect(await store.processes.adoptProcesses({ keeper: "k2", now: 1 })).toHaveLength(2);
   });
 
   it("gets back what is remembered, and whose it is, but no version that cannot be read", async () => {
@@ -280,13 +282,13 @@ describe("postrider doctor --salvage", () => {
     const report = await salvaged();
     const store = await sqliteStore({ file: report.file, mode: "in-process" });
     onTestFinished(() => store.close());
-    expect((await store.getMemory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
-    expect((await store.getMemory({ owner: "profile:main" })).entries).toEqual(["closed"]);
-    expect((await store.readPersonData({ person: "p_bob" }))?.memories).toEqual([
+    expect((await store.memory.getMemory({ owner: "p_ann" })).entries).toEqual(["likes tea"]);
+    expect((await store.memory.getMemory({ owner: "profile:main" })).entries).toEqual(["closed"]);
+    expect((await store.access.readPersonData({ person: "p_bob" }))?.memories).toEqual([
       { text: "rides", chat: "chat:telegram:-100" },
     ]);
-    expect(await store.readPersonData({ person: "chat:telegram:-100" })).toBeUndefined();
-    expect(await store.claimFlush({ runner: "r1", now: 1 })).toBeUndefined();
+    expect(await store.access.readPersonData({ person: "chat:telegram:-100" })).toBeUndefined();
+    expect(await store.memory.claimFlush({ runner: "r1", now: 1 })).toBeUndefined();
     expect(look(report.file, (it) => it.pragma("foreign_key_check"))).toEqual([]);
   });
 

@@ -47,8 +47,8 @@ it("is indexed in the background by a process that stays", async () => {
   onTestFinished(() => store.close());
   await indexed(database);
   const request = { asker: { person: OWNER }, text: '"message 1"' };
-  expect(await store.searchMessages(request)).toHaveLength(1);
-  expect(await store.countUnindexed(request)).toBe(0);
+  expect(await store.messages.searchMessages(request)).toHaveLength(1);
+  expect(await store.messages.countUnindexed(request)).toBe(0);
 }, 60_000);
 
 it("is indexed when an import is over", async () => {

@@ -195,8 +195,8 @@ describe("postrider", () => {
     const store = await sqliteStore({ file: join(home, "postrider.db") });
     onTestFinished(() => store.close());
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: Date.now() });
-    const held = await store.accept({
+    await store.runners.recordHeartbeat({ runner, now: Date.now() });
+    const held = await store.inbox.accept({
       ...buildRouting(localSource(), { ...settings, zone: "UTC" }),
       messageId: "held",
       message: { role: "user", parts: [{ type: "text", text: "held" }] },
@@ -221,9 +221,11 @@ describe("postrider", () => {
         resolve();
       });
     });
-    expect((await store.readHistory({ asker: { person: OWNER }, session: session.id }))?.length).toBe(3);
+    expect(
+      (await store.messages.readHistory({ asker: { person: OWNER }, session: session.id }))?.length,
+    ).toBe(3);
     throwIfRefused(
-      await store.finish({
+      await store.turns.finish({
         turn: turn.number,
         fence: turn.fence,
         outcome: "done",

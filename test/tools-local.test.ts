@@ -30,8 +30,8 @@ const atWork = (database: string) => ({
 async function results(file: string): Promise<readonly string[]> {
   const store: Store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());
-  const [session] = (await store.querySessions({ asker: everyone, limit: 1 })).items;
-  const said = await store.readHistory({ asker: everyone, session: session?.id ?? "" });
+  const [session] = (await store.sessions.querySessions({ asker: everyone, limit: 1 })).items;
+  const said = await store.messages.readHistory({ asker: everyone, session: session?.id ?? "" });
   return (said ?? []).filter(({ role }) => role === "tool").map(getText);
 }
 

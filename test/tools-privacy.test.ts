@@ -124,7 +124,7 @@ describe.each([20_261, 20_262])("many people's agents at work at the same time, 
       expect(words).toMatch(/^- said z/m);
     }
     // What others have tried to end runs on.
-    const running = await store.listProcesses({ asker: { everyone: true }, limit: 200 });
+    const running = await store.processes.listProcesses({ asker: { everyone: true }, limit: 200 });
     const staying = witness.begun.filter(({ ends }) => !ends);
     expect(new Set(running.map(({ id }) => id))).toEqual(new Set(staying.map(({ id }) => id)));
     for (const actor of actors) {
@@ -170,9 +170,9 @@ describe("one person's agent at work", () => {
     const [stopped = "", interrupted = "", ...others] = marks;
     for (const mark of marks) while (!existsSync(join(workspace, `begun-${mark}`))) await pause();
     const rows = async (mark: string) =>
-      (await store.listProcesses({ asker: { everyone: true }, foreground: true, endedSince: 0 })).filter(
-        ({ command }) => command.includes(mark),
-      );
+      (
+        await store.processes.listProcesses({ asker: { everyone: true }, foreground: true, endedSince: 0 })
+      ).filter(({ command }) => command.includes(mark));
 
     // Commands are no prompts, and do not wait for a tool.
     expect((await ann.ask("/status", /answering/)).words).toMatch(/answering/);
@@ -224,9 +224,9 @@ describe("where nothing is configured", () => {
           expect(words).toContain(`There is no tool ${name}.`);
         }
       }
-    expect(await store.listProcesses({ asker: { everyone: true }, foreground: true, endedSince: 0 })).toEqual(
-      [],
-    );
+    expect(
+      await store.processes.listProcesses({ asker: { everyone: true }, foreground: true, endedSince: 0 }),
+    ).toEqual([]);
     expect(readdirSync(room.workspace)).toEqual([]);
     const owner = room.actor("ann", dm("ann"));
     for (const verb of ["call terminal", "/background call terminal"]) {

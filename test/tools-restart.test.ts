@@ -54,20 +54,20 @@ async function restartScene(): Promise<RestartScene> {
   const store = await sqliteStore({ file, mode: "in-process" });
   onTestFinished(() => store.close());
   onTestFinished(() => endKeeper(home));
-  await store.linkAccount({
+  await store.access.linkAccount({
     account: { platform: "telegram", userId: String(ADA) },
     person: OWNER,
     now: Date.now(),
   });
 
   async function row(id: string): Promise<Process> {
-    const found = await store.getProcess({ asker: everyone, id });
+    const found = await store.processes.getProcess({ asker: everyone, id });
     if (found === undefined) throw new Error(`there is no process ${id}`);
     return found;
   }
   async function session(): Promise<string> {
     const source = { platform: "telegram", chatType: "dm", chatId: String(chat) };
-    return (await store.findConversations({ asker: everyone, source }))[0]?.session ?? "";
+    return (await store.conversations.findConversations({ asker: everyone, source }))[0]?.session ?? "";
   }
   async function eventually<Found>(find: () => Promise<Found | undefined>): Promise<Found> {
     // Other programs write these rows: they have to be looked at.
@@ -91,7 +91,7 @@ async function restartScene(): Promise<RestartScene> {
       await fake.untilShown(chat, until);
     },
     async results() {
-      const said = await store.readHistory({ asker: everyone, session: await session() });
+      const said = await store.messages.readHistory({ asker: everyone, session: await session() });
       return (said ?? []).filter(({ role }) => role === "tool").map(getText);
     },
     async kill(gateway) {
@@ -102,14 +102,14 @@ async function restartScene(): Promise<RestartScene> {
     },
     program: (start) =>
       eventually(async () =>
-        (await store.listProcesses({ asker: everyone, foreground: true, endedSince: 0 })).find(
+        (await store.processes.listProcesses({ asker: everyone, foreground: true, endedSince: 0 })).find(
           ({ command, status }) => command.startsWith(start) && status.state !== "starting",
         ),
       ),
     until: ({ id }, isSo) =>
       eventually(async () => {
         const now = await row(id);
-        const printed = (await store.readProcessOutput({ asker: everyone, id }))?.text ?? "";
+        const printed = (await store.processes.readProcessOutput({ asker: everyone, id }))?.text ?? "";
         return isSo(now, printed) ? now : undefined;
       }),
     passed(ms) {

@@ -71,11 +71,11 @@ describe("the usage of a conversation with a model over HTTP", () => {
 
     await chat.say(`first ${long}`);
     await chat.sent(1);
-    const [session] = (await store.querySessions({ asker: everyone })).items;
+    const [session] = (await store.sessions.querySessions({ asker: everyone })).items;
     const id = session?.id ?? "";
-    const usageOf = async () => (await store.find({ asker: everyone, text: id }))[0]?.usage;
+    const usageOf = async () => (await store.sessions.find({ asker: everyone, text: id }))[0]?.usage;
     await vi.waitFor(async () => {
-      expect((await store.find({ asker: everyone, text: id }))[0]?.title).toBe("A talk");
+      expect((await store.sessions.find({ asker: everyone, text: id }))[0]?.title).toBe("A talk");
     }, 10_000);
     expect(await usageOf()).toMatchObject({ ...sum(1, 7), lastPromptTokens: 100_700 });
     await chat.say(`second ${long}`);
@@ -86,7 +86,7 @@ describe("the usage of a conversation with a model over HTTP", () => {
         { role: "user", parts: [{ type: "text", text: `q${n} ${long}` }] },
         { role: "assistant", parts: [{ type: "text", text: `a${n}` }] },
       ] as const;
-      await store.append({ asker: everyone, session: id, messages, now: clock.now() });
+      await store.messages.append({ asker: everyone, session: id, messages, now: clock.now() });
     }
     await chat.say("/compress");
     expect((await chat.texts(3)).at(-1)).toMatch(/^Summed up: /);
@@ -109,7 +109,7 @@ describe("the usage of a conversation with a model over HTTP", () => {
       flush: sum(5, 6),
       compress: sum(3),
     };
-    const entries = (await store.listUsageEntries({ asker: everyone, session: id })) ?? [];
+    const entries = (await store.sessions.listUsageEntries({ asker: everyone, session: id })) ?? [];
     expect(Object.fromEntries(sumByPurpose(entries).map(({ purpose, usage }) => [purpose, usage]))).toEqual(
       expected,
     );
@@ -121,14 +121,19 @@ describe("the usage of a conversation with a model over HTTP", () => {
     await other.say("hello");
     await other.sent(1);
     await vi.waitFor(async () => {
-      const { usage } = await store.getInsights({ asker: everyone, since: 0 });
+      const { usage } = await store.sessions.getInsights({ asker: everyone, since: 0 });
       expect(usage).toEqual(sum(1, 2, 3, 4, 5, 6, 7, 8, 7));
     }, 10_000);
-    const people = (await store.querySessions({ asker: everyone })).items.map(({ owner }) => owner);
+    const people = (await store.sessions.querySessions({ asker: everyone })).items.map(({ owner }) => owner);
     const [bobs = "", adas = ""] = [...new Set(people)];
-    const used = async (person: string) => (await store.getInsights({ asker: { person }, since: 0 })).usage;
+    const used = async (person: string) =>
+      (await store.sessions.getInsights({ asker: { person }, since: 0 })).usage;
     expect([await used(adas), await used(bobs)]).toEqual([sum(1, 2, 3, 4, 5, 6, 7), sum(8, 7)]);
-    const { usageByDay, usage } = await store.getInsights({ asker: everyone, since: 0, zone: "UTC" });
+    const { usageByDay, usage } = await store.sessions.getInsights({
+      asker: everyone,
+      since: 0,
+      zone: "UTC",
+    });
     expect(usageByDay.map((day) => day.usage)).toEqual([sum(1, 2, 3, 4, 7), sum(5, 6, 8, 7)]);
     expect(sumUsage(usageByDay.map((day) => day.usage))).toEqual(usage);
 
@@ -160,17 +165,23 @@ describe("the usage of a conversation with a model over HTTP", () => {
     const chat = room.chat(ada);
     await chat.say("first");
     await chat.sent(1);
-    const [session] = (await store.querySessions({ asker: everyone })).items;
+    const [session] = (await store.sessions.querySessions({ asker: everyone })).items;
     const messages = Array.from({ length: 8 }, (_, n) => ({
       role: n % 2 === 0 ? ("user" as const) : ("assistant" as const),
       parts: [{ type: "text" as const, text: "x".repeat(2000) }],
     }));
-    await store.append({ asker: everyone, session: session?.id ?? "", messages, now: room.home.clock.now() });
+    await store.messages.append({
+      asker: everyone,
+      session: session?.id ?? "",
+      messages,
+      now: room.home.clock.now(),
+    });
     await chat.say("/compress");
     expect((await chat.texts(2)).at(-1)).toContain("could not be summed up");
     await chat.say("act");
     await chat.sent(3);
-    const entries = (await store.listUsageEntries({ asker: everyone, session: session?.id ?? "" })) ?? [];
+    const entries =
+      (await store.sessions.listUsageEntries({ asker: everyone, session: session?.id ?? "" })) ?? [];
     expect(sumByPurpose(entries)).toEqual([
       { purpose: "answer", usage: sum(1, 3) },
       { purpose: "compress", usage: sum(2) },

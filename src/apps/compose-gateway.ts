@@ -100,7 +100,7 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       }),
     };
   } catch (error) {
-    await store.retire({ runner: runner.id });
+    await store.runners.retire({ runner: runner.id });
     await store.close();
     throw error;
   }

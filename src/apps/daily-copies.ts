@@ -52,7 +52,8 @@ export function startDailyCopies(options: {
 
   /** False when another process does it, or this one is stopping. */
   async function copy(): Promise<boolean> {
-    if ((await store.acquireLease({ ...LEASE, runner, now: clock.now() })) === undefined) return false;
+    if ((await store.runners.acquireLease({ ...LEASE, runner, now: clock.now() })) === undefined)
+      return false;
     try {
       // Looked at again: between the look and the lease another process may have made it.
       if (!isDue(home, clock.now())) return true;
@@ -62,7 +63,7 @@ export function startDailyCopies(options: {
       if (made !== undefined) removeOldCopies(home);
       return made !== undefined;
     } finally {
-      await store.releaseLease({ name: LEASE.name, runner });
+      await store.runners.releaseLease({ name: LEASE.name, runner });
     }
   }
 

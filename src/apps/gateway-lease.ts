@@ -39,18 +39,18 @@ export async function acquireGatewayLease(options: {
   const keep = async (): Promise<boolean> => {
     const about = JSON.stringify({ since, agent: options.agent() });
     const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
-    return (await store.acquireLease(lease)) !== undefined;
+    return (await store.runners.acquireLease(lease)) !== undefined;
   };
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   if (await keep()) return { renew: keep };
   const other = await findRunningGateway(store, clock.now());
-  await store.retire({ runner: runner.id });
+  await store.runners.retire({ runner: runner.id });
   throw createAlreadyRunningError(other);
 }
 
 /** The gateway that runs now on this home's database, on this machine or another; also one that only cannot say so. */
 export async function findRunningGateway(store: Store, now: number): Promise<RunningGateway | undefined> {
-  const leases = await store.listLeases({ now, silent: true });
+  const leases = await store.runners.listLeases({ now, silent: true });
   const own = leases.find(({ name }) => name === GATEWAY_LEASE);
   if (own === undefined) return undefined;
   return {

@@ -33,7 +33,7 @@ export const approvalsChatCommand: ChatCommand = {
 
 async function listApprovals(place: ChatCommandContext): Promise<CommandReply> {
   const now = place.now();
-  const waiting = (await place.store.listApprovals({ person: getAskerPerson(place) })).filter(
+  const waiting = (await place.store.access.listApprovals({ person: getAskerPerson(place) })).filter(
     ({ deadline }) => deadline >= now,
   );
   const named = waiting.filter((asked) => canBeNamed(place, asked));
@@ -59,7 +59,7 @@ async function forgetRule(place: ChatCommandContext, number: number): Promise<Co
   const asked = { person: getAskerPerson(place), now: place.now() };
   const isGone =
     found !== undefined &&
-    (await place.store.removeApprovalRule({
+    (await place.store.access.removeApprovalRule({
       ...asked,
       pattern: found.pattern,
       ...(found.folder !== undefined && { folder: found.folder }),
@@ -74,7 +74,7 @@ async function forgetRule(place: ChatCommandContext, number: number): Promise<Co
 
 /** In a chat with others only what belongs to the session there: the rest was said elsewhere. */
 async function listRules(place: ChatCommandContext): Promise<readonly ApprovalRule[]> {
-  const all = await place.store.listApprovalRules({ person: getAskerPerson(place) });
+  const all = await place.store.access.listApprovalRules({ person: getAskerPerson(place) });
   if (getChatAudience(place.source) === undefined) return all;
   const here = (await place.chat.findCurrent())?.session.id;
   return all.filter(({ session }) => session !== undefined && session === here);

@@ -68,7 +68,7 @@ async function answerQuestion(
   const now = place.now();
   const approval = number ?? (await findOldest(place))?.number;
   if (approval === undefined) throw new PostriderError("not_found", "Nothing waits to be approved.");
-  return throwIfRefused(await store.answerApproval({ person, approval, answer, now }));
+  return throwIfRefused(await store.access.answerApproval({ person, approval, answer, now }));
 }
 
 /** The oldest of this person's that waits here, else anywhere. One whose time is over is closed and said. */
@@ -77,14 +77,14 @@ async function findOldest(place: ChatCommandContext): Promise<Approval | undefin
   const person = getAskerPerson(place);
   const now = place.now();
   const conversation = (await place.chat.findCurrent())?.conversation.number;
-  const all = await store.listApprovals({ person });
+  const all = await store.access.listApprovals({ person });
   const isOpen = ({ deadline }: Approval): boolean => deadline >= now;
   const here = all.filter((one) => one.conversation === conversation);
   const open = here.find(isOpen) ?? all.find(isOpen);
   const [late] = [...here, ...all];
   if (open !== undefined || late === undefined) return open;
   // Whoever asked is gone, or about to give it up.
-  const closed = await store.answerApproval({ person, approval: late.number, answer: "expired", now });
+  const closed = await store.access.answerApproval({ person, approval: late.number, answer: "expired", now });
   if (isRefused(closed) && closed.refused !== "expired") throwIfRefused(closed);
   throw new PostriderError(
     "expired",

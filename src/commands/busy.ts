@@ -28,7 +28,10 @@ export const busyChatCommand: ChatCommand = {
     const { conversation } = await ensureCurrent(place);
     const change = { asker: place.who, conversation: conversation.number, now: place.now() };
     throwIfRefused(
-      await place.store.changeConversationSettings({ ...change, change: { busy: mode ?? null } }),
+      await place.store.conversations.changeConversationSettings({
+        ...change,
+        change: { busy: mode ?? null },
+      }),
     );
     const is = mode ?? place.busy;
     return { text: `From now on, in this chat: **${is}**: ${BUSY_WORDS[is]}.` };

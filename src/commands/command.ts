@@ -96,7 +96,9 @@ export async function findHomeChannels({
   role,
   configured,
 }: ChatCommandContext): Promise<readonly ResolvedHomeChannel[]> {
-  return role === "owner" ? mergeHomeChannels(configured?.homes ?? [], await store.listHomeChannels()) : [];
+  return role === "owner"
+    ? mergeHomeChannels(configured?.homes ?? [], await store.conversations.listHomeChannels())
+    : [];
 }
 
 /** The conversation and the session that are current here. */

@@ -19,7 +19,7 @@ export const insightsChatCommand: ChatCommand = {
   isReadOnly: true,
   async run(place, args) {
     const { days, platform } = parseArguments(args);
-    const found = await place.store.getInsights({
+    const found = await place.store.sessions.getInsights({
       asker: place.who,
       since: place.now() - days * DAY,
       zone: place.zone,

@@ -17,7 +17,7 @@ async function room(scope = {}) {
   const at = await messengerRoom(home, echo, { settings: { scope } });
   const remember = (owner: string, text: string) => {
     home.clock.pass(1000);
-    return home.store.changeMemory({ owner, change: { action: "add", text }, now: home.clock.now() });
+    return home.store.memory.changeMemory({ owner, change: { action: "add", text }, now: home.clock.now() });
   };
   return { home, at, remember };
 }
@@ -59,14 +59,14 @@ describe("/memory", () => {
     expect(await at.tell("/memory forget 2")).toMatch(
       /^Forgotten: Closed on Fridays\n\n`\/memory undo` brings it back/,
     );
-    expect((await home.store.getMemory({ owner: getProfileMemoryOwner("main") })).entries).toEqual([]);
-    expect((await home.store.getMemory({ owner: OWNER })).entries).toEqual(["I like tea, not coffee"]);
+    expect((await home.store.memory.getMemory({ owner: getProfileMemoryOwner("main") })).entries).toEqual([]);
+    expect((await home.store.memory.getMemory({ owner: OWNER })).entries).toEqual(["I like tea, not coffee"]);
   });
 
   it("takes the last change back, whoever made it, and gives it back", async () => {
     const { home, at, remember } = await room();
     await at.ask("hello");
-    const entries = async (owner = OWNER) => (await home.store.getMemory({ owner })).entries;
+    const entries = async (owner = OWNER) => (await home.store.memory.getMemory({ owner })).entries;
     await remember(OWNER, "one");
     await remember(OWNER, "two");
     home.clock.pass(1000);

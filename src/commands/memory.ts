@@ -69,7 +69,7 @@ async function add(place: ChatCommandContext, words: string): Promise<CommandRep
     getChatAudience(place.source) === undefined
       ? await findOwner(place)
       : getMemoryOwner((await ensureCurrent(place)).session);
-  const before = await place.store.getMemory({ owner });
+  const before = await place.store.memory.getMemory({ owner });
   const after = await change(place, owner, { action: "add", text: words });
   if (after.version === before.version) return { text: "That is remembered already." };
   return {
@@ -112,9 +112,11 @@ async function restorePrevious(
   { owner, version, entries }: Memory,
 ): Promise<Memory> {
   const { store } = place;
-  const [, before] = await store.listMemoryVersions({ owner, limit: 2 });
+  const [, before] = await store.memory.listMemoryVersions({ owner, limit: 2 });
   if (before !== undefined)
-    return throwIfRefused(await store.restoreMemory({ owner, version: before.version, now: place.now() }));
+    return throwIfRefused(
+      await store.memory.restoreMemory({ owner, version: before.version, now: place.now() }),
+    );
   // Before the first change there was nothing.
   let after: Memory = { owner, version, entries };
   for (const old of entries) after = await change(place, owner, { action: "remove", old });
@@ -126,7 +128,7 @@ async function change(
   owner: MemoryOwner,
   wanted: MemoryChange,
 ): Promise<Memory> {
-  return throwIfRefused(await store.changeMemory({ owner, change: wanted, now: now() }));
+  return throwIfRefused(await store.memory.changeMemory({ owner, change: wanted, now: now() }));
 }
 
 /** What the model is told here of what it remembers; what everyone may know is for the owner to see, where nobody reads along. */
@@ -137,7 +139,7 @@ async function readMemories(place: ChatCommandContext): Promise<readonly Memory[
       ? (await chat.findCurrent())?.session.profile
       : undefined;
   const owners = [await findOwner(place), ...(profile === undefined ? [] : [getProfileMemoryOwner(profile)])];
-  return Promise.all(owners.map((owner) => store.getMemory({ owner })));
+  return Promise.all(owners.map((owner) => store.memory.getMemory({ owner })));
 }
 
 async function findOwner(place: ChatCommandContext): Promise<MemoryOwner> {

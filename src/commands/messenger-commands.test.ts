@@ -282,13 +282,19 @@ describe("/sethome and /platforms", () => {
     expect(await at.tell("/set-home")).toMatch(
       /^This chat, Band\\_practice \(`-100`\), is the home channel of Telegram now:/,
     );
-    expect(await at.home.store.listHomeChannels()).toEqual([
+    expect(await at.home.store.conversations.listHomeChannels()).toEqual([
       { platform: "telegram", chatId: "-100", name: "Band_practice" },
     ]);
     const { store } = at.home;
-    const runner = (await store.listLeases({ now })).length === 0 ? await runnerOf(at.home) : "";
-    await store.acquireLease({ name: "platform:telegram:9:9", runner, ttlMs: HOUR, about: "connected", now });
-    await store.acquireLease({ name: "expiry", runner, ttlMs: HOUR, now });
+    const runner = (await store.runners.listLeases({ now })).length === 0 ? await runnerOf(at.home) : "";
+    await store.runners.acquireLease({
+      name: "platform:telegram:9:9",
+      runner,
+      ttlMs: HOUR,
+      about: "connected",
+      now,
+    });
+    await store.runners.acquireLease({ name: "expiry", runner, ttlMs: HOUR, now });
     expect((await at.tell("/platforms")).split("\n")).toEqual([
       "- Telegram (`9:9`): connected",
       "- home channel of Telegram: Band\\_practice (`-100`), set with /sethome",
@@ -314,7 +320,13 @@ describe("/sethome and /platforms", () => {
       ["down: no network", "down"],
       ["refused: The token is wrong.", "refused"],
     ] as const) {
-      await store.acquireLease({ name: "platform:telegram:9", runner, ttlMs: HOUR, about, now: clock.now() });
+      await store.runners.acquireLease({
+        name: "platform:telegram:9",
+        runner,
+        ttlMs: HOUR,
+        about,
+        now: clock.now(),
+      });
       expect(await states()).toEqual([`- Telegram (\`9\`): ${about}`, signal]);
       expect(await states(member)).toEqual([`- Telegram (\`9\`): ${shown}`, signal]);
     }
@@ -364,7 +376,7 @@ describe("/sethome and /platforms", () => {
   async function runnerOf({ store, clock }: Home): Promise<string> {
     const { localRunner } = await import("../system/local-runner.ts");
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     return runner.id;
   }
 });
@@ -402,7 +414,7 @@ describe("/approve and /deny", () => {
     if (turn === undefined) throw new Error("no turn has begun");
     const now = home.clock.now();
     return throwIfRefused(
-      await home.store.createApproval({
+      await home.store.access.createApproval({
         turn: turn.number,
         fence: turn.fence,
         request: what,
@@ -413,10 +425,10 @@ describe("/approve and /deny", () => {
   }
 
   const answerTo = async ({ store }: Home, { number }: Approval) =>
-    (await store.getApproval({ asker: { everyone: true }, approval: number }))?.answer;
+    (await store.access.getApproval({ asker: { everyone: true }, approval: number }))?.answer;
 
   const allowed = ({ store }: Home, { person, session }: Approval, pattern = "rm -rf *") =>
-    store.checkApprovalRules({ person, session, pattern }).then((word) => word === "allowed");
+    store.access.checkApprovalRules({ person, session, pattern }).then((word) => word === "allowed");
 
   it("allow once by themselves: nothing is allowed beyond", async () => {
     const { tell, said, home } = await busyRoom();
@@ -570,13 +582,13 @@ describe("/status and /usage in a messenger", () => {
     );
     await tell("/busy queue");
     await tell("/personality pirate");
-    const { deliveries } = await home.store.enqueue({
+    const { deliveries } = await home.store.outbox.enqueue({
       deliveries: [{ target: telegram, parts: [{ type: "text", text: "x" }] }],
       session: said.session.id,
       runner: "r",
       now: home.clock.now(),
     });
-    await home.store.settle({
+    await home.store.outbox.settle({
       delivery: deliveries[0]?.number ?? 0,
       outcome: { state: "dead", error: "Forbidden: bot was blocked" },
       now: home.clock.now(),
@@ -616,7 +628,7 @@ describe("/pair and /start", () => {
     const { session } = await ask("before");
     const { code } = await createLinkCode({ ...home, platform: "telegram", person: OWNER });
     expect(await tell(`${name} ${code}`)).toContain("This account is the owner's now");
-    expect(await home.store.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
+    expect(await home.store.access.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
       role: "owner",
     });
     expect((await home.sessions.get(me, session.id))?.id).toBe(session.id);
@@ -644,7 +656,7 @@ describe("/pair and /start", () => {
     expect(await tell(`/pair approve ${asked.code.toLowerCase()}`)).toBe(
       "**Bob** (`7` on Telegram) is let in, and told so.",
     );
-    expect(await home.store.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
+    expect(await home.store.access.getAccount({ platform: "telegram", userId: "7" })).toMatchObject({
       role: "member",
     });
   });

@@ -37,7 +37,7 @@ async function setModel(place: ChatCommandContext, name: string | null): Promise
   const { store, who } = place;
   const change = { model: name };
   throwIfRefused(
-    await store.changeConversationSettings({
+    await store.conversations.changeConversationSettings({
       asker: who,
       conversation: conversation.number,
       change,

@@ -58,9 +58,9 @@ async function setNewTitle(
   title: string,
 ): Promise<Session> {
   const ask = { asker: who, session: session.id, title };
-  const set = await store.setTitle(ask);
+  const set = await store.sessions.setTitle(ask);
   const isTaken = isRefused(set) && set.refused === "title_taken";
-  return throwIfRefused(isTaken ? await store.setTitle({ ...ask, numbered: true }) : set);
+  return throwIfRefused(isTaken ? await store.sessions.setTitle({ ...ask, numbered: true }) : set);
 }
 
 async function formatWayBack({ sessions, who }: ChatCommandContext, old: Session): Promise<string> {

@@ -47,7 +47,7 @@ async function approveCode(place: ChatCommandContext, code: string): Promise<Com
 
 async function listOpenPairings(place: ChatCommandContext): Promise<CommandReply> {
   const now = place.now();
-  const open = await place.store.listPairings({ now });
+  const open = await place.store.access.listPairings({ now });
   const rows = open.map(({ asker, platform, askedAt, expiresAt }) => {
     const good = `good for ${formatTimeUntil(expiresAt, now).replace("in ", "")} more`;
     return asker === undefined

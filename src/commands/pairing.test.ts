@@ -29,7 +29,7 @@ async function codeFor(home: Home, source: Source): Promise<string> {
 }
 
 const roleOf = async ({ store }: Home, { platform, userId }: Source) =>
-  (await store.getAccount({ platform, ...(userId !== undefined && { userId }) }))?.role;
+  (await store.access.getAccount({ platform, ...(userId !== undefined && { userId }) }))?.role;
 
 /** Right in form, and nobody's. */
 const WRONG = "ZZZZ-9999";
@@ -72,7 +72,7 @@ describe("a stranger who asks to be let in", () => {
     for (const id of ["1", "2", "3", "4", "5"]) await codeFor(home, stranger(id));
     const code = await codeFor(home, stranger("6"));
     expect(await approvePairing({ ...home, code })).toMatchObject({ asker: stranger("6") });
-    expect(await home.store.listPairings({ now: home.clock.now() })).toHaveLength(5);
+    expect(await home.store.access.listPairings({ now: home.clock.now() })).toHaveLength(5);
   });
 
   it("shares the salt with others who ask, so that one hash answers the owner; a code that links does not", async () => {
@@ -80,12 +80,12 @@ describe("a stranger who asks to be let in", () => {
     await codeFor(home, stranger("1"));
     const code = await codeFor(home, stranger("2", "signal"));
     await createLinkCode({ ...home, platform: "telegram", person: OWNER });
-    const salts = (await home.store.listPairings({ now: home.clock.now() })).map(({ salt }) => salt);
+    const salts = (await home.store.access.listPairings({ now: home.clock.now() })).map(({ salt }) => salt);
     expect([salts[0] === salts[1], salts[1] === salts[2]]).toEqual([true, false]);
     expect(await approvePairing({ ...home, code })).toMatchObject({ asker: stranger("2", "signal") });
     home.clock.pass(HOUR);
     await codeFor(home, stranger("3"));
-    const [later] = await home.store.listPairings({ now: home.clock.now() });
+    const [later] = await home.store.access.listPairings({ now: home.clock.now() });
     expect(salts).not.toContain(later?.salt);
   });
 
@@ -118,7 +118,7 @@ describe("approving", () => {
       asker: source,
     });
     expect(await roleOf(home, source)).toBe("member");
-    const waiting = await home.store.listPendingDeliveries({
+    const waiting = await home.store.outbox.listPendingDeliveries({
       dueAt: home.clock.now(),
       limit: 10,
       platform: "telegram",

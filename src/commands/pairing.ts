@@ -38,11 +38,11 @@ export async function requestPairingCode({
   const { platform } = source;
   const now = clock.now();
   // The store decides, in one commit. It is looked at first because a hash is costly and strangers may write often.
-  const open = (await store.listPairings({ now })).filter(isStrangerPairing);
+  const open = (await store.access.listPairings({ now })).filter(isStrangerPairing);
   const until = computePairingWait(open, source, now);
   if (until !== undefined) return { state: "too_soon", until };
   const { code, ...kept } = await generateCode(clock, open[0]?.salt);
-  const asked = await store.requestPairing({ platform, asker: source, ...kept, ...LIMITS, now });
+  const asked = await store.access.requestPairing({ platform, asker: source, ...kept, ...LIMITS, now });
   return asked.state === "asked" ? { state: "asked", code } : asked;
 }
 
@@ -54,7 +54,7 @@ export async function findPairingWait({
 }: PairingContext & { source: Source }): Promise<number | undefined> {
   const now = clock.now();
   return computePairingWait(
-    (await store.listPairings({ platform: source.platform, now })).filter(isStrangerPairing),
+    (await store.access.listPairings({ platform: source.platform, now })).filter(isStrangerPairing),
     source,
     now,
   );
@@ -89,17 +89,21 @@ export async function approvePairing(
 ): Promise<ApprovedPairing | Refused> {
   const { store, clock, platform } = input;
   const found = await findPairingByCode(input, "approve", async () =>
-    (await store.listPairings({ now: clock.now(), ...(platform !== undefined && { platform }) })).filter(
-      isStrangerPairing,
-    ),
+    (
+      await store.access.listPairings({ now: clock.now(), ...(platform !== undefined && { platform }) })
+    ).filter(isStrangerPairing),
   );
   if (isRefused(found)) return found;
   const now = clock.now();
-  const used = await store.redeemPairing({ pairing: found.number, now });
+  const used = await store.access.redeemPairing({ pairing: found.number, now });
   if (isRefused(used)) return used;
   const { asker } = found;
   // Begun by nobody: whichever gateway is connected there sends it.
-  await store.enqueue({ deliveries: [{ target: asker, parts: [textPart(WELCOME)] }], runner: "", now });
+  await store.outbox.enqueue({
+    deliveries: [{ target: asker, parts: [textPart(WELCOME)] }],
+    runner: "",
+    now,
+  });
   return { ...used, asker };
 }
 
@@ -116,7 +120,7 @@ export async function createLinkCode({
   readonly expiresAt: number;
 }> {
   const { code, ...kept } = await generateCode(clock);
-  await store.requestPairing({ platform, person, ...kept, ...LIMITS, now: clock.now() });
+  await store.access.requestPairing({ platform, person, ...kept, ...LIMITS, now: clock.now() });
   return { code, expiresAt: kept.expiresAt };
 }
 
@@ -130,11 +134,11 @@ export async function redeemLinkCode(
   const account = getAskerAccount(source);
   const name = `link:${source.platform}:${account.altId ?? account.userId}`;
   const found = await findPairingByCode(input, name, async () => {
-    const open = await store.listPairings({ platform: source.platform, now: clock.now() });
+    const open = await store.access.listPairings({ platform: source.platform, now: clock.now() });
     return open.filter(({ person }) => person !== undefined);
   });
   if (isRefused(found)) return found;
-  return store.redeemPairing({ pairing: found.number, account, now: clock.now() });
+  return store.access.redeemPairing({ pairing: found.number, account, now: clock.now() });
 }
 
 /** `abcd-efgh`, `ABCD EFGH`, `ABCDEFGH`, with whatever dash a keyboard makes of it; undefined for what cannot be a code. */
@@ -176,7 +180,7 @@ async function findPairingByCode<Open extends Pairing>(
       field: "code",
     });
   const now = clock.now();
-  const counted = await store.countGuess({ name, maxGuesses: MOST_GUESSES, lockMs: LOCK_MS, now });
+  const counted = await store.access.countGuess({ name, maxGuesses: MOST_GUESSES, lockMs: LOCK_MS, now });
   if (!counted.allowed) {
     const when = formatTimeUntil(counted.until, now);
     return refuse("locked_out", `Too many wrong codes were given here. Try again ${when}.`, {
@@ -194,7 +198,7 @@ async function findPairingByCode<Open extends Pairing>(
   });
   if (right === undefined)
     return refuse("not_found", "There is no such code, or it is too old: codes are good for an hour.");
-  await store.clearGuesses({ name });
+  await store.access.clearGuesses({ name });
   return right;
 }
 

@@ -44,7 +44,7 @@ async function setPersonality(place: ChatCommandContext, name: string | null): P
   const { store, who } = place;
   const change = { personality: name };
   throwIfRefused(
-    await store.changeConversationSettings({
+    await store.conversations.changeConversationSettings({
       asker: who,
       conversation: conversation.number,
       change,

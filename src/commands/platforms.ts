@@ -12,7 +12,7 @@ export const platformsChatCommand: ChatCommand = {
   isReadOnly: true,
   async run(place) {
     const { store, policy, zone } = place;
-    const connections = parseConnections(await store.listLeases({ now: place.now() }));
+    const connections = parseConnections(await store.runners.listLeases({ now: place.now() }));
     const configured = place.configured?.platforms ?? [];
     const others = configured.filter(({ platform }) => !connections.some((one) => one.platform === platform));
     const lines = [

@@ -28,7 +28,7 @@ function endable(home: Home, ...running: readonly Running[]): Processes {
     async kill(id) {
       const one = running.find((each) => each.id === id);
       await one?.end({ signal: "SIGTERM" });
-      const process = await home.store.getProcess({ asker: { everyone: true }, id });
+      const process = await home.store.processes.getProcess({ asker: { everyone: true }, id });
       if (process === undefined) throw new Error("there is no such process");
       return process;
     },
@@ -104,7 +104,9 @@ describe("/processes", () => {
     await expect(runChatCommand(at, "processes", `kill ${one.id}`)).rejects.toThrow(
       failure("not_allowed", /postrider processes kill/),
     );
-    expect((await home.store.getProcess({ asker: at.who, id: one.id }))?.status.state).toBe("running");
+    expect((await home.store.processes.getProcess({ asker: at.who, id: one.id }))?.status.state).toBe(
+      "running",
+    );
   });
 
   it("knows nobody else's: neither listed, nor shown, nor ended; in a group, that chat's alone", async () => {

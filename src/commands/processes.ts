@@ -48,7 +48,7 @@ export async function countRunningProcesses(
   { store, who }: ChatCommandContext,
   conversation: number,
 ): Promise<number> {
-  return (await store.listProcesses({ asker: who, conversation })).filter(isRunning).length;
+  return (await store.processes.listProcesses({ asker: who, conversation })).filter(isRunning).length;
 }
 
 /** `2 background processes run`. */
@@ -68,7 +68,11 @@ async function formatList(place: ChatCommandContext): Promise<{ text: string; ch
 
 /** Whoever asks sees their own; where others read along, what was started in that chat. */
 function findListed({ store, who, now }: ChatCommandContext): Promise<readonly Process[]> {
-  return store.listProcesses({ asker: who, endedSince: now() - LISTED_AFTER_END_MS, limit: MOST_LISTED });
+  return store.processes.listProcesses({
+    asker: who,
+    endedSince: now() - LISTED_AFTER_END_MS,
+    limit: MOST_LISTED,
+  });
 }
 
 async function formatRow(place: ChatCommandContext, process: Process): Promise<string> {
@@ -123,7 +127,7 @@ async function findProcess(place: ChatCommandContext, given: string): Promise<Pr
     throw new PostriderError("invalid_input", "Say which: /processes lists them with their ids.");
   const id = name.startsWith("proc_") ? name : `proc_${name}`;
   const found = isProcessId(id)
-    ? [await place.store.getProcess({ asker: place.who, id })]
+    ? [await place.store.processes.getProcess({ asker: place.who, id })]
     : (await findListed(place)).filter((process) => process.id.startsWith(id));
   const [process, ...more] = found;
   if (more.length > 0)

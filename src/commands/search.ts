@@ -18,7 +18,7 @@ export const searchChatCommand: ChatCommand = {
   isReadOnly: true,
   async run(place, args) {
     const hits = await find(place, args, 10);
-    const left = await place.store.countUnindexed({ asker: place.who, text: args });
+    const left = await place.store.messages.countUnindexed({ asker: place.who, text: args });
     const rest = left === 0 ? "" : `\n\nOlder messages are still being indexed: ${left} were not searched.`;
     if (hits.length === 0)
       return { text: `Nothing was found for “${escapeMarkdown(shortenLine(args))}”.${rest}` };

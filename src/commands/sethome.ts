@@ -25,7 +25,7 @@ export const sethomeChatCommand: ChatCommand = {
       );
     const { platform, chatId, chatName, userName } = place.source;
     const name = toDisplayText(chatName ?? userName ?? "") ?? chatId;
-    await place.store.setHomeChannel({ home: { platform, chatId, name }, now: place.now() });
+    await place.store.conversations.setHomeChannel({ home: { platform, chatId, name }, now: place.now() });
     return {
       text: `This chat, ${escapeMarkdown(name)} (\`${chatId}\`), is the home channel of ${platformTraits(platform).label} now: messages without another target are sent here. It counts before the configuration; /sethome clear takes it back.`,
     };
@@ -35,7 +35,7 @@ export const sethomeChatCommand: ChatCommand = {
 async function clear(place: ChatCommandContext): Promise<CommandReply> {
   const { platform } = place.source;
   const { label } = platformTraits(platform);
-  const wasSet = await place.store.removeHomeChannel({ platform });
+  const wasSet = await place.store.conversations.removeHomeChannel({ platform });
   const [home] = (await findHomeChannels(place)).filter((one) => one.platform === platform);
   const now =
     home === undefined

@@ -28,7 +28,10 @@ export const statusChatCommand: ChatCommand = {
   async run(place) {
     const { conversation, session } = await requireCurrent(place);
     const ask = { asker: place.who, session: session.id };
-    const [waiting, around] = [await place.store.listPending(ask), await place.store.getDiagnostics(ask)];
+    const [waiting, around] = [
+      await place.store.inbox.listPending(ask),
+      await place.store.sessions.getDiagnostics(ask),
+    ];
     const running = await countRunningProcesses(place, conversation.number);
     const when = (at: number): string =>
       `${formatClockTime(at, place.zone)} (${formatTimeUntil(at, place.now())})`;

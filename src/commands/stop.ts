@@ -50,6 +50,6 @@ async function countPending(
   session: string,
   conversation: number,
 ): Promise<number> {
-  const around = await store.getDiagnostics({ asker: who, session });
+  const around = await store.sessions.getDiagnostics({ asker: who, session });
   return around?.conversations.find(({ number }) => number === conversation)?.waiting ?? 0;
 }

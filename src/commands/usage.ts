@@ -15,7 +15,8 @@ export const usageChatCommand: ChatCommand = {
     if (used.totalTokens === 0 && used.costUsd === undefined) {
       return { text: `No tokens have been counted yet (${await formatMessageCount(place, session)}).` };
     }
-    const entries = (await place.store.listUsageEntries({ asker: place.who, session: session.id })) ?? [];
+    const entries =
+      (await place.store.sessions.listUsageEntries({ asker: place.who, session: session.id })) ?? [];
     const purposes = sumByPurpose(entries).filter((one) => one.usage.totalTokens > 0);
     const parts = purposes.length < 2 ? [] : purposes;
     const columns = [used, ...parts.map((part) => part.usage)];

@@ -39,8 +39,8 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
 
   /** A message that the store cannot take must not keep those before it from being stored. */
   async function storeFirst(inputs: readonly Accept[], first: Accept): Promise<readonly Accepted[]> {
-    if (inputs.length === 1) return [await store.accept(first)];
-    return store.acceptMany({ messages: inputs }).catch(async () => [await store.accept(first)]);
+    if (inputs.length === 1) return [await store.inbox.accept(first)];
+    return store.inbox.acceptMany({ messages: inputs }).catch(async () => [await store.inbox.accept(first)]);
   }
 
   /** Waits for nothing: a turn that the commit has begun must run, whatever becomes of the others. */
@@ -98,7 +98,7 @@ export async function refuseMessage(
 ): Promise<IntakeResult> {
   const { profile } = settings();
   const line = { profile, source, messageId, line: "", runner, now: clock.now(), ...(cursor && { cursor }) };
-  const { duplicate, inbox } = await store.acceptCommand(line);
+  const { duplicate, inbox } = await store.inbox.acceptCommand(line);
   return duplicate
     ? {}
     : { after: connected.outbox.sendText(source, reason.message, { answeredCommand: inbox }) };

@@ -67,8 +67,10 @@ async function asked(room: GatewayRoom, source: Source = ada, sent = 1) {
 }
 
 async function open({ home }: GatewayRoom): Promise<readonly Approval[]> {
-  const { person } = (await home.store.getAccount({ platform: "telegram", userId: "1" })) ?? { person: "" };
-  return home.store.listApprovals({ person });
+  const { person } = (await home.store.access.getAccount({ platform: "telegram", userId: "1" })) ?? {
+    person: "",
+  };
+  return home.store.access.listApprovals({ person });
 }
 
 describe("what the agent asks", () => {

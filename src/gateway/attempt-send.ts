@@ -51,7 +51,7 @@ function buildOutbound({ store }: SendContext, delivery: Delivery): Outbound {
     target,
     parts,
     nonce,
-    blob: (hash) => store.readBlob({ asker: { everyone: true }, hash }),
+    blob: (hash) => store.messages.readBlob({ asker: { everyone: true }, hash }),
     ...(replyTo !== undefined && { replyTo }),
     ...(buttons !== undefined && { buttons }),
     ...(quiet && { quiet }),

@@ -19,12 +19,12 @@ export function claimNext(flow: Flow): (session: string, conversation: Conversat
         // A turn that runs here takes the next one along.
         if (turns.isRunning(session)) return;
         const by = { runner, take: getTakeMode(flow.settings(), settings) };
-        const turn = await store.claim({ session, ...by, now: clock.now() });
+        const turn = await store.turns.claim({ session, ...by, now: clock.now() });
         if (turn !== undefined) {
           await turns.run(turn);
           return;
         }
-        if ((await store.listPending({ asker: SYSTEM, session })).length === 0) return;
+        if ((await store.inbox.listPending({ asker: SYSTEM, session })).length === 0) return;
         await change.happened;
       } finally {
         change.forget();

@@ -35,7 +35,13 @@ export async function leaseConnection(
   let sendsUntil: DueTime | undefined;
   const keep = async (): Promise<boolean> => {
     const margin = computeDueTime(clock, RUNNER_DEAD_MS - SEND_MARGIN_MS);
-    const held = await store.acquireLease({ name, runner, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() });
+    const held = await store.runners.acquireLease({
+      name,
+      runner,
+      ttlMs: RUNNER_DEAD_MS,
+      about,
+      now: clock.now(),
+    });
     sendsUntil = held === undefined ? undefined : margin;
     return held !== undefined;
   };
@@ -61,7 +67,7 @@ export async function leaseConnection(
       about = words;
     },
     async release() {
-      await store.releaseLease({ name, runner });
+      await store.runners.releaseLease({ name, runner });
     },
   };
 }

@@ -68,7 +68,7 @@ async function post(
   const home = await openHome({}, clock);
   const { store } = home;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const attempts: Attempt[] = [];
   const lookUps: string[] = [];
   const log: string[] = [];
@@ -255,9 +255,12 @@ describe("a delivery that the platform answers with an error every time", () => 
     await pass(30_000);
     const shown = words().filter((one) => one !== "two");
     expect(shown).toEqual(["one", expect.stringMatching(NOTICE), "three", "and then"]);
-    const [{ handle = "" } = {}] = await home.store.find({ asker: { everyone: true }, text: session });
+    const [{ handle = "" } = {}] = await home.store.sessions.find({
+      asker: { everyone: true },
+      text: session,
+    });
     expect(shown[1]).toContain(`\`postrider sessions show ${handle} --everyone\``);
-    expect(await home.store.listDeferredDeliveries({ limit: 9 })).toMatchObject([
+    expect(await home.store.outbox.listDeferredDeliveries({ limit: 9 })).toMatchObject([
       { parts: [{ text: "two" }], status: { asideAt: expect.any(Number), lastError: "Server error." } },
     ]);
   });
@@ -321,7 +324,7 @@ describe("a delivery that the platform answers with an error every time", () => 
     await pass(20 * MINUTE, 1000);
     fault(unless(/./, { state: "not_sent", reason: "Too fast.", retryAfterMs: 60_000 }));
     await pass(20 * MINUTE, 1000);
-    expect(await home.store.listDeferredDeliveries({ limit: 9 })).toEqual([]);
+    expect(await home.store.outbox.listDeferredDeliveries({ limit: 9 })).toEqual([]);
     const before = words().length;
     fault(() => undefined);
     await pass(20 * MINUTE, 1000);
@@ -391,11 +394,11 @@ describe("a step of the system clock", () => {
   it("back does not hold up the rest of a long answer", async () => {
     const { out, words, pass, setClock, home } = await post({ draftEveryMs: 1100 });
     const runner = localRunner();
-    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+    await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const turn = await beginTurn(home, runner.id);
     const deliveries = ["one", "two", "three"].map((part) => ({ target: ada, parts: [textPart(part)] }));
     const end = { ...turn, outcome: "done", messages: [], deliveries, now: home.clock.now() } as const;
-    out.schedule(throwIfRefused(await home.store.finish(end)).deliveries);
+    out.schedule(throwIfRefused(await home.store.turns.finish(end)).deliveries);
     await pass(500);
     expect(words()).toEqual(["one"]);
     setClock(-HOUR_MS);
@@ -481,9 +484,12 @@ describe("whatever happens meanwhile", () => {
     let failures = 3;
     const storeAs = (store: Store): Store => ({
       ...store,
-      settle(given) {
-        failures -= 1;
-        return failures < 0 ? store.settle(given) : Promise.reject(new Error("no room"));
+      outbox: {
+        ...store.outbox,
+        settle(given) {
+          failures -= 1;
+          return failures < 0 ? store.outbox.settle(given) : Promise.reject(new Error("no room"));
+        },
       },
     });
     const { out, words, pass, log, home } = await post({ storeAs });
@@ -523,7 +529,7 @@ describe("whatever happens meanwhile", () => {
     const { out, words, pass, home } = await post();
     const { store, clock } = home;
     const deliveries = ["one", "two"].map((words) => ({ target: bob, parts: [textPart(words)] }));
-    const stored = await store.enqueue({ deliveries, runner: "", now: clock.now() });
+    const stored = await store.outbox.enqueue({ deliveries, runner: "", now: clock.now() });
     await out.poll(stored.deliveries[0]?.number);
     await pass(500);
     expect(words()).toEqual(["one", "two"]);
@@ -533,10 +539,12 @@ describe("whatever happens meanwhile", () => {
     const { out, words, pass, home } = await post();
     const { store, clock } = home;
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     const { turn, fence } = await beginTurn(home, runner.id);
-    const draft = throwIfRefused(await store.beginDraft({ turn, fence, target: ada, now: clock.now() }));
-    await store.enqueue({
+    const draft = throwIfRefused(
+      await store.outbox.beginDraft({ turn, fence, target: ada, now: clock.now() }),
+    );
+    await store.outbox.enqueue({
       deliveries: [{ target: bob, parts: [textPart("newer")] }],
       runner: "",
       now: clock.now(),
@@ -551,7 +559,7 @@ describe("whatever happens meanwhile", () => {
       deliveries: [ended],
       now: clock.now(),
     } as const;
-    throwIfRefused(await store.finish(end));
+    throwIfRefused(await store.turns.finish(end));
     await out.poll();
     await pass(500);
     expect(words()).toEqual(["newer"]);
@@ -589,7 +597,7 @@ async function sessionOf({ sessions }: Home): Promise<{ session: string }> {
 }
 
 async function beginTurn({ store, clock }: Home, runner: string): Promise<{ turn: number; fence: number }> {
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     source: ada,
     profile: "main",
     scope: { groupsPerUser: true, threadsPerUser: true },

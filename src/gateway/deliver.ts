@@ -124,7 +124,7 @@ export function outbox(options: OutboxOptions): Outbox {
     const begun =
       status.state === "sending"
         ? delivery
-        : await store.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
+        : await store.outbox.beginDelivery({ delivery: delivery.number, runner, now: clock.now() });
     if (begun === undefined) return {};
     const sent = await attemptSend({ store, platform, signal: cutting.signal }, begun);
     lane.lastAt = clock.monotonic();
@@ -159,7 +159,7 @@ export function outbox(options: OutboxOptions): Outbox {
     const settles = { delivery: number, outcome, ...(notice !== undefined && { notice }) };
     for (;;) {
       try {
-        const settled = await store.settle({ ...settles, now: clock.now() });
+        const settled = await store.outbox.settle({ ...settles, now: clock.now() });
         // Its session or its person has been removed meanwhile: there is nothing to note any more.
         return isRefused(settled) ? undefined : settled;
       } catch (error) {
@@ -199,7 +199,7 @@ export function outbox(options: OutboxOptions): Outbox {
     let stored: readonly Delivery[] = [];
     try {
       const made = { ...more, deliveries: held.startFirst(deliveries), runner, now: clock.now() };
-      stored = (await store.enqueue(made)).deliveries;
+      stored = (await store.outbox.enqueue(made)).deliveries;
     } finally {
       held.commit(stored);
     }
@@ -274,7 +274,7 @@ export function outbox(options: OutboxOptions): Outbox {
     const found: Delivery[] = [];
     let after = Math.min(back, seen);
     for (let isMore = true; isMore && !closing.signal.aborted; ) {
-      const page = await store.listPendingDeliveries({ ...all, after });
+      const page = await store.outbox.listPendingDeliveries({ ...all, after });
       found.push(...page);
       after = page.at(-1)?.number ?? after;
       isMore = page.length === PAGE;

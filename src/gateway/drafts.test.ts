@@ -36,9 +36,9 @@ async function desk(): Promise<Desk> {
   const home = await openHome({}, clock);
   const { store } = home;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...buildRouting(ada, { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: "7",
     message: { role: "user", parts: [textPart("hello")] },

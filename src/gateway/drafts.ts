@@ -93,7 +93,7 @@ export function draft(options: DraftOptions): Draft {
     await keep();
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
-    const begun = await store.beginDraft({
+    const begun = await store.outbox.beginDraft({
       turn: number,
       fence,
       target,
@@ -111,7 +111,7 @@ export function draft(options: DraftOptions): Draft {
         : sent.state === "unknown"
           ? "unknown"
           : "nothing";
-    await store.recordDraftOutcome({ delivery, shown });
+    await store.outbox.recordDraftOutcome({ delivery, shown });
     if (shown === "nothing") delivery = undefined;
     return becameOf(sent);
   }
@@ -128,7 +128,7 @@ export function draft(options: DraftOptions): Draft {
       target: turn.target,
       parts: [textPart(formatDraft(said, limit))],
       nonce: "",
-      blob: (hash) => store.readBlob({ asker: { everyone: true }, hash }),
+      blob: (hash) => store.messages.readBlob({ asker: { everyone: true }, hash }),
       ...(replyTo !== undefined && { replyTo }),
     };
   }

@@ -19,7 +19,7 @@ export function droppedCursors({ store, clock, log, signal }: Flow): DroppedCurs
     // Without them the platform brings the same messages once more, and they are dropped once more.
     if (signal.aborted) return;
     const now = clock.now();
-    await Promise.all(cursors.map((cursor) => store.moveCursor({ cursor, now })));
+    await Promise.all(cursors.map((cursor) => store.inbox.moveCursor({ cursor, now })));
   }
 
   return {

@@ -103,7 +103,7 @@ describe("a conversation whose time has come", () => {
     const { home, here, flow, told } = await watched();
     const session = await talk(here, "one", "two");
     home.clock.pass(2 * HOUR);
-    expect(await home.store.requestFlush({ session, now: home.clock.now() })).toBe(true);
+    expect(await home.store.memory.requestFlush({ session, now: home.clock.now() })).toBe(true);
     await home.restart();
     const store = (await home.again()).store;
     expect(await expireConversations({ ...flow, store })).toBe(1);

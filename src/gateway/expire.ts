@@ -28,7 +28,11 @@ export async function expireConversations(flow: ExpireContext): Promise<number> 
     const now = clock.now();
     const before = findLatestDue(flow.settings(), now);
     if (before === undefined) return ended;
-    const page = await store.listIdle({ before, limit: PAGE, ...(after !== undefined && { after }) });
+    const page = await store.conversations.listIdle({
+      before,
+      limit: PAGE,
+      ...(after !== undefined && { after }),
+    });
     const left = page.values();
     const takeUp = async (): Promise<void> => {
       for (const silent of left) {
@@ -62,7 +66,11 @@ async function endIfExpired(flow: ExpireContext, silent: IdleConversation, now: 
   if (resetReason(conversation.activeAt, reset) === undefined) return false;
   const about = { platform, session: conversation.session, key: conversation.key };
   await scheduleFlushWithHook(flow, about);
-  const done = await store.expireConversation({ conversation: conversation.number, reset, now });
+  const done = await store.conversations.expireConversation({
+    conversation: conversation.number,
+    reset,
+    now,
+  });
   if (!done.expired) return false;
   flow.log.info({ ...about, reason: done.reason }, "a conversation has expired");
   await hooks.emit("session:end", { ...about, reason: done.reason });
@@ -75,8 +83,15 @@ export async function purgeOldRows(flow: Flow): Promise<void> {
   const now = clock.now();
   const before = now - RETENTION_MS;
   while (!flow.signal.aborted) {
-    const { more } = await store.purgeFinished({ before, limit: PURGE_BATCH_SIZE, now });
+    const { more } = await store.upkeep.purgeFinished({ before, limit: PURGE_BATCH_SIZE, now });
     if (!more) break;
   }
-  await store.prune({ asker: SYSTEM, before, kinds: ["job", "webhook"], dryRun: false, limit: PAGE, now });
+  await store.sessions.prune({
+    asker: SYSTEM,
+    before,
+    kinds: ["job", "webhook"],
+    dryRun: false,
+    limit: PAGE,
+    now,
+  });
 }

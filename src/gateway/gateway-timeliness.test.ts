@@ -20,8 +20,8 @@ beforeEach(() => {
 /** A message that a process has accepted just before it crashed. */
 async function leaveMessage({ store, clock }: Home): Promise<void> {
   const runner = deadRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
-  await store.accept({
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
+  await store.inbox.accept({
     ...buildRouting(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
     messageId: "left",
     message: { role: "user", parts: [textPart("anybody?")] },
@@ -40,7 +40,7 @@ describe("a gateway does not wait for its timers", () => {
   it("to send what others store for a chat", async () => {
     const { home, chat } = await gatewayRoom({ agent: echo });
     const deliveries = [{ target: ada, parts: [textPart("You are let in.")] }];
-    await home.store.enqueue({ deliveries, runner: "", now: home.clock.now() });
+    await home.store.outbox.enqueue({ deliveries, runner: "", now: home.clock.now() });
     expect(await chat(ada).texts(1)).toEqual(["You are let in."]);
   });
 
@@ -58,7 +58,10 @@ describe("a gateway that has lost its connection to another process", () => {
     let isLost = false;
     const store: Home["store"] = {
       ...home.store,
-      acquireLease: async (wanted) => (isLost ? undefined : home.store.acquireLease(wanted)),
+      runners: {
+        ...home.store.runners,
+        acquireLease: async (wanted) => (isLost ? undefined : home.store.runners.acquireLease(wanted)),
+      },
     };
     const room = await gatewayRoom({ agent: echo, home: { ...home, store } });
     isLost = true;

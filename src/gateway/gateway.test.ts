@@ -356,7 +356,7 @@ describe("hooks", () => {
     await pass(2 * DAY);
     const now = home.clock.now();
     for (const { number: conversation } of await home.sessions.conversations({ everyone: true }, ada))
-      await home.store.expireConversation({ conversation, reset: { idleBefore: now }, now });
+      await home.store.conversations.expireConversation({ conversation, reset: { idleBefore: now }, now });
     await at(ada).say("two");
     await untilTold("session:start", 2);
     expect(told.filter(([event]) => event === "session:end")).toEqual([]);
@@ -512,7 +512,7 @@ describe("/background", () => {
     await at(ada).say("/background look it up");
     await answer(await agent.asked(), "Done.");
     await at(ada).texts(2);
-    const person = (await home.store.getAccount({ platform: "telegram", userId: "1" }))?.person ?? "";
+    const person = (await home.store.access.getAccount({ platform: "telegram", userId: "1" }))?.person ?? "";
     const { items } = await home.sessions.list({ person });
     expect(items.map(({ kind }) => kind)).toContain("background");
   });
@@ -619,8 +619,8 @@ describe("what is said while another process answers in the session", () => {
     const { chat: at, home } = await gatewayRoom({ agent: echo, settings: { busy: "queue" } });
     const { store, clock } = home;
     const runner = { ...localRunner(), id: "an-editor" };
-    await store.recordHeartbeat({ runner, now: clock.now() });
-    const accepted = await store.accept({
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
+    const accepted = await store.inbox.accept({
       ...buildRouting(ada, { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock }),
       messageId: "from the other",
       message: { role: "user", parts: [textPart("asked elsewhere")] },
@@ -632,7 +632,7 @@ describe("what is said while another process answers in the session", () => {
     await at(ada).say("two");
     const { number: turn, fence } = accepted.turn;
     const answer = { role: "assistant", parts: [textPart("answered elsewhere")] } as const;
-    await store.finish({ turn, fence, outcome: "done", messages: [answer], now: clock.now() });
+    await store.turns.finish({ turn, fence, outcome: "done", messages: [answer], now: clock.now() });
     expect((await at(ada).texts(2)).map((words) => words.slice(0, 13))).toEqual([
       "You said: one",
       "You said: two",

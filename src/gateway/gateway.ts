@@ -63,7 +63,7 @@ const GRACE_MS = 20_000;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
-  await store.recordHeartbeat({ runner: options.runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner: options.runner, now: clock.now() });
   const held = await leaseAll(options);
   const receiving = new AbortController();
   const ending = new AbortController();
@@ -125,7 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const limitActivity = activityLimiter(flow);
   const timers = [
     every(HEARTBEAT_MS, async () => {
-      await store.recordHeartbeat({ runner: options.runner, now: clock.now() });
+      await store.runners.recordHeartbeat({ runner: options.runner, now: clock.now() });
       for (const connection of held) {
         if (!(await connection.renew())) fail(createTakenOverError(connection.name));
       }
@@ -136,7 +136,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     every(EXPIRE_EVERY_MS, async () => {
       const mine = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
       memory.trigger();
-      if ((await store.acquireLease(mine)) === undefined) return;
+      if ((await store.runners.acquireLease(mine)) === undefined) return;
       await limitActivity();
       await expireConversations(flow);
       await purgeOldRows(flow);
@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   runInBackground(log, "a look at programs", processes.poll());
   memory.trigger();
   // A store may begin slowly with what it is asked for first: nobody's first /status or /stop has to wait for that.
-  runInBackground(log, "a first look", store.getDiagnostics({ asker: SYSTEM, session: "none" }));
+  runInBackground(log, "a first look", store.sessions.getDiagnostics({ asker: SYSTEM, session: "none" }));
   runInBackground(log, "a hook", flow.hooks.emit("gateway:startup", { platforms: flow.platforms }));
   log.info({ platforms: flow.platforms, runner }, "the gateway runs");
 
@@ -190,8 +190,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     timers.forEach(clearInterval);
     for (const { outbox: out } of connections.values()) await out.close();
     for (const connection of held) await connection.release();
-    await store.releaseLease({ name: EXPIRY_LEASE, runner });
-    await store.retire({ runner });
+    await store.runners.releaseLease({ name: EXPIRY_LEASE, runner });
+    await store.runners.retire({ runner });
     log.info({}, "the gateway has stopped");
   }
   const stopOnce = (): Promise<void> => {
@@ -222,8 +222,10 @@ async function leaseAll(options: GatewayOptions): Promise<readonly LeasedConnect
   }
   if (missing.length === 0) return held;
   for (const connection of held) await connection.release();
-  await store.retire({ runner: options.runner.id });
-  const holders = (await store.listLeases({ now: clock.now() })).filter(({ name }) => missing.includes(name));
+  await store.runners.retire({ runner: options.runner.id });
+  const holders = (await store.runners.listLeases({ now: clock.now() })).filter(({ name }) =>
+    missing.includes(name),
+  );
   const who = holders
     .map(({ name, runner: { pid, host } }) => `${name} (process ${pid} on ${host})`)
     .join(", ");

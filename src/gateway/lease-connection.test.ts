@@ -16,7 +16,7 @@ const platform: Platform = {
 async function heldConnection() {
   const { store, clock } = await openHome();
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const held = await leaseConnection({ store, clock, runner: runner.id }, platform);
   if (held === undefined) throw new Error("the connection is held by another");
   return { held, clock, store, runner: runner.id };
@@ -44,9 +44,9 @@ it("a clock that is set back does not make the lease longer", async () => {
 it("nothing is sent once another process holds the connection", async () => {
   const { held, clock, store, runner } = await heldConnection();
   const other = localRunner();
-  await store.releaseLease({ name: held.name, runner });
-  await store.recordHeartbeat({ runner: other, now: clock.now() });
-  await store.acquireLease({ name: held.name, runner: other.id, ttlMs: HOUR, now: clock.now() });
+  await store.runners.releaseLease({ name: held.name, runner });
+  await store.runners.recordHeartbeat({ runner: other, now: clock.now() });
+  await store.runners.acquireLease({ name: held.name, runner: other.id, ttlMs: HOUR, now: clock.now() });
   expect(await held.renew()).toBe(false);
   expect(held.canSend()).toBe(false);
 });

@@ -20,7 +20,7 @@ export function activityLimiter({ store, clock }: Pick<Flow, "store" | "clock">)
     last = current;
     if (isSet) steadySince = clock.monotonic();
     if (clock.monotonic() - steadySince < STEADY_MS) return;
-    await store.clampActivity({ now: clock.now() });
+    await store.conversations.clampActivity({ now: clock.now() });
     steadySince = clock.monotonic();
   };
 }

@@ -25,7 +25,7 @@ export async function buildMessengerCommandContext(
 ): Promise<ChatCommandContext> {
   const { store, sessions, clock, turns } = flow;
   const settings = flow.settings();
-  const known = await store.getAccount(getSenderAccount(source));
+  const known = await store.access.getAccount(getSenderAccount(source));
   const chat = getChatAudience(source);
   const who: Asker = { person: known?.person ?? NOBODY, ...(chat !== undefined && { chat }) };
   const routing = () => buildRouting(source, { ...settings, clock });
@@ -33,7 +33,7 @@ export async function buildMessengerCommandContext(
   async function look(): Promise<{ conversation: Conversation; session: Session } | undefined> {
     const conversation = await findSourceConversation(flow, who, source);
     if (conversation === undefined) return undefined;
-    const found = await store.find({ asker: who, text: conversation.session });
+    const found = await store.sessions.find({ asker: who, text: conversation.session });
     const session = found.find(({ id }) => id === conversation.session);
     return session && { conversation, session };
   }
@@ -61,14 +61,14 @@ export async function buildMessengerCommandContext(
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     chat: {
-      open: () => store.open(routing()),
+      open: () => store.conversations.open(routing()),
       findCurrent: look,
       async stop(conversation) {
         const meant = conversation ?? (await look())?.conversation.number;
         return meant !== undefined && turns.stop({ conversation: meant }, STOP_WAIT_MS);
       },
       async cancelPending(conversation) {
-        return (await store.cancelPending({ conversation, now: clock.now() })).map(getText);
+        return (await store.inbox.cancelPending({ conversation, now: clock.now() })).map(getText);
       },
       isAnswering: (session) => turns.isRunning(session),
     },
@@ -84,7 +84,7 @@ export async function findSourceConversation(
   source: Source,
 ): Promise<Conversation | undefined> {
   const { scope, profile } = flow.settings();
-  const found = await flow.store.findConversations({ asker, source });
+  const found = await flow.store.conversations.findConversations({ asker, source });
   // Somebody with two accounts in one group has two conversations there.
   const key = sessionKey(buildIdentity(source, scopeFor(scope, source.platform), profile));
   return found.find((conversation) => conversation.key === key) ?? found[0];
@@ -102,9 +102,9 @@ async function startBackgroundTask(flow: Flow, from: Source, prompt: string): Pr
   // Whoever asked for it owns it, also where others share the chat's own conversation.
   const routing = () =>
     buildRouting(source, { ...flow.settings(), scope: {}, clock }, { kind: "background", policy: never });
-  const { session } = await store.open({ ...routing(), fresh: true });
+  const { session } = await store.conversations.open({ ...routing(), fresh: true });
   const messageId = `background:${session.id}`;
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...routing(),
     messageId,
     message: {

@@ -112,7 +112,7 @@ async function prepareMessengerTurn(
     const about = { session: turn.session, platform: turn.target.platform, chat: turn.target.chatId };
     runInBackground(flow.log, "a hook", reportSessionStart(flow, turn, about));
   }
-  const isNew = isFirst && !(await store.hasOther({ asker: SYSTEM, session: turn.session }));
+  const isNew = isFirst && !(await store.sessions.hasOther({ asker: SYSTEM, session: turn.session }));
   const asking = await findMessengerRequester(store, flow.settings().access, turn.target);
   const prepared = await prepareTurn(buildTurnContext(flow), turn, asking);
   return { ...prepared, ...(isNew && { note: firstMessageNote() }) };

@@ -31,7 +31,9 @@ export function processStatusMessage({
 
   async function messageOf({ reported }: Process): Promise<string | "later" | undefined> {
     const delivery =
-      reported.progress === undefined ? undefined : await store.getDelivery({ number: reported.progress });
+      reported.progress === undefined
+        ? undefined
+        : await store.outbox.getDelivery({ number: reported.progress });
     if (delivery === undefined) return undefined;
     const { status } = delivery;
     if (status.state === "sent") return status.platformMessageId;
@@ -52,7 +54,7 @@ export function processStatusMessage({
         parts: [textPart(words.toWellFormed())],
         nonce: "",
         quiet: true,
-        blob: (hash) => store.readBlob({ asker: { everyone: true }, hash }),
+        blob: (hash) => store.messages.readBlob({ asker: { everyone: true }, hash }),
       };
       const edited = await platform.edit(out, messageId, signal);
       if (edited.state === "gone") return "nowhere";

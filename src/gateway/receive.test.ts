@@ -90,9 +90,12 @@ describe("a flood of messages of somebody who may not speak", () => {
     const gate = Promise.withResolvers<void>();
     const store: Home["store"] = {
       ...home.store,
-      async getAccount(name) {
-        await gate.promise;
-        return home.store.getAccount(name);
+      access: {
+        ...home.store.access,
+        async getAccount(name) {
+          await gate.promise;
+          return home.store.access.getAccount(name);
+        },
       },
     };
     const silent = { everywhere: { strangers: "ignore" as const }, platforms: {} };

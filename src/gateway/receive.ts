@@ -76,7 +76,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
   }
 
   async function roleAt(source: Source): Promise<AccessRole | undefined> {
-    const known = await store.getAccount(getSenderAccount(source));
+    const known = await store.access.getAccount(getSenderAccount(source));
     return resolveRole(flow.settings().access, source, known);
   }
 
@@ -152,7 +152,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     const message = parseInboundMessage(inbound);
     if (message instanceof PostriderError) return refuseMessage(flow, connected, inbound, message);
     const { source, messageId, blobs, cursor } = inbound;
-    const outcome = await store.editInbound({
+    const outcome = await store.inbox.editInbound({
       profile: flow.settings().profile,
       source,
       messageId,
@@ -172,7 +172,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     const { source, messageId, replyTo, cursor } = given;
     const command = parseCommand(words);
     if (command === undefined) return {};
-    const { duplicate, inbox } = await store.acceptCommand({
+    const { duplicate, inbox } = await store.inbox.acceptCommand({
       profile: flow.settings().profile,
       source,
       messageId,
@@ -215,7 +215,13 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
       const { source, messageId, cursor } = inbound;
       const take = async (): Promise<IntakeResult> => {
         const { profile } = flow.settings();
-        await store.editInbound({ profile, source, messageId, now: clock.now(), ...(cursor && { cursor }) });
+        await store.inbox.editInbound({
+          profile,
+          source,
+          messageId,
+          now: clock.now(),
+          ...(cursor && { cursor }),
+        });
         return {};
       };
       return queue({ kind: "single", inbound, take });
@@ -230,7 +236,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
       return queue({ kind: "single", inbound: press, take });
     },
     markConnected: isUp,
-    getCursor: (name) => store.getCursor({ name }),
+    getCursor: (name) => store.inbox.getCursor({ name }),
   };
 }
 

@@ -15,10 +15,10 @@ async function leftWith(lines: readonly string[], source: Source = ada): Promise
   const home = await openHome();
   const { store, clock } = home;
   const runner = deadRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   for (const [n, line] of lines.entries()) {
     const about = { profile: "main", source, messageId: `left-${n}`, line, runner: runner.id };
-    await store.acceptCommand({ ...about, now: clock.now() });
+    await store.inbox.acceptCommand({ ...about, now: clock.now() });
   }
   return home;
 }
@@ -45,7 +45,9 @@ describe("a command that a process has left behind when it fell", () => {
       told.map((words) => /while `(.*)` was being done, so it may have happened or not/.exec(words)?.[1]),
     ).toEqual(["/new", "/title Plans", "/nonsense"]);
     expect(openLines(home)).toBe(0);
-    expect(await home.store.findConversations({ asker: { everyone: true }, source: ada })).toEqual([]);
+    expect(
+      await home.store.conversations.findConversations({ asker: { everyone: true }, source: ada }),
+    ).toEqual([]);
     // Brought again by the messenger, it is an old one.
     await chat.say("hello");
     expect(await chat.texts(4)).toHaveLength(4);
@@ -80,9 +82,9 @@ describe("a message that a process has left behind when it fell", () => {
     const home = await openHome();
     const { store, clock } = home;
     const runner = deadRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     for (const words of ["one", "two"])
-      await store.accept({
+      await store.inbox.accept({
         ...{ source: ada, profile: "main", scope: { groupsPerUser: true, threadsPerUser: true }, reset: {} },
         newSession: { id: `s-${words}`, kind: "chat" },
         messageId: words,
@@ -103,9 +105,9 @@ describe("a message that a process was sending when it fell", () => {
     const home = await openHome();
     const { store, clock } = home;
     const runner = deadRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     const deliveries = [{ target: ada, parts: [textPart("hello")], begun: true }];
-    await store.enqueue({ deliveries, runner: runner.id, now: clock.now() });
+    await store.outbox.enqueue({ deliveries, runner: runner.id, now: clock.now() });
     const room = await gatewayRoom({ agent: echo, home });
     expect(await room.chat(ada).texts(1)).toEqual([`${REPEATED_MARK}\nhello`]);
   });

@@ -26,13 +26,13 @@ async function recoverTurns(flow: Flow): Promise<void> {
     const turn = turns.takeUnfinished(session);
     if (turn !== undefined) runInBackground(flow.log, "a broken turn", turns.run(turn));
   }
-  for (const { session, platform } of await store.listClaimable({ now: clock.now() })) {
+  for (const { session, platform } of await store.turns.listClaimable({ now: clock.now() })) {
     if (flow.signal.aborted) return;
     // Somebody who waits in a terminal takes theirs up there.
     if (flow.getConnection(platform) === undefined || turns.isRunning(session)) continue;
-    const [conversation] = await store.findConversations({ asker: SYSTEM, session });
+    const [conversation] = await store.conversations.findConversations({ asker: SYSTEM, session });
     const take = getTakeMode(flow.settings(), conversation?.settings);
-    const turn = await store.claim({ session, runner, take, now: clock.now() });
+    const turn = await store.turns.claim({ session, runner, take, now: clock.now() });
     if (turn !== undefined) runInBackground(flow.log, "a turn that was taken up", turns.run(turn));
   }
 }
@@ -41,7 +41,7 @@ async function recoverTurns(flow: Flow): Promise<void> {
 async function recoverDeliveries(flow: Flow, { platform, outbox }: PlatformConnection): Promise<void> {
   const { store, clock } = flow;
   const now = clock.now();
-  const left = await store.listOrphanedDeliveries({ platform: platform.name, now });
+  const left = await store.outbox.listOrphanedDeliveries({ platform: platform.name, now });
   for (const { number, status } of left) {
     if (status.state !== "sending") continue;
     const outcome: Settle["outcome"] = {
@@ -50,7 +50,7 @@ async function recoverDeliveries(flow: Flow, { platform, outbox }: PlatformConne
       error: "Postrider ended while it was being sent.",
       ...(status.shown === "nothing" && { shown: "unknown" }),
     };
-    await store.settle({ delivery: number, outcome, now });
+    await store.outbox.settle({ delivery: number, outcome, now });
   }
   // Those wait by now like the others, and come in their order.
   await outbox.poll(left[0] === undefined ? undefined : left[0].number - 1);
@@ -59,7 +59,7 @@ async function recoverDeliveries(flow: Flow, { platform, outbox }: PlatformConne
 /** A command that only looks is done again. Any other may have happened: the person is told, and asked. */
 async function recoverCommands(flow: Flow, connected: PlatformConnection): Promise<void> {
   const { store, clock } = flow;
-  for (const left of await store.listOrphanedCommands({
+  for (const left of await store.inbox.listOrphanedCommands({
     platform: connected.platform.name,
     now: clock.now(),
   })) {
@@ -68,7 +68,7 @@ async function recoverCommands(flow: Flow, connected: PlatformConnection): Promi
     const role = resolveRole(
       flow.settings().access,
       left.source,
-      await store.getAccount(getSenderAccount(left.source)),
+      await store.access.getAccount(getSenderAccount(left.source)),
     );
     if (isLooking && role !== undefined) {
       await runInboxCommand(flow, connected, { ...command, ...left, role }, async () => {});

@@ -20,7 +20,7 @@ export async function scheduleFlush(
   { store, clock, flush }: ReportContext,
   session: string,
 ): Promise<boolean> {
-  const isNew = await store.requestFlush({ session, now: clock.now() });
+  const isNew = await store.memory.requestFlush({ session, now: clock.now() });
   if (isNew) flush?.();
   return isNew;
 }
@@ -36,7 +36,7 @@ export async function reportSessionLeft(
 ): Promise<void> {
   const { reason: _, ...session } = about;
   await scheduleFlushWithHook(flow, session);
-  const decisions = await flow.store.listDecisions({ asker: SYSTEM, conversation });
+  const decisions = await flow.store.conversations.listDecisions({ asker: SYSTEM, conversation });
   const [, before] = decisions.filter(({ from, to }) => from === about.session || to === about.session);
   if (before?.decision !== "expired") await flow.hooks.emit("session:end", about);
 }

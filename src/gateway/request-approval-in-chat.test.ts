@@ -22,8 +22,8 @@ describe("a question of the agent", () => {
     });
     while (!isStopped) await vi.advanceTimersByTimeAsync(1000);
     await stopping;
-    const { person = "" } = (await home.store.getAccount({ platform: "telegram", userId: "1" })) ?? {};
-    const open = await home.store.listApprovals({ person });
+    const { person = "" } = (await home.store.access.getAccount({ platform: "telegram", userId: "1" })) ?? {};
+    const open = await home.store.access.listApprovals({ person });
     expect(open.map(({ request }) => request.title)).toEqual(["remove the file"]);
   });
 });

@@ -53,7 +53,7 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
       now: clock.now(),
       ...(cursor && { cursor }),
     };
-    const { duplicate, inbox } = await store.acceptCommand(line);
+    const { duplicate, inbox } = await store.inbox.acceptCommand(line);
     return duplicate ? undefined : inbox;
   }
 

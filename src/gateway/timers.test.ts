@@ -75,11 +75,11 @@ describe("expiry", () => {
     const session = await say("hello");
     const other = localRunner();
     const lease = { name: EXPIRY_LEASE, runner: other.id, ttlMs: HOUR };
-    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
-    expect(await home.store.acquireLease({ ...lease, now: Date.now() })).toBeDefined();
+    await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
+    expect(await home.store.runners.acquireLease({ ...lease, now: Date.now() })).toBeDefined();
     await time.pass((IDLE_MINUTES + 2) * MINUTE);
     expect(await endOf(session)).toBeUndefined();
-    await home.store.releaseLease({ name: EXPIRY_LEASE, runner: other.id });
+    await home.store.runners.releaseLease({ name: EXPIRY_LEASE, runner: other.id });
     await time.pass(MINUTE);
     expect(await endOf(session)).toBe("idle");
   });
@@ -101,7 +101,7 @@ describe("expiry", () => {
     await room.gateway.stop();
     await time.pass((IDLE_MINUTES + 5) * MINUTE);
     expect(await endOf(session)).toBeUndefined();
-    expect(await home.store.listLeases({ now: Date.now() })).toEqual([]);
+    expect(await home.store.runners.listLeases({ now: Date.now() })).toEqual([]);
   });
 });
 
@@ -161,14 +161,15 @@ describe("the memory", () => {
     },
   };
   type Timed = Awaited<ReturnType<typeof start>>;
-  const entries = async ({ home }: Timed, owner: string) => (await home.store.getMemory({ owner })).entries;
+  const entries = async ({ home }: Timed, owner: string) =>
+    (await home.store.memory.getMemory({ owner })).entries;
 
   /** A session that another process has marked to be looked through; this gateway is not told. */
   async function markElsewhere({ home }: Timed): Promise<string> {
     const { id } = await home.sessions.create({ person: "p_bob" });
     for (const line of ["one", "two", "three", "four"])
       await home.sessions.append(all, id, { role: "user", text: line });
-    expect(await home.store.requestFlush({ session: id, now: Date.now() })).toBe(true);
+    expect(await home.store.memory.requestFlush({ session: id, now: Date.now() })).toBe(true);
     return id;
   }
 
@@ -237,23 +238,26 @@ describe("a delivery", () => {
     const before = attempts.length;
     await time.pass(5 * MINUTE);
     expect(attempts).toHaveLength(before);
-    const waiting = await home.store.listPendingDeliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: 9 });
+    const waiting = await home.store.outbox.listPendingDeliveries({
+      dueAt: Number.MAX_SAFE_INTEGER,
+      limit: 9,
+    });
     expect(waiting.map(getText)).toEqual(["You said: hello"]);
   });
 
   it("that another process gave back under an old number is sent with the next minute", async () => {
     const { home, time, chat } = await start();
     const other = localRunner();
-    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
+    await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
     const put = async (words: string, begun: boolean): Promise<number> => {
       const deliveries = [{ target: ada, parts: [textPart(words)], begun }];
-      const stored = await home.store.enqueue({ deliveries, runner: other.id, now: Date.now() });
+      const stored = await home.store.outbox.enqueue({ deliveries, runner: other.id, now: Date.now() });
       return stored.deliveries[0]?.number ?? 0;
     };
     /** The other process lives: nobody takes its work over. */
     const passBeating = async (ms: number): Promise<void> => {
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
-        await home.store.recordHeartbeat({ runner: other, now: Date.now() });
+        await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
         await time.pass(Math.min(left, HEARTBEAT_MS));
       }
     };
@@ -262,7 +266,7 @@ describe("a delivery", () => {
     await passBeating(MINUTE);
     expect(await chat.texts(0)).toEqual(["new"]);
     const outcome = { state: "waiting", nextAt: Date.now(), error: "Not now." } as const;
-    await home.store.settle({ delivery: old, outcome, now: Date.now() });
+    await home.store.outbox.settle({ delivery: old, outcome, now: Date.now() });
     await passBeating(MINUTE - 1000);
     expect(await chat.texts(0)).toEqual(["new"]);
     await time.pass(1000);
@@ -283,8 +287,8 @@ describe("work that a crashed process left while this one runs", () => {
       scope: {},
       clock,
     });
-    await store.recordHeartbeat({ runner: crashed, now: clock.now() });
-    await store.accept({
+    await store.runners.recordHeartbeat({ runner: crashed, now: clock.now() });
+    await store.inbox.accept({
       ...routing,
       messageId: "left",
       message: { role: "user", parts: [textPart("anybody?")] },
@@ -333,7 +337,7 @@ describe("the gateway", () => {
   it("keeps its connection for as long as it runs", async () => {
     const { home, time } = await start();
     await time.pass(10 * MINUTE);
-    expect(await home.store.listLeases({ now: Date.now() })).toContainEqual(
+    expect(await home.store.runners.listLeases({ now: Date.now() })).toContainEqual(
       expect.objectContaining({ name: "platform:telegram:1", about: "connected" }),
     );
   });
@@ -342,10 +346,10 @@ describe("the gateway", () => {
     const { room, home, time } = await start({}, ["the gateway has to end"]);
     const ended = room.gateway.ended.catch((error: unknown) => error);
     const other = localRunner();
-    const [own] = await home.store.listLeases({ now: Date.now() });
-    await home.store.releaseLease({ name: "platform:telegram:1", runner: own?.runner.id ?? "" });
-    await home.store.recordHeartbeat({ runner: other, now: Date.now() });
-    await home.store.acquireLease({
+    const [own] = await home.store.runners.listLeases({ now: Date.now() });
+    await home.store.runners.releaseLease({ name: "platform:telegram:1", runner: own?.runner.id ?? "" });
+    await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
+    await home.store.runners.acquireLease({
       name: "platform:telegram:1",
       runner: other.id,
       ttlMs: HOUR,

@@ -49,7 +49,7 @@ describe("a chat that started a program", () => {
     // What was told while it ran has become its last line by then.
     const told = [...before, ...wordsIn(chat).slice(before.length)];
     expect(told.map((words) => words.split("\n")[0]?.replace(/^.*\) | after.*|\.$/g, ""))).toEqual(expected);
-    expect(await home.store.listWatchedProcesses()).toEqual([]);
+    expect(await home.store.processes.listWatchedProcesses()).toEqual([]);
   });
 
   it("has one quiet message while it runs, which is edited and gets its last line; its end is another, with the last 1000 characters", async () => {
@@ -180,9 +180,12 @@ describe("exactly once", () => {
       runner: deadRunner(),
       store: {
         ...home.store,
-        async enqueue(input) {
-          if (isStored) await home.store.enqueue(input);
-          throw new Error("the process was killed");
+        outbox: {
+          ...home.store.outbox,
+          async enqueue(input) {
+            if (isStored) await home.store.outbox.enqueue(input);
+            throw new Error("the process was killed");
+          },
         },
       },
     };
@@ -205,7 +208,7 @@ describe("exactly once", () => {
     await running.end();
     const store = {
       ...home.store,
-      enqueue: () => Promise.reject(new Error("the process was killed")),
+      outbox: { ...home.store.outbox, enqueue: () => Promise.reject(new Error("the process was killed")) },
     };
     const fallen = await watcher(home, chat, echo, { runner: deadRunner(), store });
     await fallen.look();
@@ -248,16 +251,17 @@ describe("where it is told", () => {
 
   it("leaves no trace of somebody having spoken", async () => {
     const { home, look, running, pass } = await desk({ everyMs: MINUTE, wakes: true }, ada, echo);
-    const [before] = await home.store.findConversations({ asker: everyone, source: ada });
+    const [before] = await home.store.conversations.findConversations({ asker: everyone, source: ada });
     pass(HOUR);
     await running.print("hello");
     await look();
     await running.end();
     await look();
     const change = async (): Promise<number> =>
-      (await home.store.listMessages({ asker: everyone, session: running.opened.session.id }))?.length ?? 0;
+      (await home.store.messages.listMessages({ asker: everyone, session: running.opened.session.id }))
+        ?.length ?? 0;
     while ((await change()) < 2) await new Promise(setImmediate);
-    const [after] = await home.store.findConversations({ asker: everyone, source: ada });
+    const [after] = await home.store.conversations.findConversations({ asker: everyone, source: ada });
     expect(after?.activeAt).toBe(before?.activeAt);
   });
 });
@@ -296,7 +300,7 @@ describe("an agent that is to be woken", () => {
     expect(wordsIn(chat)).toEqual([
       expect.stringMatching(new RegExp(`ended with code 0.*/resume ${handle}$`, "s")),
     ]);
-    expect(await home.store.listClaimable({ now: home.clock.now() })).toEqual([]);
+    expect(await home.store.turns.listClaimable({ now: home.clock.now() })).toEqual([]);
     expect((await running.now()).reported.end).toBe(true);
   });
 
@@ -305,7 +309,7 @@ describe("an agent that is to be woken", () => {
     const { chat, look, running, home, flow } = await desk(wakes, ada, agent);
     const { clock, store } = home;
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       ...buildRouting(ada, settings),
       messageId: "1",
       message: { role: "user", parts: [textPart("a story")] },
@@ -337,10 +341,15 @@ describe("an agent that is to be woken", () => {
     const running = await runIn(home, ada, wakes);
     await running.end();
     const runner = deadRunner();
-    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+    await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const message = { role: "user", parts: [textPart("It has ended.")] } as const;
     const claim = { runner: runner.id, take: "one" } as const;
-    const woken = await home.store.wakeAgent({ process: running.id, message, claim, now: home.clock.now() });
+    const woken = await home.store.processes.wakeAgent({
+      process: running.id,
+      message,
+      claim,
+      now: home.clock.now(),
+    });
     expect(woken.state).toBe("woken");
     const next = await watcher(home, chat, agent);
     await next.look();

@@ -39,7 +39,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     if (closing.signal.aborted) return;
     const now = clock.now();
     const begun: Promise<void>[] = [];
-    for (const process of await store.listWatchedProcesses()) {
+    for (const process of await store.processes.listWatchedProcesses()) {
       const { id, target } = process;
       const connected = flow.getConnection(target.platform);
       // A terminal or an editor tells its own.
@@ -59,7 +59,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
 
   async function tell(connected: PlatformConnection, id: string): Promise<void> {
     // As it is by now: what was told since it was looked at is not told again.
-    const process = await store.getProcess({ asker: SYSTEM, id });
+    const process = await store.processes.getProcess({ asker: SYSTEM, id });
     if (process === undefined) return;
     const news = findDueReport(process, clock.now());
     const output = await readProcessTail(store, process);
@@ -78,7 +78,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     const became: StatusUpdateResult = await message.update(connected, process, words);
     if (became === "later") return;
     const tells = { ...buildProcessReport(process, output.total), matches: process.reported.matches };
-    if (became === "shown") await store.markProcessReported({ ...tells, now: clock.now() });
+    if (became === "shown") await store.processes.markProcessReported({ ...tells, now: clock.now() });
     else await put(connected, process, words, { ...tells, isProgress: true });
   }
 
@@ -119,12 +119,12 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     }
     if (news === "ended") await put(connected, process, ended, tells);
     else if (news === "matched") await put(connected, process, formatMatches(toPlainMatches(process)), tells);
-    else await store.markProcessReported({ ...tells, now: clock.now() });
+    else await store.processes.markProcessReported({ ...tells, now: clock.now() });
   }
 
   /** Its agent answers, in its own session alone. A turn that runs there comes to its end first. */
   async function wake(process: Process, output: ProcessTail): Promise<"woken" | "elsewhere" | "told"> {
-    const woken = await store.wakeAgent({
+    const woken = await store.processes.wakeAgent({
       process: process.id,
       message: buildWakeMessage(process, output),
       claim: { runner, take: "one" },
@@ -134,7 +134,7 @@ export function watchProcesses(flow: Flow): ProcessWatch {
     const { session, turn } = woken;
     if (turn !== undefined) runInBackground(log, "a turn after a program's end", turns.run(turn));
     else {
-      const [conversation] = (await store.findConversations({ asker: SYSTEM, session })).filter(
+      const [conversation] = (await store.conversations.findConversations({ asker: SYSTEM, session })).filter(
         ({ number }) => number === process.conversation,
       );
       if (conversation !== undefined)

@@ -84,7 +84,11 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
   /** For as long as something runs, somebody looks after it. */
   async function attend(): Promise<void> {
     for (;;) {
-      const open = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 1 });
+      const open = await store.processes.listProcesses({
+        asker: { everyone: true },
+        foreground: true,
+        limit: 1,
+      });
       if (open.length === 0 || closing.signal.aborted) return;
       const until = performance.now() + keeperTimeoutMs;
       while (!(await waitUntilKeeperGone(socket, closing.signal))) {
@@ -110,7 +114,7 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
   rounds.unref();
 
   async function row(id: string): Promise<Process> {
-    const found = await store.getProcess({ asker: { everyone: true }, id });
+    const found = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw createProcessNotFoundError(id);
     return found;
   }
@@ -137,7 +141,7 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
       if (folder?.isDirectory() !== true) throw createMissingFolderError(input.cwd);
       const { environment, secrets, session, conversation, target, ...process } = input;
       throwIfRefused(
-        await store.beginProcess({
+        await store.processes.beginProcess({
           process,
           session,
           conversation,
@@ -151,7 +155,7 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
       } catch (error) {
         // Nothing is known of it if we are closed; else it does not run, and must not be counted.
         if (!closing.signal.aborted)
-          await store.endProcess({ id: input.id, exit: { unknown: true }, now: clock.now() });
+          await store.processes.endProcess({ id: input.id, exit: { unknown: true }, now: clock.now() });
         throw error;
       }
       attended();

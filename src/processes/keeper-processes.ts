@@ -65,7 +65,7 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
 
   async function begin(request: StartRequest): Promise<void> {
     const id = request.process;
-    const row = await store.getProcess({ asker: { everyone: true }, id });
+    const row = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (row === undefined) throw createProcessNotFoundError(id);
     if (row.status.state !== "starting") return;
     checkFolder(request.cwd);
@@ -75,7 +75,9 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     keep(id, program);
     try {
       const { pid, startTime, pty } = running;
-      throwIfRefused(await store.markProcessRunning({ id, keeper, pid, startTime, pty, now: clock.now() }));
+      throwIfRefused(
+        await store.processes.markProcessRunning({ id, keeper, pid, startTime, pty, now: clock.now() }),
+      );
     } catch (error) {
       await backend.terminate(running, 0);
       throw error;
@@ -98,7 +100,11 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     const { id, status } = row;
     if (status.state !== "running" || status.detached) return false;
     const { position, shown } = parseBookmark(row.readTo);
-    const last = await store.readProcessOutput({ asker: { everyone: true }, id, limit: LONGEST_LINE });
+    const last = await store.processes.readProcessOutput({
+      asker: { everyone: true },
+      id,
+      limit: LONGEST_LINE,
+    });
     const line = last?.text.slice(last.text.lastIndexOf("\n") + 1) ?? "";
     const program = superviseProcess({ ...options, row, endInBackground: endSoon });
     const { pid, startTime } = status;
@@ -119,7 +125,7 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     }
     const place = detached.get(id);
     if (place === undefined) {
-      if ((await store.getProcess({ asker: { everyone: true }, id })) === undefined)
+      if ((await store.processes.getProcess({ asker: { everyone: true }, id })) === undefined)
         throw createProcessNotFoundError(id);
       return;
     }
@@ -132,7 +138,7 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
   }
 
   async function endUnseen(id: string): Promise<void> {
-    const ended = await store.endProcess({ id, exit: { unknown: true }, now: clock.now() });
+    const ended = await store.processes.endProcess({ id, exit: { unknown: true }, now: clock.now() });
     if (isRefused(ended)) log.warn({ process: id, why: ended.reason }, "the end of a process was refused");
     detached.delete(id);
     onChange();
@@ -160,7 +166,7 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
     async adopt() {
       const ours = [...attended].filter(([id, { hasEnded }]) => !hasEnded() && !starting.has(id));
       const attachable = backend.listAttachable();
-      const open = await store.adoptProcesses({ keeper, attachable, now: clock.now() });
+      const open = await store.processes.adoptProcesses({ keeper, attachable, now: clock.now() });
       for (const row of open) {
         const { id, status } = row;
         if (status.state !== "running" || attended.has(id) || starting.has(id) || detached.has(id)) continue;
@@ -187,7 +193,7 @@ export function createKeeperProcesses(options: KeeperProcessesOptions): KeeperPr
   async function forgetEnded(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
       if (attended.has(id) || starting.has(id)) continue;
-      const row = await store.getProcess({ asker: { everyone: true }, id });
+      const row = await store.processes.getProcess({ asker: { everyone: true }, id });
       if (row === undefined || row.status.state === "ended") backend.removeFiles(id);
     }
   }

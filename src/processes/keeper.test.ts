@@ -74,8 +74,11 @@ describe("the keeper", () => {
     };
     const wrap = (store: Store): Store => ({
       ...store,
-      appendProcessOutput: (input) => (isFull ? refuse() : store.appendProcessOutput(input)),
-      endProcess: (input) => (isFull ? refuse() : store.endProcess(input)),
+      processes: {
+        ...store.processes,
+        appendProcessOutput: (input) => (isFull ? refuse() : store.processes.appendProcessOutput(input)),
+        endProcess: (input) => (isFull ? refuse() : store.processes.endProcess(input)),
+      },
     });
     const { room } = await insideRoom({ wrap });
     const { id } = await room.start("echo one; read -r; echo two; exit 6");

@@ -40,8 +40,8 @@ export interface KeeperOptions {
 export async function runKeeper(options: KeeperOptions): Promise<void> {
   const { store, runner, clock, log, signal } = options;
   const { idleMs = IDLE_MS, adoptMs = ADOPT_MS, graceMs = GRACE_MS } = options;
-  await store.recordHeartbeat({ runner, now: clock.now() });
-  if (!(await acquireKeeperLease(options))) return store.retire({ runner: runner.id });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
+  if (!(await acquireKeeperLease(options))) return store.runners.retire({ runner: runner.id });
 
   const done = Promise.withResolvers<void>();
   let listening: KeeperListener | undefined;
@@ -55,8 +55,8 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
   const programs = createKeeperProcesses({ ...options, keeper: runner.id, graceMs, onChange: changed });
   const timers = [
     runEvery(HEARTBEAT_MS, log, async () => {
-      await store.recordHeartbeat({ runner, now: clock.now() });
-      await store.acquireLease(buildLease(options));
+      await store.runners.recordHeartbeat({ runner, now: clock.now() });
+      await store.runners.acquireLease(buildLease(options));
     }),
     runEvery(adoptMs, log, () => programs.adopt()),
     runEvery(LOOK_MS, log, () => programs.checkDetached()),
@@ -78,12 +78,12 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
     listening?.close();
     if (signal.aborted) await programs.endAll();
     for (const timer of timers) clearInterval(timer);
-    await store.retire({ runner: runner.id });
+    await store.runners.retire({ runner: runner.id });
     log.info({}, "the keeper ends");
   }
 }
 
-function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["acquireLease"]>[0] {
+function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["runners"]["acquireLease"]>[0] {
   return { name: KEEPER_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, now: clock.now() };
 }
 
@@ -91,7 +91,7 @@ function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["acquire
 async function acquireKeeperLease(options: KeeperOptions): Promise<boolean> {
   for (const began = performance.now(); performance.now() - began < TAKE_OVER_MS; ) {
     if (await isKeeperListening(options.socket)) return false;
-    if ((await options.store.acquireLease(buildLease(options))) !== undefined) {
+    if ((await options.store.runners.acquireLease(buildLease(options))) !== undefined) {
       // Between the question and the lease, another may have begun and ended; but not be there: the lease was free.
       return !(await isKeeperListening(options.socket));
     }

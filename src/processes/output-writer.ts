@@ -2,7 +2,7 @@ import { type Exit, KEPT_OUTPUT, type Process } from "../core/process.ts";
 import { isRefused, type Refused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { ProcessSteps } from "../ports/processes.ts";
+import type { Store } from "../ports/store.ts";
 import { type Bookmark, formatBookmark } from "./bookmark.ts";
 import { createStreamMask } from "./masking.ts";
 import { createOutputBuffer } from "./output-buffer.ts";
@@ -17,7 +17,7 @@ const RETRY_MS = 1000;
 const MOST_MATCHED = 100;
 
 export interface OutputWriterOptions {
-  readonly store: Pick<ProcessSteps, "appendProcessOutput" | "endProcess">;
+  readonly store: Pick<Store, "processes">;
   readonly clock: Clock;
   readonly log: Log;
   readonly id: string;
@@ -105,7 +105,7 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
     if (text === "" && found.length === 0) return true;
     const bookmark = bookmarkNow();
     try {
-      const kept = await store.appendProcessOutput({
+      const kept = await store.processes.appendProcessOutput({
         id,
         keeper,
         from,
@@ -157,7 +157,7 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
       for (;;) {
         const { from, text } = output.peek();
         try {
-          const ended = await store.endProcess({
+          const ended = await store.processes.endProcess({
             id,
             exit,
             output: { from, text, ...(matched.length > 0 && { matched }) },

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
+import { wrapStore } from "../../test/support/wrap-store.ts";
 import { getText, type Message } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
-import type { Store } from "../ports/store.ts";
 import type { SessionExport } from "./export.ts";
 import type { MessageInput } from "./message-input.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
@@ -170,19 +170,14 @@ describe("an exported session", () => {
       const { id } = await sessions.create(who);
       await sessions.append(who, id, [user("one"), user("two")]);
       let once = true;
-      const interrupted = new Proxy(store, {
-        get: (target, name: keyof Store) => {
-          if (name !== "listMessages") return target[name];
-          return async (input: Parameters<Store["listMessages"]>[0]) => {
-            if (once) {
-              once = false;
-              if (meanwhile === "append") await sessions.append(who, id, user("three"));
-              if (meanwhile === "undo") await sessions.undo(who, id);
-              if (meanwhile === "rewrite") await sessions.rewrite(who, id, [user("new")]);
-            }
-            return target.listMessages(input);
-          };
-        },
+      const interrupted = wrapStore(store, async ({ name, run }) => {
+        if (name === "listMessages" && once) {
+          once = false;
+          if (meanwhile === "append") await sessions.append(who, id, user("three"));
+          if (meanwhile === "undo") await sessions.undo(who, id);
+          if (meanwhile === "rewrite") await sessions.rewrite(who, id, [user("new")]);
+        }
+        return run();
       });
       const file = await exported(createSessions({ store: interrupted, clock, zone: "UTC" }), id);
       const { sessions: there } = await openHome();

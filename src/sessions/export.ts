@@ -28,7 +28,8 @@ import { cleanTitle } from "../core/titles.ts";
 import type { Blob } from "../core/turn.ts";
 import { addUsage, sumUsage, type Usage, type UsageEntry } from "../core/usage.ts";
 import type { SeqRange } from "../core/view.ts";
-import type { Store, ViewRanges } from "../ports/store.ts";
+import type { ViewRanges } from "../ports/message-store.ts";
+import type { Store } from "../ports/store.ts";
 import { createBlob } from "./message-input.ts";
 
 /** A session as plain JSON. `shows` and `hidden` are ranges of places in `messages`, counted from 1. */
@@ -52,11 +53,11 @@ export async function exportSession(
   asker: Asker,
   id: string,
 ): Promise<SessionExport | undefined> {
-  const [session] = await store.find({ asker, text: assertSessionId(id) });
-  const shape = await store.getViewRanges({ asker, session: id });
-  const said = await store.listMessages({ asker, session: id });
-  const shown = await store.readHistory({ asker, session: id });
-  const used = await store.listUsageEntries({ asker, session: id });
+  const [session] = await store.sessions.find({ asker, text: assertSessionId(id) });
+  const shape = await store.messages.getViewRanges({ asker, session: id });
+  const said = await store.messages.listMessages({ asker, session: id });
+  const shown = await store.messages.readHistory({ asker, session: id });
+  const used = await store.sessions.listUsageEntries({ asker, session: id });
   if (session?.id !== id || shape === undefined || said === undefined) return undefined;
   if (shown === undefined || used === undefined) return undefined;
   const wanted = listMessageRefs(shape);
@@ -139,7 +140,7 @@ async function readBlobs(
 ): Promise<Record<string, string>> {
   const blobs: Record<string, string> = {};
   for (const hash of collectHashes(messages)) {
-    const bytes = await store.readBlob({ asker, hash });
+    const bytes = await store.messages.readBlob({ asker, hash });
     if (bytes === undefined) {
       throw new PostriderError("corrupt", "The bytes of an attachment are missing: nothing was exported.", {
         details: { hash },
@@ -179,7 +180,7 @@ export async function importSessionJson(
     usageEntryFromJson(entry, `usage[${index}]`),
   );
   if (usageEntries.length > 0) assertSum(usage, usageEntries);
-  const imported = await store.importSession({
+  const imported = await store.sessions.importSession({
     session: { ...parseSession(session), owner: options.owner ?? textFromJson(session, "owner") ?? OWNER },
     usage,
     usageEntries,

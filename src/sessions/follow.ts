@@ -48,7 +48,7 @@ async function* streamMessages(
     let known = false;
     while (!signal?.aborted) {
       changed = false;
-      const page = await store.listMessages({ asker, session, after: seq, limit: PAGE });
+      const page = await store.messages.listMessages({ asker, session, after: seq, limit: PAGE });
       if (page === undefined) {
         if (known) return; // it was removed
         throw new PostriderError("not_found", "There is no such session.");
@@ -73,6 +73,6 @@ async function* streamMessages(
 }
 
 async function readLastSeq(store: Store, asker: Asker, session: string): Promise<number> {
-  const found = await store.find({ asker, text: session });
+  const found = await store.sessions.find({ asker, text: session });
   return found.find(({ id }) => id === session)?.messageCount ?? 0;
 }

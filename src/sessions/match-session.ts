@@ -14,7 +14,7 @@ export interface SessionMatch {
  * written out in full wins over a beginning.
  */
 export async function matchSession(store: Store, who: Asker, text: string): Promise<SessionMatch> {
-  const found = await store.find({ asker: who, text });
+  const found = await store.sessions.find({ asker: who, text });
   const exact = found.find(({ id, handle }) => id === text || handle === text);
   if (exact !== undefined) return toMatch(exact);
   const named = await findTitled(store, who, text);
@@ -34,9 +34,9 @@ function toSingleMatch(found: readonly Session[]): SessionMatch {
 async function findTitled(store: Store, who: Asker, text: string): Promise<readonly Session[]> {
   const title = parseTitle(text);
   if (title === undefined) return [];
-  const own = await store.findByTitle({ asker: isEveryone(who) ? { person: OWNER } : who, title });
+  const own = await store.sessions.findByTitle({ asker: isEveryone(who) ? { person: OWNER } : who, title });
   if (own !== undefined) return [own];
-  const first = isEveryone(who) ? await store.findByTitle({ asker: who, title }) : undefined;
+  const first = isEveryone(who) ? await store.sessions.findByTitle({ asker: who, title }) : undefined;
   return first === undefined ? [] : listNamesakes(store, who, first);
 }
 
@@ -45,7 +45,13 @@ async function listNamesakes(store: Store, asker: Asker, { title }: Session): Pr
   let cursor: string | undefined;
   do {
     const after = cursor === undefined ? {} : { cursor };
-    const page = await store.querySessions({ asker, titled: true, archived: "both", limit: 1000, ...after });
+    const page = await store.sessions.querySessions({
+      asker,
+      titled: true,
+      archived: "both",
+      limit: 1000,
+      ...after,
+    });
     found.push(...page.items.filter((session) => session.title === title));
     cursor = page.cursor;
   } while (cursor !== undefined);

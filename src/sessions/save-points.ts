@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Message } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
-import type { ViewRanges } from "../ports/store.ts";
+import type { ViewRanges } from "../ports/message-store.ts";
 import { type MessageInput, prepareMessages } from "./message-input.ts";
 import type { Sessions } from "./sessions.ts";
 

@@ -443,9 +443,9 @@ describe("taking back and changing what is shown", () => {
   it("waits until an answer that is being written is done", async () => {
     const { sessions, store, clock } = await openHome();
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       ...buildRouting(localSource(), settings),
       messageId: "1",
       message: { role: "user", parts: [{ type: "text", text: "go" }] },
@@ -458,7 +458,7 @@ describe("taking back and changing what is shown", () => {
     await expect(sessions.rewrite(who, id, [])).rejects.toMatchObject(code("session_busy"));
     await expect(sessions.remove(who, id)).rejects.toMatchObject(code("session_busy"));
     const { number: turn, fence } = accepted.turn;
-    await store.finish({ turn, fence, outcome: "done", messages: [], now: clock.now() });
+    await store.turns.finish({ turn, fence, outcome: "done", messages: [], now: clock.now() });
     expect(await sessions.undo(who, id)).toMatchObject({ before: 1, length: 0 });
   });
 

@@ -31,7 +31,8 @@ import type { UsageDelta, UsageEntry, UsagePurpose } from "../core/usage.ts";
 import type { ViewChange, ViewChangeResult } from "../core/view-change.ts";
 import { assertZone } from "../core/zone.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Store, ViewRanges } from "../ports/store.ts";
+import type { ViewRanges } from "../ports/message-store.ts";
+import type { Store } from "../ports/store.ts";
 import { systemClock, systemZone } from "../system/system-clock.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { exportSession, importSessionJson, type SessionExport } from "./export.ts";
@@ -220,7 +221,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     change: WithoutAsker<ViewChange>,
   ): Promise<ViewChangeResult> => {
     const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-    return throwIfRefused(await store.changeView({ ...change, ...ask }));
+    return throwIfRefused(await store.messages.changeView({ ...change, ...ask }));
   };
 
   /** Makes a session under an id of our own; one that chance gave twice in a second is tried again. */
@@ -236,33 +237,34 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 
   const get = async (who: Asker, id: string): Promise<Session | undefined> =>
-    (await store.find({ asker: who, text: id })).find((session) => session.id === id);
+    (await store.sessions.find({ asker: who, text: id })).find((session) => session.id === id);
 
   return checkArguments({
     async open(from, { fresh = false, ...rest } = {}) {
-      return store.open({ ...buildRouting(from, settings, rest), fresh });
+      return store.conversations.open({ ...buildRouting(from, settings, rest), fresh });
     },
-    markShown: (conversation, shown) => store.markResetNotified({ conversation, notified: shown }),
+    markShown: (conversation, shown) =>
+      store.conversations.markResetNotified({ conversation, notified: shown }),
     async create(who, { id: wanted, kind = "chat", title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const session = { ...rest, kind, owner: who.person, ...(title !== undefined && { title }) };
       return underFreeId(wanted, (id) =>
-        store.create({ session: { ...session, id }, profile, now: clock.now() }),
+        store.sessions.create({ session: { ...session, id }, profile, now: clock.now() }),
       );
     },
 
     async append(who, id, input) {
       const { messages, blobs } = prepareMessages(input);
       const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-      return throwIfRefused(await store.append({ ...ask, messages, blobs })).seqs;
+      return throwIfRefused(await store.messages.append({ ...ask, messages, blobs })).seqs;
     },
-    history: (who, id, range = {}) => store.readHistory({ ...range, asker: who, session: id }),
+    history: (who, id, range = {}) => store.messages.readHistory({ ...range, asker: who, session: id }),
     async shownLength(who, id) {
-      const shape = await store.getViewRanges({ asker: who, session: id });
+      const shape = await store.messages.getViewRanges({ asker: who, session: id });
       return shape?.pieces.reduce((sum, piece) => sum + piece.to - piece.from + 1, 0);
     },
-    ranges: (who, id) => store.getViewRanges({ asker: who, session: id }),
-    messages: (who, id, range = {}) => store.listMessages({ ...range, asker: who, session: id }),
+    ranges: (who, id) => store.messages.getViewRanges({ asker: who, session: id }),
+    messages: (who, id, range = {}) => store.messages.listMessages({ ...range, asker: who, session: id }),
     follow: (who, id, range = {}) => followSession(store, who, id, range),
     async rewrite(who, id, input) {
       const { messages, blobs } = prepareMessages(input);
@@ -277,27 +279,31 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (message === undefined) throw new PostriderError("internal", "A summary became no message.");
       return reshaped(who, id, { kind: "compress", summary: message, keepLast });
     },
-    versions: (who, id) => store.listVersions({ asker: who, session: id }),
+    versions: (who, id) => store.messages.listVersions({ asker: who, session: id }),
     restore: (who, id, version) => reshaped(who, id, { kind: "restore", version }),
     async fork(who, origin, { keep, id: wanted, title: raw, ...rest } = {}) {
       const title = raw === undefined ? undefined : cleanTitle(raw);
       const ask = { asker: who, session: assertSessionId(origin), now: clock.now() };
       const copy = { ...rest, ...(title !== undefined && { title }) };
       const upTo = keep === undefined ? {} : { keep };
-      return underFreeId(wanted, (id) => store.fork({ ...ask, ...upTo, newSession: { ...copy, id } }));
+      return underFreeId(wanted, (id) =>
+        store.sessions.fork({ ...ask, ...upTo, newSession: { ...copy, id } }),
+      );
     },
     async recordUsage(who, id, usage, { purpose = "answer" } = {}) {
       const ask = { asker: who, session: assertSessionId(id) };
-      return throwIfRefused(await store.recordUsage({ ...ask, purpose, usage, now: clock.now() }));
+      return throwIfRefused(await store.sessions.recordUsage({ ...ask, purpose, usage, now: clock.now() }));
     },
-    usageEntries: (who, id) => store.listUsageEntries({ asker: who, session: id }),
+    usageEntries: (who, id) => store.sessions.listUsageEntries({ asker: who, session: id }),
 
     async reset(who, conversation) {
       const newSession = { id: newId(), kind: "chat" as const };
-      return throwIfRefused(await store.reset({ asker: who, conversation, newSession, now: clock.now() }));
+      return throwIfRefused(
+        await store.conversations.reset({ asker: who, conversation, newSession, now: clock.now() }),
+      );
     },
     async switchTo(who, conversation, id) {
-      const result = await store.switchTo({
+      const result = await store.conversations.switchTo({
         asker: who,
         conversation,
         session: assertSessionId(id),
@@ -308,7 +314,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     async title(who, id, raw) {
       const title = cleanTitle(raw);
       return throwIfRefused(
-        await store.setTitle({
+        await store.sessions.setTitle({
           asker: who,
           session: assertSessionId(id),
           ...(title !== undefined && { title }),
@@ -321,7 +327,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const asked = usage === undefined ? undefined : { usage, now: clock.now() };
       if (title !== undefined)
         return throwIfRefused(
-          await store.setTitle({
+          await store.sessions.setTitle({
             ...ask,
             title,
             numbered: true,
@@ -330,16 +336,16 @@ export function createSessions(options: SessionsOptions): Sessions {
           }),
         );
       if (asked !== undefined)
-        return throwIfRefused(await store.recordUsage({ ...ask, purpose: "title", ...asked }));
+        return throwIfRefused(await store.sessions.recordUsage({ ...ask, purpose: "title", ...asked }));
       return throwIfRefused((await get(who, id)) ?? refuse("not_found", "There is no such session."));
     },
     findByTitle: async (who, raw) => {
       const title = cleanTitle(raw);
-      return title === undefined ? undefined : store.findByTitle({ asker: who, title });
+      return title === undefined ? undefined : store.sessions.findByTitle({ asker: who, title });
     },
     get,
     async find(who, text) {
-      const found = await store.find({ asker: who, text });
+      const found = await store.sessions.find({ asker: who, text });
       if (found.length > 1) {
         throw new PostriderError(
           "ambiguous",
@@ -351,42 +357,42 @@ export function createSessions(options: SessionsOptions): Sessions {
       }
       return found[0];
     },
-    list: (who, query = {}) => store.querySessions({ ...query, asker: who }),
-    search: (who, text, query = {}) => store.searchMessages({ ...query, asker: who, text }),
+    list: (who, query = {}) => store.sessions.querySessions({ ...query, asker: who }),
+    search: (who, text, query = {}) => store.messages.searchMessages({ ...query, asker: who, text }),
     async change(who, id, { ended: why, ...rest }) {
       const ended = typeof why === "string" ? checkEndReason(why, "change.ended") : why;
       const change = { ...rest, ...(ended !== undefined && { ended }) };
       return throwIfRefused(
-        await store.change({ asker: who, session: assertSessionId(id), change, now: clock.now() }),
+        await store.sessions.change({ asker: who, session: assertSessionId(id), change, now: clock.now() }),
       );
     },
     async archive(who, id, archived = true) {
       const ask = { asker: who, session: assertSessionId(id), now: clock.now() };
-      return throwIfRefused(await store.change({ ...ask, change: { archived } }));
+      return throwIfRefused(await store.sessions.change({ ...ask, change: { archived } }));
     },
     remove: async (who, id) =>
-      throwIfRefused(await store.remove({ asker: who, session: id, now: clock.now() })),
+      throwIfRefused(await store.sessions.remove({ asker: who, session: id, now: clock.now() })),
     async prune(who, { olderThanDays = 90, dryRun = true, ...rest } = {}) {
       const now = clock.now();
       const before = now - checkLength(olderThanDays, "olderThanDays") * DAY_MS;
-      return store.prune({ ...rest, asker: who, before, dryRun, now });
+      return store.sessions.prune({ ...rest, asker: who, before, dryRun, now });
     },
     async hold(who, id, name, ms) {
       const until = clock.now() + checkLength(ms, "ms");
-      throwIfRefused(await store.hold({ asker: who, session: assertSessionId(id), name, until }));
+      throwIfRefused(await store.sessions.hold({ asker: who, session: assertSessionId(id), name, until }));
     },
-    release: (who, id, name) => store.release({ asker: who, session: id, name }),
-    hasOther: (who, id) => store.hasOther({ asker: who, session: id }),
-    stats: (who) => store.getStats({ asker: who }),
-    blob: (who, hash) => store.readBlob({ asker: who, hash }),
+    release: (who, id, name) => store.sessions.release({ asker: who, session: id, name }),
+    hasOther: (who, id) => store.sessions.hasOther({ asker: who, session: id }),
+    stats: (who) => store.sessions.getStats({ asker: who }),
+    blob: (who, hash) => store.messages.readBlob({ asker: who, hash }),
     async conversations(who, of) {
-      return store.findConversations({
+      return store.conversations.findConversations({
         asker: who,
         ...(typeof of === "string" ? { session: of } : { source: source(of) }),
       });
     },
-    listConversations: (who, query = {}) => store.listConversations({ ...query, asker: who }),
-    decisions: (who, conversation) => store.listDecisions({ asker: who, conversation }),
+    listConversations: (who, query = {}) => store.conversations.listConversations({ ...query, asker: who }),
+    decisions: (who, conversation) => store.conversations.listDecisions({ asker: who, conversation }),
 
     export: (who, id) => exportSession(store, who, id),
     import: (json, { owner } = {}) =>

@@ -23,14 +23,14 @@ const PAIRING_INTERVAL_MS = 10 * MINUTE;
 export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an account", () => {
     rule("is known after its first accepted message, without a role", async ({ take, store }) => {
-      assert.equal(await store.getAccount({ platform: "telegram", userId: "ann" }), undefined);
+      assert.equal(await store.access.getAccount({ platform: "telegram", userId: "ann" }), undefined);
       const { conversation } = await take(ANN, "hello");
-      assert.deepEqual(await store.getAccount({ platform: "telegram", userId: "ann" }), {
+      assert.deepEqual(await store.access.getAccount({ platform: "telegram", userId: "ann" }), {
         person: conversation.person,
         name: "ann",
       });
-      assert.equal(await store.getAccount({ platform: "signal", userId: "ann" }), undefined);
-      assert.equal(await store.getAccount({ platform: "telegram" }), undefined);
+      assert.equal(await store.access.getAccount({ platform: "signal", userId: "ann" }), undefined);
+      assert.equal(await store.access.getAccount({ platform: "telegram" }), undefined);
     });
 
     rule("is known by either of its ids, and not by a number that has passed on", async ({ take, store }) => {
@@ -38,12 +38,12 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       const { person } = (await take(source, "hello")).conversation;
       const signal = { platform: "signal" };
       for (const ids of [{ userId: "+49" }, { altId: "uuid-1" }, { userId: "+50", altId: "uuid-1" }])
-        assert.equal((await store.getAccount({ ...signal, ...ids }))?.person, person);
-      assert.equal(await store.getAccount({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
+        assert.equal((await store.access.getAccount({ ...signal, ...ids }))?.person, person);
+      assert.equal(await store.access.getAccount({ ...signal, userId: "+49", altId: "uuid-2" }), undefined);
     });
 
     rule("of the terminal is the owner's, whoever has spoken there", async ({ store }) => {
-      assert.deepEqual(await store.getAccount({ platform: "local", userId: "me" }), {
+      assert.deepEqual(await store.access.getAccount({ platform: "local", userId: "me" }), {
         person: OWNER,
         role: "owner",
       });
@@ -53,11 +53,11 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
   describe("a role", () => {
     rule("is given and taken, and listed with its accounts", async ({ take, store }) => {
       const person = requireValue((await take(ANN, "hello")).conversation.person);
-      assert.deepEqual(await store.listGrants(), []);
-      assert.equal(await store.setRole({ person, role: "member", now: T0 + 1 }), true);
-      assert.equal(await store.setRole({ person, role: "member", now: T0 + 2 }), true);
-      assert.equal((await store.getAccount({ platform: "telegram", userId: "ann" }))?.role, "member");
-      assert.deepEqual(await store.listGrants(), [
+      assert.deepEqual(await store.access.listGrants(), []);
+      assert.equal(await store.access.setRole({ person, role: "member", now: T0 + 1 }), true);
+      assert.equal(await store.access.setRole({ person, role: "member", now: T0 + 2 }), true);
+      assert.equal((await store.access.getAccount({ platform: "telegram", userId: "ann" }))?.role, "member");
+      assert.deepEqual(await store.access.listGrants(), [
         {
           person,
           role: "member",
@@ -65,17 +65,17 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
           accounts: [{ platform: "telegram", userId: "ann", name: "ann" }],
         },
       ]);
-      assert.equal(await store.setRole({ person, role: undefined, now: T0 + 3 }), true);
-      assert.equal((await store.getAccount({ platform: "telegram", userId: "ann" }))?.role, undefined);
-      assert.deepEqual(await store.listGrants(), []);
-      assert.equal(await store.setRole({ person: "p_nobody", role: "member", now: T0 }), false);
+      assert.equal(await store.access.setRole({ person, role: undefined, now: T0 + 3 }), true);
+      assert.equal((await store.access.getAccount({ platform: "telegram", userId: "ann" }))?.role, undefined);
+      assert.deepEqual(await store.access.listGrants(), []);
+      assert.equal(await store.access.setRole({ person: "p_nobody", role: "member", now: T0 }), false);
     });
 
     rule("of the owner cannot be taken", async ({ create, store }) => {
-      assert.equal(await store.setRole({ person: OWNER, role: undefined, now: T0 }), false);
+      assert.equal(await store.access.setRole({ person: OWNER, role: undefined, now: T0 }), false);
       await create(OWNER);
-      assert.equal(await store.setRole({ person: OWNER, role: "member", now: T0 }), false);
-      const [{ person, role } = {}] = await store.listGrants();
+      assert.equal(await store.access.setRole({ person: OWNER, role: "member", now: T0 }), false);
+      const [{ person, role } = {}] = await store.access.listGrants();
       assert.deepEqual([person, role], [OWNER, "owner"]);
     });
   });
@@ -92,7 +92,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await requestPairing(scene, "bob", { now: T0 + 1 })).state, "asked");
       const again = await requestPairing(scene, "ann", { now: T0 + PAIRING_INTERVAL_MS });
       assert.equal(again.state, "asked");
-      const codes = await store.listPairings({ now: T0 + PAIRING_INTERVAL_MS });
+      const codes = await store.access.listPairings({ now: T0 + PAIRING_INTERVAL_MS });
       assert.deepEqual(
         codes.map(({ asker }) => asker?.userId),
         ["bob", "ann"],
@@ -110,13 +110,13 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       "is refused to nobody because of others: beyond some, the oldest request is dropped",
       async (scene) => {
         const { store } = scene;
-        await store.create({
+        await store.sessions.create({
           session: { id: "s", kind: "chat", owner: "p_ann" },
           profile: "main",
           now: T0,
         });
         const askers = async (now: number) =>
-          (await store.listPairings({ platform: "telegram", now })).map(
+          (await store.access.listPairings({ platform: "telegram", now })).map(
             ({ asker }) => asker?.userId ?? "a link",
           );
         for (let n = 0; n < 5; n += 1) assert.equal((await requestLinkCode(scene, "p_ann")).state, "asked");
@@ -135,15 +135,15 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
     rule("lets whoever asked in, once", async (scene) => {
       const { store } = scene;
       const number = await createPairing(scene, "ann");
-      const used = throwIfRefused(await store.redeemPairing({ pairing: number, now: T0 + 1 }));
+      const used = throwIfRefused(await store.access.redeemPairing({ pairing: number, now: T0 + 1 }));
       assert.deepEqual(used.account, { platform: "telegram", userId: "ann", name: "ann" });
-      assert.deepEqual(await store.getAccount({ platform: "telegram", userId: "ann" }), {
+      assert.deepEqual(await store.access.getAccount({ platform: "telegram", userId: "ann" }), {
         person: used.person,
         role: "member",
         name: "ann",
       });
-      assertRefused(await store.redeemPairing({ pairing: number, now: T0 + 1 }), "not_found");
-      assert.deepEqual(await store.listPairings({ now: T0 + 1 }), []);
+      assertRefused(await store.access.redeemPairing({ pairing: number, now: T0 + 1 }), "not_found");
+      assert.deepEqual(await store.access.listPairings({ now: T0 + 1 }), []);
       await scene.reopen();
       assert.equal((await scene.take(ANN, "hello")).conversation.person, used.person);
     });
@@ -151,9 +151,9 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
     rule("that has expired lets nobody in", async (scene) => {
       const { store } = scene;
       const number = await createPairing(scene, "ann");
-      assert.deepEqual(await store.listPairings({ now: T0 + HOUR }), []);
-      assertRefused(await store.redeemPairing({ pairing: number, now: T0 + HOUR }), "expired");
-      assert.equal(await store.getAccount({ platform: "telegram", userId: "ann" }), undefined);
+      assert.deepEqual(await store.access.listPairings({ now: T0 + HOUR }), []);
+      assertRefused(await store.access.redeemPairing({ pairing: number, now: T0 + HOUR }), "expired");
+      assert.equal(await store.access.getAccount({ platform: "telegram", userId: "ann" }), undefined);
     });
 
     rule("that links gives the account to its person, once", async (scene) => {
@@ -162,19 +162,22 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       const code = await requestLinkCode(scene, ann);
       assert.ok(code.state === "asked");
       const account = { platform: "signal", userId: "+49", name: "Ann" };
-      assertRefused(await store.redeemPairing({ pairing: code.number, now: T0 }), "invalid_input");
-      assert.deepEqual(await store.redeemPairing({ pairing: code.number, account, now: T0 }), {
+      assertRefused(await store.access.redeemPairing({ pairing: code.number, now: T0 }), "invalid_input");
+      assert.deepEqual(await store.access.redeemPairing({ pairing: code.number, account, now: T0 }), {
         person: ann,
         account,
       });
-      assert.deepEqual(await store.getAccount(account), { person: ann, name: "Ann" });
-      assertRefused(await store.redeemPairing({ pairing: code.number, account, now: T0 }), "not_found");
+      assert.deepEqual(await store.access.getAccount(account), { person: ann, name: "Ann" });
+      assertRefused(
+        await store.access.redeemPairing({ pairing: code.number, account, now: T0 }),
+        "not_found",
+      );
     });
 
     rule("is listed by platform", async (scene) => {
       await requestPairing(scene, "ann");
       await requestPairing(scene, "bob", { platform: "signal", asker: { ...BOB, platform: "signal" } });
-      const codes = await scene.store.listPairings({ platform: "signal", now: T0 });
+      const codes = await scene.store.access.listPairings({ platform: "signal", now: T0 });
       assert.deepEqual(
         codes.map(({ platform, asker }) => [platform, asker?.userId]),
         [["signal", "bob"]],
@@ -183,23 +186,23 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
 
     rule("needs someone to be for", async (scene) => {
       const { asker: _, ...nobody } = buildPairingRequest("ann");
-      await assertRejects(scene.store.requestPairing(nobody), "invalid_input");
+      await assertRejects(scene.store.access.requestPairing(nobody), "invalid_input");
     });
   });
 
   describe("a code that was asked for under a clock that was ahead", () => {
     rule("counts no longer, and keeps nobody from asking for another", async ({ store }) => {
-      await store.requestPairing(buildPairingRequest("ann", { now: T0 + 48 * HOUR }));
-      assert.deepEqual(await store.listPairings({ now: T0 }), []);
-      assert.equal((await store.requestPairing(buildPairingRequest("ann"))).state, "asked");
-      assert.equal((await store.listPairings({ now: T0 })).length, 1);
+      await store.access.requestPairing(buildPairingRequest("ann", { now: T0 + 48 * HOUR }));
+      assert.deepEqual(await store.access.listPairings({ now: T0 }), []);
+      assert.equal((await store.access.requestPairing(buildPairingRequest("ann"))).state, "asked");
+      assert.equal((await store.access.listPairings({ now: T0 })).length, 1);
     });
   });
 
   describe("guesses", () => {
     rule("are counted, and too many lock out for a while", async ({ store }) => {
       const guess = (now: number, name = "telegram:ann") =>
-        store.countGuess({ name, maxGuesses: 3, lockMs: HOUR, now });
+        store.access.countGuess({ name, maxGuesses: 3, lockMs: HOUR, now });
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(T0 + at), { allowed: true });
       const until = T0 + 2 + HOUR;
       assert.deepEqual(await guess(T0 + 3), { allowed: false, until });
@@ -211,7 +214,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
     });
 
     rule("lock nobody out for longer than that, whatever the clock said when it began", async ({ store }) => {
-      const guess = (now: number) => store.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now });
+      const guess = (now: number) => store.access.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now });
       for (const at of [0, 1]) await guess(T0 + 48 * HOUR + at);
       assert.deepEqual(await guess(T0), { allowed: true });
       assert.deepEqual(await guess(T0), { allowed: true });
@@ -219,10 +222,10 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
     });
 
     rule("are forgiven to whoever guessed right", async ({ store }) => {
-      const guess = () => store.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now: T0 });
+      const guess = () => store.access.countGuess({ name: "x", maxGuesses: 2, lockMs: HOUR, now: T0 });
       await guess();
       await guess();
-      await store.clearGuesses({ name: "x" });
+      await store.access.clearGuesses({ name: "x" });
       assert.deepEqual(await guess(), { allowed: true });
       assert.deepEqual(await guess(), { allowed: true });
       assert.deepEqual(await guess(), { allowed: false, until: T0 + HOUR });
@@ -246,7 +249,7 @@ function buildPairingRequest(name: string, more: Partial<PairingRequest> = {}): 
 }
 
 function requestPairing({ store }: Scene, name: string, more: Partial<PairingRequest> = {}) {
-  return store.requestPairing(buildPairingRequest(name, more));
+  return store.access.requestPairing(buildPairingRequest(name, more));
 }
 
 async function createPairing(scene: Scene, name: string): Promise<number> {
@@ -257,5 +260,5 @@ async function createPairing(scene: Scene, name: string): Promise<number> {
 
 function requestLinkCode({ store }: Scene, person: string) {
   const { asker: _, ...rest } = buildPairingRequest("link");
-  return store.requestPairing({ ...rest, person });
+  return store.access.requestPairing({ ...rest, person });
 }

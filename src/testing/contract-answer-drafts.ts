@@ -45,13 +45,14 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
 
     rule("can be read, with the seq of the message that it will be, while the turn runs", async (scene) => {
       const turn = await scene.begin(ANN, "where?");
-      const growing = (asker: Asker = EVERYONE) => scene.store.getDraft({ asker, session: turn.session });
+      const growing = (asker: Asker = EVERYONE) =>
+        scene.store.turns.getDraft({ asker, session: turn.session });
       assert.equal(await growing(), undefined);
       await saveDraft(scene, turn, DRAFT);
       assert.deepEqual(await growing(), { seq: 2, answerDraft: DRAFT });
       assert.equal(await growing({ person: "p_stranger" }), undefined);
       const holder = { asker: EVERYONE, session: turn.session, fence: turn.fence, now: T0 };
-      throwIfRefused(await scene.store.append({ ...holder, messages: [assistant("Go north.")] }));
+      throwIfRefused(await scene.store.messages.append({ ...holder, messages: [assistant("Go north.")] }));
       assert.equal(await growing(), undefined);
       await saveDraft(scene, turn, DRAFT);
       assert.equal((await growing())?.seq, 3);
@@ -68,7 +69,7 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       const turn = await scene.begin(ANN, "where?");
       await saveDraft(scene, turn, DRAFT);
       const holder = { asker: EVERYONE, session: turn.session, fence: turn.fence, now: T0 };
-      throwIfRefused(await scene.store.append({ ...holder, messages: [assistant("Go north.")] }));
+      throwIfRefused(await scene.store.messages.append({ ...holder, messages: [assistant("Go north.")] }));
       const again = await rerunTurn(scene, turn, "r2");
       assert.equal(again.answerDraft, undefined);
       assert.deepEqual(await scene.shows(turn.session), ["where?", "Go north."]);
@@ -78,8 +79,8 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       const turn = await scene.begin(ANN, "where?");
       await saveDraft(scene, turn, DRAFT);
       const ask = { asker: EVERYONE, session: turn.session, now: T0 };
-      throwIfRefused(await scene.store.append({ ...ask, messages: [user("by the way")] }));
-      throwIfRefused(await scene.store.append({ ...ask, fence: turn.fence, messages: [] }));
+      throwIfRefused(await scene.store.messages.append({ ...ask, messages: [user("by the way")] }));
+      throwIfRefused(await scene.store.messages.append({ ...ask, fence: turn.fence, messages: [] }));
       assert.deepEqual((await rerunTurn(scene, turn, "r2")).answerDraft, DRAFT);
     });
 
@@ -91,12 +92,12 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
         const other = await scene.begin({ ...ANN, chatId: "other" }, "and here?");
         await saveDraft(scene, other, { text: "Here", thought: "" });
         const holder = { asker: EVERYONE, session: other.session, fence: other.fence, now: T0 };
-        throwIfRefused(await scene.store.append({ ...holder, messages: [assistant("Here.")] }));
+        throwIfRefused(await scene.store.messages.append({ ...holder, messages: [assistant("Here.")] }));
         await scene.take({ ...ANN, chatId: "other" }, "really?", { claim: { runner: "r1", take: "one" } });
         await saveDraft(scene, other, { text: "Yes", thought: "" });
         const next = { runner: "r1", take: "one" } as const;
         const following = requireValue((await scene.finish(other, "Yes.", { next })).next);
-        await scene.store.retire({ runner: "r1" });
+        await scene.store.runners.retire({ runner: "r1" });
         assert.equal(requireValue(await scene.claim(following.session, "r2")).answerDraft, undefined);
         assert.deepEqual(requireValue(await scene.claim(turn.session, "r2")).answerDraft, DRAFT);
       },
@@ -122,11 +123,11 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
 }
 
 function saveDraft({ store }: Scene, { number, fence }: Pick<Turn, "number" | "fence">, said: AnswerDraft) {
-  return store.saveDraft({ turn: number, fence, answerDraft: said });
+  return store.turns.saveDraft({ turn: number, fence, answerDraft: said });
 }
 
 /** The runners before have gone, and this one claims the session. */
 async function rerunTurn(scene: Scene, turn: Turn, by: string): Promise<Turn> {
-  for (const id of ["r1", "r2", "r3"]) if (id < by) await scene.store.retire({ runner: id });
+  for (const id of ["r1", "r2", "r3"]) if (id < by) await scene.store.runners.retire({ runner: id });
   return requireValue(await scene.claim(turn.session, by));
 }

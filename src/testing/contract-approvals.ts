@@ -42,17 +42,20 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       await scene.reopen();
       const { store } = scene;
       const second = throwIfRefused(await createApproval(scene, turn, { title: "And another" }));
-      assert.deepEqual(await store.listApprovals({ person }), [asked, second]);
-      assert.deepEqual(await store.listApprovals({ person, conversation: turn.conversation }), [
+      assert.deepEqual(await store.access.listApprovals({ person }), [asked, second]);
+      assert.deepEqual(await store.access.listApprovals({ person, conversation: turn.conversation }), [
         asked,
         second,
       ]);
-      assert.deepEqual(await store.listApprovals({ person, conversation: turn.conversation + 1 }), []);
-      assert.deepEqual(await store.listApprovals({ person: "p_nobody" }), []);
+      assert.deepEqual(await store.access.listApprovals({ person, conversation: turn.conversation + 1 }), []);
+      assert.deepEqual(await store.access.listApprovals({ person: "p_nobody" }), []);
       const answered = throwIfRefused(await answerApproval(scene, person, asked.number, "once", T0 + 5));
       assert.deepEqual(answered, { ...asked, answer: "once", answeredAt: T0 + 5 });
-      assert.deepEqual(await store.listApprovals({ person }), [second]);
-      assert.deepEqual(await store.getApproval({ asker: { person }, approval: asked.number }), answered);
+      assert.deepEqual(await store.access.listApprovals({ person }), [second]);
+      assert.deepEqual(
+        await store.access.getApproval({ asker: { person }, approval: asked.number }),
+        answered,
+      );
     });
 
     rule(
@@ -61,12 +64,15 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         const turn = await scene.begin(ANN, "tidy up");
         const { number: approval, person } = throwIfRefused(await createApproval(scene, turn));
         const deadline = DEADLINE + 60 * MINUTE;
-        await scene.store.moveApprovalDeadline({ approval, deadline });
+        await scene.store.access.moveApprovalDeadline({ approval, deadline });
         await scene.reopen();
         throwIfRefused(await answerApproval(scene, person, approval, "once", deadline));
-        await scene.store.moveApprovalDeadline({ approval, deadline: T0 });
+        await scene.store.access.moveApprovalDeadline({ approval, deadline: T0 });
         const asker = { person };
-        assert.equal(requireValue(await scene.store.getApproval({ asker, approval })).deadline, deadline);
+        assert.equal(
+          requireValue(await scene.store.access.getApproval({ asker, approval })).deadline,
+          deadline,
+        );
       },
     );
 
@@ -83,7 +89,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const taken = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.deepEqual(taken, asked);
       const { person } = asked;
-      assert.deepEqual(await scene.store.listApprovals({ person }), [asked]);
+      assert.deepEqual(await scene.store.access.listApprovals({ person }), [asked]);
       // A second time in the same attempt is another question.
       const second = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.notEqual(second.number, asked.number);
@@ -120,8 +126,8 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
     rule("of an attempt that fell is over with the turn, so that no answer goes to nobody", async (scene) => {
       const { asked, again } = await rerunAfterCrash(scene);
       await scene.finish(again, "done");
-      assert.deepEqual(await scene.store.listApprovals({ person: asked.person }), []);
-      const left = await scene.store.getApproval({ asker: EVERYONE, approval: asked.number });
+      assert.deepEqual(await scene.store.access.listApprovals({ person: asked.person }), []);
+      const left = await scene.store.access.getApproval({ asker: EVERYONE, approval: asked.number });
       assert.equal(left?.answer, "expired");
       assertRefused(await answerApproval(scene, asked.person, asked.number, "once"), "expired");
     });
@@ -130,7 +136,12 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const { asked, again } = await rerunAfterCrash(scene);
       assert.equal(asked.isPosted, undefined);
       const delivery = { target: ANN, parts: [textPart("May I?")] };
-      await scene.store.enqueue({ deliveries: [delivery], runner: "r1", approval: asked.number, now: T0 });
+      await scene.store.outbox.enqueue({
+        deliveries: [delivery],
+        runner: "r1",
+        approval: asked.number,
+        now: T0,
+      });
       assert.deepEqual(throwIfRefused(await createApproval(scene, again)), { ...asked, isPut: true });
       assert.equal(throwIfRefused(await createApproval(scene, again)).isPosted, undefined);
     });
@@ -141,7 +152,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const refused = assertRefused(await answerApproval(scene, person, number, "always"), "not_allowed");
       assert.equal(refused.details?.answer, "deny");
       assert.equal(
-        await scene.store.checkApprovalRules({
+        await scene.store.access.checkApprovalRules({
           person,
           session: "any",
           pattern: requireValue(REQUEST.pattern),
@@ -155,17 +166,26 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const { number, person } = await createQuestion(scene);
       assertRefused(await answerApproval(scene, "p_bob", number, "once"), "not_allowed");
       const { store } = scene;
-      assert.equal(await store.getApproval({ asker: { person: "p_bob" }, approval: number }), undefined);
-      assert.equal(await store.getApproval({ asker: { person, chat: GROUP }, approval: number }), undefined);
-      assert.equal((await store.getApproval({ asker: EVERYONE, approval: number }))?.answer, undefined);
+      assert.equal(
+        await store.access.getApproval({ asker: { person: "p_bob" }, approval: number }),
+        undefined,
+      );
+      assert.equal(
+        await store.access.getApproval({ asker: { person, chat: GROUP }, approval: number }),
+        undefined,
+      );
+      assert.equal(
+        (await store.access.getApproval({ asker: EVERYONE, approval: number }))?.answer,
+        undefined,
+      );
     });
 
     rule("is answered in time or not at all", async (scene) => {
       const { person, number } = await createQuestion(scene);
       assertRefused(await answerApproval(scene, person, number, "always", DEADLINE + 1), "expired");
       const asker = { person };
-      assert.equal((await scene.store.getApproval({ asker, approval: number }))?.answer, "expired");
-      assert.deepEqual(await scene.store.listApprovals(asker), []);
+      assert.equal((await scene.store.access.getApproval({ asker, approval: number }))?.answer, "expired");
+      assert.deepEqual(await scene.store.access.listApprovals(asker), []);
       assertRefused(await answerApproval(scene, person, number, "once", DEADLINE), "expired");
     });
 
@@ -180,12 +200,14 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       await scene.talk(inGroup("ann"), "hello", "hi", inside);
       const turn = await scene.begin(inGroup("bob"), "tidy up", inside);
       const asked = throwIfRefused(await createApproval(scene, turn));
-      const known = await scene.store.getAccount({ platform: "telegram", userId: "bob" });
+      const known = await scene.store.access.getAccount({ platform: "telegram", userId: "bob" });
       assert.equal(asked.person, requireValue(known).person);
-      const ann = requireValue(await scene.store.getAccount({ platform: "telegram", userId: "ann" })).person;
+      const ann = requireValue(
+        await scene.store.access.getAccount({ platform: "telegram", userId: "ann" }),
+      ).person;
       assertRefused(await answerApproval(scene, ann, asked.number, "once"), "not_allowed");
       const asker = { person: asked.person, chat: GROUP };
-      assert.deepEqual(await scene.store.getApproval({ asker, approval: asked.number }), asked);
+      assert.deepEqual(await scene.store.access.getApproval({ asker, approval: asked.number }), asked);
     });
   });
 
@@ -195,10 +217,19 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const pattern = requireValue(REQUEST.pattern);
       const other = await scene.create(person);
       throwIfRefused(await answerApproval(scene, person, number, "session"));
-      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "allowed");
-      assert.equal(await scene.store.checkApprovalRules({ person, session: other.id, pattern }), undefined);
-      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern: "rm *" }), undefined);
-      assert.equal(await scene.store.checkApprovalRules({ person: "p_bob", session, pattern }), undefined);
+      assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(
+        await scene.store.access.checkApprovalRules({ person, session: other.id, pattern }),
+        undefined,
+      );
+      assert.equal(
+        await scene.store.access.checkApprovalRules({ person, session, pattern: "rm *" }),
+        undefined,
+      );
+      assert.equal(
+        await scene.store.access.checkApprovalRules({ person: "p_bob", session, pattern }),
+        undefined,
+      );
     });
 
     rule("always is allowed in every session, of that person", async (scene) => {
@@ -206,9 +237,12 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const pattern = requireValue(REQUEST.pattern);
       throwIfRefused(await answerApproval(scene, person, number, "always"));
       await scene.reopen();
-      assert.equal(await scene.store.checkApprovalRules({ person, session: "any", pattern }), "allowed");
       assert.equal(
-        await scene.store.checkApprovalRules({ person: "p_bob", session: "any", pattern }),
+        await scene.store.access.checkApprovalRules({ person, session: "any", pattern }),
+        "allowed",
+      );
+      assert.equal(
+        await scene.store.access.checkApprovalRules({ person: "p_bob", session: "any", pattern }),
         undefined,
       );
     });
@@ -223,7 +257,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       throwIfRefused(await answerApproval(scene, once.person, once.number, "once"));
       const { person, session } = once;
       for (const pattern of [requireValue(REQUEST.pattern), "", "undefined"])
-        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), undefined);
+        assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), undefined);
     });
 
     rule("never is a no in every session, of that person", async (scene) => {
@@ -233,10 +267,10 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       await scene.reopen();
       const { store } = scene;
       for (const where of [session, "any"])
-        assert.equal(await store.checkApprovalRules({ person, session: where, pattern }), "never");
-      assert.equal(await store.checkApprovalRules({ person, session, pattern: "rm *" }), undefined);
-      assert.equal(await store.checkApprovalRules({ person: "p_bob", session, pattern }), undefined);
-      const { allowed, counts } = requireValue(await store.readPersonData({ person }));
+        assert.equal(await store.access.checkApprovalRules({ person, session: where, pattern }), "never");
+      assert.equal(await store.access.checkApprovalRules({ person, session, pattern: "rm *" }), undefined);
+      assert.equal(await store.access.checkApprovalRules({ person: "p_bob", session, pattern }), undefined);
+      const { allowed, counts } = requireValue(await store.access.readPersonData({ person }));
       assert.deepEqual([allowed, counts.allowed], [[{ pattern, never: true, at: T0 }], 1]);
     });
 
@@ -247,7 +281,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         const { person, number, session } = throwIfRefused(await createApproval(scene, turn));
         throwIfRefused(await answerApproval(scene, person, number, given));
         const expected = given === "never" ? "never" : "allowed";
-        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), expected);
+        assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), expected);
       }
     });
 
@@ -263,7 +297,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
           throwIfRefused(await answerApproval(scene, person, number, given));
         }
         const { owner: person, id: session } = await scene.get(turn.session);
-        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "never");
+        assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), "never");
       }
     });
 
@@ -278,14 +312,17 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         );
         const elsewhere = { person, session, pattern, folder: "/home/ann/other" };
         throwIfRefused(await answerApproval(scene, person, number, given));
-        assert.equal(await store.checkApprovalRules({ person, session, pattern, folder }), "allowed");
-        assert.equal(await store.checkApprovalRules(elsewhere), undefined);
-        assert.equal(await store.checkApprovalRules({ person, session, pattern }), undefined);
+        assert.equal(await store.access.checkApprovalRules({ person, session, pattern, folder }), "allowed");
+        assert.equal(await store.access.checkApprovalRules(elsewhere), undefined);
+        assert.equal(await store.access.checkApprovalRules({ person, session, pattern }), undefined);
         const always = given === "always" ? "allowed" : undefined;
-        assert.equal(await store.checkApprovalRules({ person, session: "any", pattern, folder }), always);
+        assert.equal(
+          await store.access.checkApprovalRules({ person, session: "any", pattern, folder }),
+          always,
+        );
       }
       const { owner: person } = await scene.get(turn.session);
-      const { allowed } = requireValue(await store.readPersonData({ person }));
+      const { allowed } = requireValue(await store.access.readPersonData({ person }));
       assert.deepEqual(allowed.map(({ folder }) => folder).toSorted(), [
         "/home/ann/always",
         "/home/ann/session",
@@ -296,9 +333,9 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const { person, number, session } = await createQuestion(scene);
       const pattern = requireValue(REQUEST.pattern);
       throwIfRefused(await answerApproval(scene, person, number, "always"));
-      assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), "allowed");
       assert.equal(
-        await scene.store.checkApprovalRules({ person, session, pattern, folder: "/tmp" }),
+        await scene.store.access.checkApprovalRules({ person, session, pattern, folder: "/tmp" }),
         undefined,
       );
     });
@@ -316,13 +353,18 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const standings = (): Promise<unknown[]> =>
         Promise.all(
           [shop, tmp, undefined].map((folder) =>
-            store.checkApprovalRules({ person, session, pattern, ...(folder !== undefined && { folder }) }),
+            store.access.checkApprovalRules({
+              person,
+              session,
+              pattern,
+              ...(folder !== undefined && { folder }),
+            }),
           ),
         );
       await say(shop, "always");
       await say(tmp, "never");
       assert.deepEqual(await standings(), ["never", "never", "never"]);
-      assert.equal((await store.listApprovalRules({ person })).length, 1);
+      assert.equal((await store.access.listApprovalRules({ person })).length, 1);
       await say(shop, "always");
       assert.deepEqual(await standings(), ["allowed", undefined, undefined]);
     });
@@ -336,7 +378,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         );
         throwIfRefused(await answerApproval(scene, person, number, given));
         const expected = given === "never" ? "never" : undefined;
-        assert.equal(await scene.store.checkApprovalRules({ person, session, pattern }), expected);
+        assert.equal(await scene.store.access.checkApprovalRules({ person, session, pattern }), expected);
       }
     });
 
@@ -349,14 +391,20 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         const { number } = throwIfRefused(await createApproval(scene, turn, { ...REQUEST, folder }));
         throwIfRefused(await answerApproval(scene, person, number, "always", T0 + at));
       }
-      assert.deepEqual(await store.listApprovalRules({ person }), [
+      assert.deepEqual(await store.access.listApprovalRules({ person }), [
         { pattern, folder: "/a", kind: "allowed", at: T0 },
         { pattern, folder: "/b", kind: "allowed", at: T0 + 1 },
       ]);
-      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), false);
-      assert.equal(await store.removeApprovalRule({ person, pattern, folder: "/a", now: T0 }), true);
-      assert.equal(await store.checkApprovalRules({ person, session, pattern, folder: "/a" }), undefined);
-      assert.equal(await store.checkApprovalRules({ person, session, pattern, folder: "/b" }), "allowed");
+      assert.equal(await store.access.removeApprovalRule({ person, pattern, now: T0 }), false);
+      assert.equal(await store.access.removeApprovalRule({ person, pattern, folder: "/a", now: T0 }), true);
+      assert.equal(
+        await store.access.checkApprovalRules({ person, session, pattern, folder: "/a" }),
+        undefined,
+      );
+      assert.equal(
+        await store.access.checkApprovalRules({ person, session, pattern, folder: "/b" }),
+        "allowed",
+      );
     });
 
     rule("is listed, and forgotten where that is wanted", async (scene) => {
@@ -366,23 +414,23 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       throwIfRefused(await answerApproval(scene, person, number, "session", T0 + 1));
       const more = throwIfRefused(await createApproval(scene, turn));
       throwIfRefused(await answerApproval(scene, person, more.number, "never", T0 + 2));
-      assert.deepEqual(await store.listApprovalRules({ person }), [
+      assert.deepEqual(await store.access.listApprovalRules({ person }), [
         { pattern, kind: "allowed", session, at: T0 + 1 },
         { pattern, kind: "never", at: T0 + 2 },
       ]);
-      assert.deepEqual(await store.listApprovalRules({ person: "p_bob" }), []);
+      assert.deepEqual(await store.access.listApprovalRules({ person: "p_bob" }), []);
       for (const wrong of [
         { person: "p_bob", pattern },
         { person, pattern: "rm *" },
         { person, pattern, session: "x" },
       ])
-        assert.equal(await store.removeApprovalRule({ ...wrong, now: T0 }), false);
-      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), true);
-      assert.equal(await store.removeApprovalRule({ person, pattern, now: T0 }), false);
-      assert.equal(await store.checkApprovalRules({ person, session, pattern }), "allowed");
-      assert.equal(await store.removeApprovalRule({ person, pattern, session, now: T0 }), true);
-      assert.equal(await store.checkApprovalRules({ person, session, pattern }), undefined);
-      assert.deepEqual(await store.listApprovalRules({ person }), []);
+        assert.equal(await store.access.removeApprovalRule({ ...wrong, now: T0 }), false);
+      assert.equal(await store.access.removeApprovalRule({ person, pattern, now: T0 }), true);
+      assert.equal(await store.access.removeApprovalRule({ person, pattern, now: T0 }), false);
+      assert.equal(await store.access.checkApprovalRules({ person, session, pattern }), "allowed");
+      assert.equal(await store.access.removeApprovalRule({ person, pattern, session, now: T0 }), true);
+      assert.equal(await store.access.checkApprovalRules({ person, session, pattern }), undefined);
+      assert.deepEqual(await store.access.listApprovalRules({ person }), []);
     });
 
     rule("goes with the session that is removed, and so do its questions", async (scene) => {
@@ -391,10 +439,10 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       const open = throwIfRefused(await createApproval(scene, turn)).number;
       await scene.finish(turn, "done");
       const fork = await scene.fork(session);
-      assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
+      assert.equal(await scene.store.sessions.remove({ asker: EVERYONE, session, now: T0 }), true);
       for (const approval of [number, open])
-        assert.equal(await scene.store.getApproval({ asker: EVERYONE, approval }), undefined);
-      const data = requireValue(await scene.store.readPersonData({ person }));
+        assert.equal(await scene.store.access.getApproval({ asker: EVERYONE, approval }), undefined);
+      const data = requireValue(await scene.store.access.readPersonData({ person }));
       assert.deepEqual([data.approvals, data.allowed], [[], []]);
       assert.deepEqual(await scene.shows(fork.id), ["tidy up", "done"]);
     });
@@ -408,14 +456,14 @@ function createApproval(
   now = T0,
 ) {
   const { number, fence } = turn;
-  return store.createApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
+  return store.access.createApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
 }
 
 /** A question of a turn whose runner fell, and the turn as another has taken it up. */
 async function rerunAfterCrash(scene: Scene, source = ANN) {
   const { store, deadRunner } = scene;
   const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-  if (deadRunner !== undefined) await store.recordHeartbeat({ runner: gone, now: T0 });
+  if (deadRunner !== undefined) await store.runners.recordHeartbeat({ runner: gone, now: T0 });
   const { turn } = await scene.take(source, "tidy up", { claim: { runner: gone.id, take: "one" } });
   const asked = throwIfRefused(await createApproval(scene, requireValue(turn)));
   return { asked, again: requireValue(await scene.claim(asked.session)) };
@@ -428,7 +476,7 @@ function answerApproval(
   given: ApprovalAnswer | "expired",
   now = T0,
 ) {
-  return store.answerApproval({ person, approval, answer: given, now });
+  return store.access.answerApproval({ person, approval, answer: given, now });
 }
 
 async function createQuestion(scene: Scene) {

@@ -32,7 +32,10 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual([person, session, activeAt, scope], [OWNER, id, T0 + 5, SCOPE_PER_USER]);
       assert.equal(opened.conversation.key, `agent:main:acp:dm:${id}`);
       await scene.reopen();
-      const decisions = await scene.store.listDecisions({ asker: EVERYONE, conversation: number });
+      const decisions = await scene.store.conversations.listDecisions({
+        asker: EVERYONE,
+        conversation: number,
+      });
       assert.deepEqual(decisions, [{ at: T0 + 5, decision: "created", to: id }]);
       const turn = await scene.begin(editor(id), "go on");
       assert.deepEqual([turn.session, turn.conversation], [id, number]);
@@ -45,8 +48,14 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const again = throwIfRefused(await attach(scene, id, { now: T0 + HOUR }));
       assert.deepEqual(again, first);
       const { number: conversation } = first.conversation;
-      assert.equal((await scene.store.listDecisions({ asker: EVERYONE, conversation })).length, 1);
-      assert.equal((await scene.store.findConversations({ asker: EVERYONE, session: id })).length, 1);
+      assert.equal(
+        (await scene.store.conversations.listDecisions({ asker: EVERYONE, conversation })).length,
+        1,
+      );
+      assert.equal(
+        (await scene.store.conversations.findConversations({ asker: EVERYONE, session: id })).length,
+        1,
+      );
     });
 
     rule("moves a conversation that points elsewhere, as switching does", async (scene) => {
@@ -59,7 +68,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       assert.deepEqual([moved.conversation.session, moved.conversation.activeAt], [to.id, T0 + HOUR]);
       assert.equal((await scene.get(from.id)).endReason, "switch", "nobody is left there");
       const conversation = moved.conversation.number;
-      const [decision] = await scene.store.listDecisions({ asker: EVERYONE, conversation });
+      const [decision] = await scene.store.conversations.listDecisions({ asker: EVERYONE, conversation });
       assert.deepEqual(decision, { at: T0 + HOUR, decision: "switched", from: from.id, to: to.id });
     });
 
@@ -67,7 +76,11 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const { id } = await scene.create(OWNER, ["one"]);
       const { conversation } = throwIfRefused(await attach(scene, id));
       const reset = { idleBefore: T0 + HOUR };
-      await scene.store.expireConversation({ conversation: conversation.number, reset, now: T0 + HOUR });
+      await scene.store.conversations.expireConversation({
+        conversation: conversation.number,
+        reset,
+        now: T0 + HOUR,
+      });
       assert.notEqual((await scene.get(id)).endedAt, undefined);
       const back = throwIfRefused(await attach(scene, id, { now: T0 + 2 * HOUR }));
       assert.deepEqual([back.session.endedAt, back.conversation.activeAt], [undefined, T0 + 2 * HOUR]);
@@ -79,7 +92,10 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const one = throwIfRefused(await attach(scene, id, { source: editor("a") }));
       const two = throwIfRefused(await attach(scene, id, { source: editor("b") }));
       assert.notEqual(one.conversation.number, two.conversation.number);
-      assert.equal((await scene.store.findConversations({ asker: EVERYONE, session: id })).length, 3);
+      assert.equal(
+        (await scene.store.conversations.findConversations({ asker: EVERYONE, session: id })).length,
+        3,
+      );
       assert.equal((await scene.take(ANN, "me too", { person: OWNER })).session.id, id);
     });
 
@@ -87,17 +103,21 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const named = { ...ANN, chatName: "Ann at home" };
       const { id } = await scene.talk(named, "hello", "hi", { person: OWNER });
       const ask = { asker: owner, session: id, now: T0 };
-      throwIfRefused(await scene.store.setTitle({ ...ask, title: "Plan" }));
+      throwIfRefused(await scene.store.sessions.setTitle({ ...ask, title: "Plan" }));
       const change = { cwd: "/work", archived: true } as const;
-      const before = throwIfRefused(await scene.store.change({ ...ask, change }));
-      throwIfRefused(await scene.store.change({ ...ask, change: { ended: true } }));
+      const before = throwIfRefused(await scene.store.sessions.change({ ...ask, change }));
+      throwIfRefused(await scene.store.sessions.change({ ...ask, change: { ended: true } }));
       const { session } = throwIfRefused(await attach(scene, id, { now: T0 + HOUR }));
       assert.deepEqual(session, before);
       assert.deepEqual([session.origin, session.displayName], [named, "Ann at home"]);
       const listed = { asker: owner, platform: "telegram", archived: "both" } as const;
-      assert.equal((await scene.store.querySessions(listed)).items.length, 1, "it stays where it was listed");
+      assert.equal(
+        (await scene.store.sessions.querySessions(listed)).items.length,
+        1,
+        "it stays where it was listed",
+      );
       // Closed by hand, though the conversation points there.
-      throwIfRefused(await scene.store.change({ ...ask, change: { ended: true } }));
+      throwIfRefused(await scene.store.sessions.change({ ...ask, change: { ended: true } }));
       assert.deepEqual(throwIfRefused(await attach(scene, id, { now: T0 + HOUR })).session, before);
       assert.deepEqual(await scene.get(id), before);
     });
@@ -127,11 +147,11 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
     rule("for sessions that are not there or were removed, and leaves no conversation", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello", "hi"]);
       await scene.fork(id);
-      assert.equal(await scene.store.remove({ asker: owner, session: id, now: T0 }), true);
+      assert.equal(await scene.store.sessions.remove({ asker: owner, session: id, now: T0 }), true);
       for (const session of [id, "nobody"]) {
         assertRefused(await attach(scene, session), "not_found");
         assert.deepEqual(
-          await scene.store.findConversations({ asker: EVERYONE, source: editor(session) }),
+          await scene.store.conversations.findConversations({ asker: EVERYONE, source: editor(session) }),
           [],
         );
       }
@@ -143,11 +163,11 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const source = editor("window");
       for (const asker of [owner, EVERYONE])
         assertRefused(await attach(scene, id, { source, asker }), "not_allowed");
-      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source }), []);
+      assert.deepEqual(await scene.store.conversations.findConversations({ asker: EVERYONE, source }), []);
       throwIfRefused(await attach(scene, own.id, { source }));
       for (const asker of [owner, EVERYONE])
         assertRefused(await attach(scene, id, { source, asker }), "not_allowed");
-      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source });
+      const [conversation] = await scene.store.conversations.findConversations({ asker: EVERYONE, source });
       assert.equal(requireValue(conversation).session, own.id);
     });
 
@@ -158,18 +178,27 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
         const refused = await attach(scene, id, { source: inGroup("ann"), asker, scope });
         assertRefused(refused, "not_allowed");
       }
-      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: inGroup("ann") }), []);
+      assert.deepEqual(
+        await scene.store.conversations.findConversations({ asker: EVERYONE, source: inGroup("ann") }),
+        [],
+      );
     });
 
     rule("to whoever does not speak in that place", async (scene) => {
       const { id } = await scene.create(OWNER, ["hello"]);
       const asker = { person: "p_bob" };
       assertRefused(await attach(scene, id, { asker }), "not_found");
-      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: editor(id) }), []);
+      assert.deepEqual(
+        await scene.store.conversations.findConversations({ asker: EVERYONE, source: editor(id) }),
+        [],
+      );
       const other = await scene.create(OWNER);
       throwIfRefused(await attach(scene, other.id, { source: editor(id) }));
       assertRefused(await attach(scene, id, { asker }), "not_found");
-      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source: editor(id) });
+      const [conversation] = await scene.store.conversations.findConversations({
+        asker: EVERYONE,
+        source: editor(id),
+      });
       assert.equal(requireValue(conversation).session, other.id);
     });
   });
@@ -189,7 +218,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const turn = await scene.begin(inGroup("me"), "hello all", { person: OWNER, claim: ONE });
       assertRefused(await attach(scene, turn.session), "session_busy");
       const source = editor(turn.session);
-      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source }), []);
+      assert.deepEqual(await scene.store.conversations.findConversations({ asker: EVERYONE, source }), []);
       await scene.finish(turn, "hi");
       throwIfRefused(await attach(scene, turn.session));
     });
@@ -200,9 +229,9 @@ function editor(chatId: string): Source {
   return { platform: "acp", chatType: "dm", chatId };
 }
 
-type More = Partial<Parameters<Scene["store"]["attach"]>[0]>;
+type More = Partial<Parameters<Scene["store"]["conversations"]["attach"]>[0]>;
 
 function attach({ store }: Scene, session: string, more: More = {}) {
   const place = { source: editor(session), profile: "main", scope: SCOPE_PER_USER };
-  return store.attach({ asker: owner, session, ...place, now: T0, ...more });
+  return store.conversations.attach({ asker: owner, session, ...place, now: T0, ...more });
 }

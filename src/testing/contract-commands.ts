@@ -23,7 +23,12 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       const again = { duplicate: true, inbox: first.inbox };
       assert.deepEqual(await sendCommand(scene, "/status", { messageId: "7" }), again);
       await scene.reopen();
-      await scene.store.enqueue({ deliveries: [], answeredCommand: first.inbox, runner: "r1", now: T0 });
+      await scene.store.outbox.enqueue({
+        deliveries: [],
+        answeredCommand: first.inbox,
+        runner: "r1",
+        now: T0,
+      });
       assert.deepEqual(
         await sendCommand(scene, "/status", { messageId: "7" }),
         again,
@@ -49,23 +54,23 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
     rule("moves the cursor, also when it was there already", async (scene) => {
       const at = (value: string) => ({ messageId: "7", cursor: { name: "telegram", value } });
       await sendCommand(scene, "/status", at("100"));
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "100");
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "100");
       await sendCommand(scene, "/status", at("101"));
       await scene.reopen();
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "101");
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "101");
     });
 
     rule("makes no account, no person and no conversation, and moves no clock", async (scene) => {
       const { store, talk } = scene;
       await sendCommand(scene, "let me in", { source: BOB });
-      assert.deepEqual(await store.findConversations({ asker: EVERYONE, source: BOB }), []);
-      assert.equal(await store.readPersonData({ platform: "telegram", account: "bob" }), undefined);
-      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
+      assert.deepEqual(await store.conversations.findConversations({ asker: EVERYONE, source: BOB }), []);
+      assert.equal(await store.access.readPersonData({ platform: "telegram", account: "bob" }), undefined);
+      assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
       await talk(ANN, "hello", "hi");
-      const before = await store.findConversations({ asker: EVERYONE, source: ANN });
+      const before = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
       await sendCommand(scene, "/status", { now: T0 + HOUR });
-      assert.deepEqual(await store.findConversations({ asker: EVERYONE, source: ANN }), before);
-      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
+      assert.deepEqual(await store.conversations.findConversations({ asker: EVERYONE, source: ANN }), before);
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
     rule("is left when its runner is gone before it was answered, and not before", async (scene) => {
@@ -77,16 +82,16 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       const two = await sendCommand(scene, "/status", { messageId: "8" });
       await sendCommand(scene, "/status", { messageId: "9", source: { ...ANN, platform: "signal" } });
       await sendCommand(scene, "/help", { messageId: "10", runner: "r2" });
-      const left = (platform = "telegram") => scene.store.listOrphanedCommands({ platform, now: T0 });
+      const left = (platform = "telegram") => scene.store.inbox.listOrphanedCommands({ platform, now: T0 });
       assert.deepEqual(await left(), []);
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       await scene.reopen();
       assert.deepEqual(await left(), [
         { inbox: one.inbox, source: group, messageId: "7", line: "/title A ‘b’\n" },
         { inbox: two.inbox, source: ANN, messageId: "8", line: "/status" },
       ]);
       assert.equal((await left("signal")).length, 1);
-      await scene.store.enqueue({ deliveries: [], answeredCommand: one.inbox, runner: "r2", now: T0 });
+      await scene.store.outbox.enqueue({ deliveries: [], answeredCommand: one.inbox, runner: "r2", now: T0 });
       assert.deepEqual(
         (await left()).map(({ inbox }) => inbox),
         [two.inbox],
@@ -102,15 +107,15 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       };
       const answer = { target: ANN, parts: [{ type: "text" as const, text: "fine" }] };
       await assertRejects(
-        store.enqueue({ deliveries: [answer, broken], answeredCommand: inbox, runner: "r1", now: T0 }),
+        store.outbox.enqueue({ deliveries: [answer, broken], answeredCommand: inbox, runner: "r1", now: T0 }),
         "invalid_input",
       );
-      const left = () => store.listOrphanedCommands({ platform: "telegram", now: T0 });
+      const left = () => store.inbox.listOrphanedCommands({ platform: "telegram", now: T0 });
       assert.equal((await left()).length, 1);
-      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0, limit: 10 }), []);
-      await store.enqueue({ deliveries: [answer], answeredCommand: inbox, runner: "r1", now: T0 });
+      assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 }), []);
+      await store.outbox.enqueue({ deliveries: [answer], answeredCommand: inbox, runner: "r1", now: T0 });
       assert.deepEqual(await left(), []);
-      assert.equal((await store.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
+      assert.equal((await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
     });
 
     rule("of a person is theirs to see and to take away, while it waits", async (scene) => {
@@ -118,7 +123,7 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       const { owner } = await talk(ANN, "hello", "hi");
       await sendCommand(scene, "/title secret", { source: inGroup("ann"), messageId: "7" });
       await sendCommand(scene, "/title other", { source: inGroup("bob"), messageId: "8" });
-      const data = requireValue(await store.readPersonData({ person: owner }));
+      const data = requireValue(await store.access.readPersonData({ person: owner }));
       const lines = data.inbox.filter(({ state }) => state === "unanswered");
       assert.deepEqual(
         lines.map(({ message }) => message?.parts),
@@ -126,12 +131,12 @@ export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void
       );
       let step: { done: boolean; after?: number } = { done: false };
       while (!step.done) {
-        const erased = await store.erasePerson({ person: owner, limit: 100, now: T0, ...step });
+        const erased = await store.access.erasePerson({ person: owner, limit: 100, now: T0, ...step });
         assert.ok("done" in erased);
         step = erased;
       }
-      await store.retire({ runner: "r1" });
-      const left = await store.listOrphanedCommands({ platform: "telegram", now: T0 });
+      await store.runners.retire({ runner: "r1" });
+      const left = await store.inbox.listOrphanedCommands({ platform: "telegram", now: T0 });
       assert.deepEqual(
         left.map(({ messageId }) => messageId),
         ["8"],
@@ -146,9 +151,9 @@ function sendCommand(
   { store }: Scene,
   words: string,
   more: Partial<AcceptCommand> = {},
-): ReturnType<Scene["store"]["acceptCommand"]> {
+): ReturnType<Scene["store"]["inbox"]["acceptCommand"]> {
   lastNumber += 1;
-  return store.acceptCommand({
+  return store.inbox.acceptCommand({
     profile: "main",
     source: ANN,
     messageId: `line ${lastNumber}`,

@@ -47,9 +47,9 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           nonce: requireValue(waits).nonce,
           status: { state: "waiting", attempts: 0, nextAt: T0, shown: "nothing" },
         });
-        assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0, limit: 10 }), [waits]);
+        assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 }), [waits]);
         const settled = throwIfRefused(
-          await store.settle({
+          await store.outbox.settle({
             delivery: requireValue(begun).number,
             outcome: { state: "sent", platformMessageId: "900" },
             now: T0 + 1,
@@ -65,7 +65,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
     rule("that were sent are never sent again, whatever is said of them later", async (scene) => {
       const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
       const done = throwIfRefused(
-        await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }),
+        await scene.store.outbox.settle({ delivery, outcome: { state: "sent" }, now: T0 + 1 }),
       );
       await scene.reopen();
       const error = "network";
@@ -73,20 +73,33 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         { state: "waiting", nextAt: T0, error, shown: "unknown" } as const,
         { state: "dead", error } as const,
       ]) {
-        assert.deepEqual(throwIfRefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), done);
+        assert.deepEqual(
+          throwIfRefused(await scene.store.outbox.settle({ delivery, outcome, now: T0 + 2 })),
+          done,
+        );
       }
-      assert.equal(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 + 2 }), undefined);
-      assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.equal(
+        await scene.store.outbox.beginDelivery({ delivery, runner: "r1", now: T0 + 2 }),
+        undefined,
+      );
+      assert.deepEqual(await scene.store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
     });
 
     rule("that were given up stay so", async (scene) => {
       const { number: delivery } = await createDelivery(scene, toAnn);
       const dead = throwIfRefused(
-        await scene.store.settle({ delivery, outcome: { state: "dead", error: "blocked" }, now: T0 + 1 }),
+        await scene.store.outbox.settle({
+          delivery,
+          outcome: { state: "dead", error: "blocked" },
+          now: T0 + 1,
+        }),
       );
       assert.deepEqual(dead.status, { state: "dead", attempts: 0, at: T0 + 1, lastError: "blocked" });
       const outcome = { state: "sent" as const, platformMessageId: "1" };
-      assert.deepEqual(throwIfRefused(await scene.store.settle({ delivery, outcome, now: T0 + 2 })), dead);
+      assert.deepEqual(
+        throwIfRefused(await scene.store.outbox.settle({ delivery, outcome, now: T0 + 2 })),
+        dead,
+      );
     });
 
     rule("that failed wait until they are due, oldest first", async ({ begin, finish, store }) => {
@@ -99,7 +112,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       }));
       for (const { delivery, nextAt } of [requireValue(one), requireValue(two)]) {
         const outcome = { state: "waiting" as const, nextAt, error: "429" };
-        const { status } = throwIfRefused(await store.settle({ delivery, outcome, now: T0 }));
+        const { status } = throwIfRefused(await store.outbox.settle({ delivery, outcome, now: T0 }));
         assert.deepEqual(status, {
           state: "waiting",
           attempts: 1,
@@ -110,34 +123,34 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       }
       const dead = { state: "dead" as const, error: "blocked" };
       const { status } = throwIfRefused(
-        await store.settle({ delivery: requireValue(three).delivery, outcome: dead, now: T0 + 1 }),
+        await store.outbox.settle({ delivery: requireValue(three).delivery, outcome: dead, now: T0 + 1 }),
       );
       assert.deepEqual(status, { state: "dead", attempts: 1, at: T0 + 1, lastError: "blocked" });
       const due = async (dueAt: number, limit = 10) =>
-        (await store.listPendingDeliveries({ dueAt, limit })).map((it) => it.number);
+        (await store.outbox.listPendingDeliveries({ dueAt, limit })).map((it) => it.number);
       assert.deepEqual(await due(T0 + 199), []);
       assert.deepEqual(await due(T0 + 200), [two?.delivery]);
       assert.deepEqual(await due(T0 + 300), [one?.delivery, two?.delivery]);
       assert.deepEqual(await due(T0 + 300, 1), [one?.delivery]);
-      assertRefused(await store.settle({ delivery: 999, outcome: dead, now: T0 }), "not_found");
+      assertRefused(await store.outbox.settle({ delivery: 999, outcome: dead, now: T0 }), "not_found");
     });
 
     rule("are begun by one of those who try at once, and the attempt is counted", async (scene) => {
       const { number: delivery } = await createDelivery(scene, toAnn);
       const { store } = scene;
       const all = await Promise.all(
-        ["r1", "r2", "r3"].map((runner) => store.beginDelivery({ delivery, runner, now: T0 + 1 })),
+        ["r1", "r2", "r3"].map((runner) => store.outbox.beginDelivery({ delivery, runner, now: T0 + 1 })),
       );
       const [begun, ...others] = all.filter((it) => it !== undefined);
       assert.deepEqual(others, []);
       assert.equal(requireValue(begun).status.state, "sending");
       assert.equal(requireValue(begun).status.attempts, 1);
-      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
       const outcome = { state: "waiting" as const, nextAt: T0 + 5, error: "429" };
-      throwIfRefused(await store.settle({ delivery, outcome, now: T0 + 2 }));
-      const again = requireValue(await store.beginDelivery({ delivery, runner: "r2", now: T0 + 6 }));
+      throwIfRefused(await store.outbox.settle({ delivery, outcome, now: T0 + 2 }));
+      const again = requireValue(await store.outbox.beginDelivery({ delivery, runner: "r2", now: T0 + 6 }));
       assert.deepEqual(again.status, { state: "sending", attempts: 2, shown: "nothing", runner: "r2" });
-      assert.equal(await store.beginDelivery({ delivery: 999, runner: "r1", now: T0 }), undefined);
+      assert.equal(await store.outbox.beginDelivery({ delivery: 999, runner: "r1", now: T0 }), undefined);
     });
 
     rule("tell whoever tries again what earlier attempts have left in the chat", async (scene) => {
@@ -146,7 +159,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       const settled = async (shown: Parameters<typeof withShown>[0]) =>
         getShown(
           throwIfRefused(
-            await scene.store.settle({ delivery: first.number, outcome: withShown(shown), now: T0 }),
+            await scene.store.outbox.settle({ delivery: first.number, outcome: withShown(shown), now: T0 }),
           ),
         );
       const withShown = (shown?: "nothing" | "unknown" | { messageId: string }) =>
@@ -155,7 +168,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       await scene.reopen();
       assert.equal(await settled(undefined), "unknown", "what is not said stays");
       const begun = requireValue(
-        await scene.store.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
+        await scene.store.outbox.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
       );
       assert.equal(getShown(begun), "unknown");
       assert.deepEqual(await settled({ messageId: "900" }), { messageId: "900" });
@@ -169,17 +182,19 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         const { number: delivery } = await createDelivery(scene, { ...toAnn, sendNow: true });
         const waiting = { state: "waiting" as const, nextAt: T0, error: "500" };
         const settle = async (more: object, now = T0) =>
-          throwIfRefused(await scene.store.settle({ delivery, outcome: { ...waiting, ...more }, now }))
+          throwIfRefused(await scene.store.outbox.settle({ delivery, outcome: { ...waiting, ...more }, now }))
             .status;
         const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
         assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
         assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
-        assert.deepEqual(await scene.store.listDeferredDeliveries({ limit: 10 }), []);
+        assert.deepEqual(await scene.store.outbox.listDeferredDeliveries({ limit: 10 }), []);
         const aside = { ...status, failures: 2, asideAt: T0 + 5 };
         assert.deepEqual(await settle({ failed: true, aside: true }, T0 + 5), aside);
         await scene.reopen();
         assert.deepEqual(await settle({ aside: true }, T0 + 9), aside, "the first time counts");
-        const begun = requireValue(await scene.store.beginDelivery({ delivery, runner: "r1", now: T0 }));
+        const begun = requireValue(
+          await scene.store.outbox.beginDelivery({ delivery, runner: "r1", now: T0 }),
+        );
         assert.deepEqual(begun.status, {
           state: "sending",
           attempts: 2,
@@ -189,9 +204,11 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           asideAt: T0 + 5,
         });
         const listed = async () =>
-          (await scene.store.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
+          (await scene.store.outbox.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
         assert.deepEqual(await listed(), [delivery]);
-        throwIfRefused(await scene.store.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }));
+        throwIfRefused(
+          await scene.store.outbox.settle({ delivery, outcome: { state: "sent" }, now: T0 + 10 }),
+        );
         assert.deepEqual(await listed(), []);
       },
     );
@@ -203,21 +220,22 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         const notice: NewDelivery = { target: ANN, parts: [{ type: "text", text: "it waits" }] };
         const first = await createDelivery(scene, { ...toAnn, sendNow: true });
         const waiting = { state: "waiting" as const, nextAt: T0 + HOUR, error: "500", failed: true };
-        const settle = async (outcome: Parameters<typeof store.settle>[0]["outcome"]) =>
-          throwIfRefused(await store.settle({ delivery: first.number, outcome, notice, now: T0 })).notice;
+        const settle = async (outcome: Parameters<typeof store.outbox.settle>[0]["outcome"]) =>
+          throwIfRefused(await store.outbox.settle({ delivery: first.number, outcome, notice, now: T0 }))
+            .notice;
         assert.equal(await settle(waiting), undefined, "it is only tried again");
         const told = requireValue(await settle({ ...waiting, deferred: true }));
         assert.deepEqual([told.noticeFor, told.parts], [first.number, notice.parts]);
         assert.equal(await settle({ ...waiting, deferred: true }), undefined);
         assert.equal(await settle({ state: "dead", error: "500" }), undefined);
         await scene.reopen();
-        assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0, limit: 10 }), [told]);
+        assert.deepEqual(await scene.store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 }), [told]);
         const other = await createDelivery(scene, { ...toAnn, sendNow: true });
         const dead = { delivery: other.number, outcome: { state: "dead" as const, error: "blocked" } };
-        const refused = throwIfRefused(await scene.store.settle({ ...dead, notice, now: T0 }));
+        const refused = throwIfRefused(await scene.store.outbox.settle({ ...dead, notice, now: T0 }));
         assert.equal(refused.notice?.noticeFor, other.number);
         assert.equal(
-          throwIfRefused(await scene.store.settle({ ...dead, notice, now: T0 })).notice,
+          throwIfRefused(await scene.store.outbox.settle({ ...dead, notice, now: T0 })).notice,
           undefined,
         );
       },
@@ -226,7 +244,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
     rule("have each a nonce of its own", async (scene) => {
       const turn = await scene.begin(ANN, "hello");
       const { deliveries } = await scene.finish(turn, "hi", { deliveries: [toAnn, toAnn, toSignal] });
-      const again = await scene.store.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
+      const again = await scene.store.outbox.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
       const nonces = new Set([...deliveries, ...again.deliveries].map(({ nonce }) => nonce));
       assert.equal(nonces.size, 4);
     });
@@ -238,14 +256,14 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       const [one, two, three] = deliveries.map(({ number }) => number);
       const due = async (platform?: string) =>
         (
-          await store.listPendingDeliveries({
+          await store.outbox.listPendingDeliveries({
             dueAt: T0,
             limit: 10,
             ...(platform !== undefined && { platform }),
           })
         ).map(({ number }) => number);
       assert.deepEqual(await due("telegram"), [one, three]);
-      const later = await store.listPendingDeliveries({
+      const later = await store.outbox.listPendingDeliveries({
         dueAt: T0,
         limit: 10,
         platform: "telegram",
@@ -268,20 +286,29 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         deliveries: [{ ...toAnn, ...begun }, { ...toSignal, ...begun }, toAnn, { ...toAnn, ...begun }],
       });
       await beat("r2");
-      await store.beginDelivery({ delivery: requireValue(deliveries[2]).number, runner: "r2", now: T0 });
+      await store.outbox.beginDelivery({
+        delivery: requireValue(deliveries[2]).number,
+        runner: "r2",
+        now: T0,
+      });
       const left = async (platform = "telegram") =>
-        (await store.listOrphanedDeliveries({ platform, now: T0 })).map(({ number }) => number);
+        (await store.outbox.listOrphanedDeliveries({ platform, now: T0 })).map(({ number }) => number);
       assert.deepEqual(await left(), []);
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       assert.deepEqual(await left(), [deliveries[0]?.number, deliveries[3]?.number]);
       assert.deepEqual(await left("signal"), [deliveries[1]?.number]);
       const outcome = { state: "waiting" as const, nextAt: T0, error: "fell", shown: "unknown" as const };
-      throwIfRefused(await store.settle({ delivery: requireValue(deliveries[0]).number, outcome, now: T0 }));
+      throwIfRefused(
+        await store.outbox.settle({ delivery: requireValue(deliveries[0]).number, outcome, now: T0 }),
+      );
       assert.deepEqual(await left(), [deliveries[3]?.number]);
       await beat("r2", T0 + HOUR);
-      assert.equal((await store.listOrphanedDeliveries({ platform: "telegram", now: T0 + HOUR })).length, 1);
       assert.equal(
-        (await store.listOrphanedDeliveries({ platform: "telegram", now: T0 + 2 * HOUR })).length,
+        (await store.outbox.listOrphanedDeliveries({ platform: "telegram", now: T0 + HOUR })).length,
+        1,
+      );
+      assert.equal(
+        (await store.outbox.listOrphanedDeliveries({ platform: "telegram", now: T0 + 2 * HOUR })).length,
         2,
       );
     });
@@ -290,7 +317,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
   describe("deliveries that no turn has made", () => {
     rule("need no session, and belong to one where there is one", async (scene) => {
       const { store, talk } = scene;
-      const { deliveries } = await store.enqueue({
+      const { deliveries } = await store.outbox.enqueue({
         deliveries: [{ ...toAnn, sendNow: true, replyTo: "5" }, toAnn],
         runner: "r1",
         now: T0,
@@ -304,36 +331,52 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         nonce: requireValue(begun).nonce,
         status: { state: "sending", attempts: 1, shown: "nothing", runner: "r1" },
       });
-      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0, limit: 10, platform: "telegram" }), [
-        waits,
-      ]);
+      assert.deepEqual(
+        await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10, platform: "telegram" }),
+        [waits],
+      );
       const session = await talk(ANN, "hello", "hi");
-      const more = await store.enqueue({ deliveries: [toAnn], session: session.id, runner: "r1", now: T0 });
+      const more = await store.outbox.enqueue({
+        deliveries: [toAnn],
+        session: session.id,
+        runner: "r1",
+        now: T0,
+      });
       assert.equal(more.deliveries[0]?.session, session.id);
       assert.equal(more.deliveries[0]?.turn, undefined);
-      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: session.id }));
+      const around = requireValue(
+        await store.sessions.getDiagnostics({ asker: EVERYONE, session: session.id }),
+      );
       assert.deepEqual(around.deliveries, more.deliveries);
-      const gone = await store.enqueue({ deliveries: [toAnn], session: "none", runner: "r1", now: T0 });
+      const gone = await store.outbox.enqueue({
+        deliveries: [toAnn],
+        session: "none",
+        runner: "r1",
+        now: T0,
+      });
       assert.equal(gone.deliveries[0]?.session, undefined);
     });
 
     rule(
       "call nobody where that is asked for, and are found by number, whatever became of them",
       async ({ store }) => {
-        const { deliveries } = await store.enqueue({
+        const { deliveries } = await store.outbox.enqueue({
           deliveries: [{ ...toAnn, quiet: true }, toAnn],
           runner: "r1",
           now: T0,
         });
         const [quiet, loud] = deliveries.map((one) => requireValue(one));
         assert.deepEqual([quiet?.quiet, loud && "quiet" in loud], [true, false]);
-        for (const one of deliveries) assert.deepEqual(await store.getDelivery({ number: one.number }), one);
+        for (const one of deliveries)
+          assert.deepEqual(await store.outbox.getDelivery({ number: one.number }), one);
         const outcome = { state: "sent" as const, platformMessageId: "77" };
-        throwIfRefused(await store.settle({ delivery: requireValue(quiet).number, outcome, now: T0 + 1 }));
-        const settled = requireValue(await store.getDelivery({ number: requireValue(quiet).number }));
+        throwIfRefused(
+          await store.outbox.settle({ delivery: requireValue(quiet).number, outcome, now: T0 + 1 }),
+        );
+        const settled = requireValue(await store.outbox.getDelivery({ number: requireValue(quiet).number }));
         assert.equal(settled.quiet, true);
         assert.deepEqual(settled.status, { ...outcome, attempts: 0, at: T0 + 1 });
-        assert.equal(await store.getDelivery({ number: 999_999 }), undefined);
+        assert.equal(await store.outbox.getDelivery({ number: 999_999 }), undefined);
       },
     );
 
@@ -343,7 +386,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       const late = { reset: { idleBefore: T0 + 1 }, now: T0 + HOUR };
       const { conversation, fresh } = await open(ANN, late);
       assert.equal(fresh?.noticeDue, true);
-      await store.enqueue({
+      await store.outbox.enqueue({
         deliveries: [toAnn],
         runner: "r1",
         resetNoticeFor: conversation.number,
@@ -358,20 +401,20 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       const blob = { hash: "ab".repeat(32), bytes: new Uint8Array([1, 2, 3]) };
       const file = { type: "file" as const, blob: blob.hash, mimeType: "text/plain", size: 3, name: "a.txt" };
       const send = () =>
-        store.enqueue({ deliveries: [{ target: ANN, parts: [file] }], runner: "r1", now: T0 });
+        store.outbox.enqueue({ deliveries: [{ target: ANN, parts: [file] }], runner: "r1", now: T0 });
       await assertRejects(send(), "invalid_input");
-      const { deliveries } = await store.enqueue({
+      const { deliveries } = await store.outbox.enqueue({
         deliveries: [{ target: ANN, parts: [file] }],
         blobs: [blob],
         runner: "r1",
         now: T0,
       });
       const [second] = (await send()).deliveries;
-      const read = () => store.readBlob({ asker: EVERYONE, hash: blob.hash });
+      const read = () => store.messages.readBlob({ asker: EVERYONE, hash: blob.hash });
       assert.deepEqual(await read(), blob.bytes);
       const arrived = async (delivery: Delivery | undefined) =>
         throwIfRefused(
-          await store.settle({
+          await store.outbox.settle({
             delivery: requireValue(delivery).number,
             outcome: { state: "sent" },
             now: T0,
@@ -387,11 +430,11 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       const turn = await begin(inGroup("ann"), "hello");
       const { owner } = await get(turn.session);
       await finish(turn, "hi", { deliveries: [{ target: inGroup("ann"), parts }] });
-      await store.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
-      const own = await store.getDiagnostics({ asker: { person: owner }, session: turn.session });
+      await store.outbox.enqueue({ deliveries: [toAnn], runner: "r1", now: T0 });
+      const own = await store.sessions.getDiagnostics({ asker: { person: owner }, session: turn.session });
       assert.equal(own?.deliveries.length, 1);
       assert.equal(
-        await store.getDiagnostics({ asker: { person: "p_x" }, session: turn.session }),
+        await store.sessions.getDiagnostics({ asker: { person: "p_x" }, session: turn.session }),
         undefined,
       );
     });

@@ -21,7 +21,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       async ({ take, store }) => {
         const { session, conversation } = await take(inGroup("ann"), "hello");
         const asker = { person: session.owner };
-        const around = requireValue(await store.getDiagnostics({ asker, session: session.id }));
+        const around = requireValue(await store.sessions.getDiagnostics({ asker, session: session.id }));
         assert.deepEqual(around.conversations, [
           {
             ...conversation,
@@ -50,8 +50,10 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       const turn = await begin(ANN, "hello");
       const parts = [{ type: "text" as const, text: "hi" }];
       await finish(turn, "hi", { deliveries: [{ target: ANN, parts }], now: T0 + 5 });
-      await store.hold({ asker: EVERYONE, session: turn.session, name: "export", until: T0 + HOUR });
-      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: turn.session }));
+      await store.sessions.hold({ asker: EVERYONE, session: turn.session, name: "export", until: T0 + HOUR });
+      const around = requireValue(
+        await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session }),
+      );
       assert.deepEqual(around.turns, [
         {
           number: turn.number,
@@ -74,7 +76,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       const { session, conversation } = await open(ANN);
       const asker = { person: session.owner };
       await open(ANN, { fresh: true, now: T0 + 1 });
-      const around = requireValue(await store.getDiagnostics({ asker, session: session.id }));
+      const around = requireValue(await store.sessions.getDiagnostics({ asker, session: session.id }));
       assert.deepEqual(around.conversations, []);
       assert.deepEqual(
         around.decisions.map(({ decision, from, conversation: number }) => [decision, from, number]),
@@ -88,10 +90,10 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
     rule("are nobody's but who may see the session", async ({ open, store }) => {
       const [ann, bob] = [await open(ANN), await open(BOB)];
       const asker = { person: bob.session.owner };
-      assert.equal(await store.getDiagnostics({ asker, session: ann.session.id }), undefined);
+      assert.equal(await store.sessions.getDiagnostics({ asker, session: ann.session.id }), undefined);
       const { key } = ann.conversation;
-      assert.deepEqual(await store.findConversationsByKey({ asker, key }), []);
-      const everyones = await store.findConversationsByKey({ asker: EVERYONE, key });
+      assert.deepEqual(await store.conversations.findConversationsByKey({ asker, key }), []);
+      const everyones = await store.conversations.findConversationsByKey({ asker: EVERYONE, key });
       assert.deepEqual(
         everyones.map(({ number }) => number),
         [ann.conversation.number],
@@ -105,15 +107,21 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       const person = await open(inGroup("2"));
       assert.equal(thread.conversation.key, person.conversation.key);
       const { key } = person.conversation;
-      const found = await store.findConversationsByKey({ asker: EVERYONE, key });
+      const found = await store.conversations.findConversationsByKey({ asker: EVERYONE, key });
       assert.deepEqual(
         found.map(({ number }) => number),
         [thread.conversation.number, person.conversation.number],
       );
-      assert.deepEqual(await store.findConversationsByKey({ asker: EVERYONE, key: `${key}:3` }), []);
-      assert.deepEqual(await store.findConversationsByKey({ asker: EVERYONE, key: "no key" }), []);
+      assert.deepEqual(
+        await store.conversations.findConversationsByKey({ asker: EVERYONE, key: `${key}:3` }),
+        [],
+      );
+      assert.deepEqual(
+        await store.conversations.findConversationsByKey({ asker: EVERYONE, key: "no key" }),
+        [],
+      );
       const inChat = { person: "nobody", chat: GROUP };
-      const shared = await store.findConversationsByKey({ asker: inChat, key });
+      const shared = await store.conversations.findConversationsByKey({ asker: inChat, key });
       assert.deepEqual(
         shared.map(({ number }) => number),
         [thread.conversation.number],
@@ -130,7 +138,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
         await finish(turn, "hi");
         const asker = { person: session.owner };
         const place = { platform: "telegram", chatId: "ann" };
-        const [done] = await store.findInbound({ asker, session: turn.session, seq: 1 });
+        const [done] = await store.inbox.findInbound({ asker, session: turn.session, seq: 1 });
         assert.deepEqual(done && { ...done, turn: done.turn?.number }, {
           ...place,
           messageId: "17",
@@ -141,8 +149,8 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
           seq: 1,
           turn: turn.number,
         });
-        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "17" }), [done]);
-        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "18" }), [
+        assert.deepEqual(await store.inbox.findInbound({ asker, ...place, messageId: "17" }), [done]);
+        assert.deepEqual(await store.inbox.findInbound({ asker, ...place, messageId: "18" }), [
           {
             ...place,
             messageId: "18",
@@ -152,9 +160,9 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
             session: session.id,
           },
         ]);
-        assert.deepEqual(await store.findInbound({ asker, ...place, messageId: "19" }), []);
+        assert.deepEqual(await store.inbox.findInbound({ asker, ...place, messageId: "19" }), []);
         // The answer did not arrive, it was written here.
-        assert.deepEqual(await store.findInbound({ asker, session: turn.session, seq: 2 }), []);
+        assert.deepEqual(await store.inbox.findInbound({ asker, session: turn.session, seq: 2 }), []);
       },
     );
 
@@ -163,10 +171,10 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
       const bob = await open(BOB);
       const asker = { person: bob.session.owner };
       assert.deepEqual(
-        await store.findInbound({ asker, platform: "telegram", chatId: "ann", messageId: "17" }),
+        await store.inbox.findInbound({ asker, platform: "telegram", chatId: "ann", messageId: "17" }),
         [],
       );
-      assert.deepEqual(await store.findInbound({ asker, session: session.id, seq: 1 }), []);
+      assert.deepEqual(await store.inbox.findInbound({ asker, session: session.id, seq: 1 }), []);
     });
   });
 }

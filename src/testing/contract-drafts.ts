@@ -34,12 +34,15 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         status: { state: "draft", attempts: 0, shown: "unknown" },
       });
       assert.deepEqual(await createDraft(scene, turn), draft, "asked for again, it is the same");
-      assert.deepEqual(await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
-      assert.equal(await store.beginDelivery({ delivery: draft.number, runner: "r1", now: T0 }), undefined);
+      assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.equal(
+        await store.outbox.beginDelivery({ delivery: draft.number, runner: "r1", now: T0 }),
+        undefined,
+      );
       const outcome = { state: "sent" as const };
-      assertRefused(await store.settle({ delivery: draft.number, outcome, now: T0 }), "not_allowed");
-      await store.retire({ runner: "r1" });
-      assert.deepEqual(await store.listOrphanedDeliveries({ platform: "telegram", now: T0 }), []);
+      assertRefused(await store.outbox.settle({ delivery: draft.number, outcome, now: T0 }), "not_allowed");
+      await store.runners.retire({ runner: "r1" });
+      assert.deepEqual(await store.outbox.listOrphanedDeliveries({ platform: "telegram", now: T0 }), []);
     });
 
     rule("becomes the answer, under its number and its nonce, where it is shown", async (scene) => {
@@ -47,7 +50,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       for (const begun of [true, false]) {
         const turn = await begin(ANN, "hello");
         const draft = await createDraft(scene, turn, "7");
-        await store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
+        await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const buttons = [[{ label: "More", line: "/more" }]];
         const answer = { target: ANN, parts, buttons, begun, draft: draft.number };
         const { deliveries } = await finish(turn, "hi", {
@@ -64,10 +67,12 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
             : { state: "waiting", attempts: 0, nextAt: T0 + 5, shown: message },
         });
         assert.notEqual(deliveries[1]?.number, draft.number);
-        const due = await store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 });
+        const due = await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 });
         assert.deepEqual(due, begun ? deliveries.slice(1) : deliveries);
         for (const { number } of deliveries)
-          throwIfRefused(await store.settle({ delivery: number, outcome: { state: "sent" }, now: T0 }));
+          throwIfRefused(
+            await store.outbox.settle({ delivery: number, outcome: { state: "sent" }, now: T0 }),
+          );
       }
     });
 
@@ -75,7 +80,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       const { store, begin, finish } = scene;
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn);
-      await store.recordDraftOutcome({ delivery: draft.number, shown: "unknown" });
+      await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "unknown" });
       const answer = { target: ANN, parts, begun: true, draft: draft.number };
       const { deliveries } = await finish(turn, "hi", { deliveries: [answer] });
       assert.deepEqual(deliveries[0]?.status, {
@@ -90,10 +95,12 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       const { store, begin, finish, claim } = scene;
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn);
-      await store.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
-      const around = requireValue(await store.getDiagnostics({ asker: EVERYONE, session: turn.session }));
+      await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
+      const around = requireValue(
+        await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session }),
+      );
       assert.deepEqual(around.deliveries, []);
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       const again = requireValue(await claim(turn.session, "r2"));
       assert.equal(again.draftDelivery, undefined);
       const { deliveries } = await finish(again, "hi", {
@@ -112,12 +119,12 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       const turn = await scene.begin(ANN, "hello");
       assert.equal(turn.draftDelivery, undefined);
       const draft = await createDraft(scene, turn);
-      await scene.store.retire({ runner: "r1" });
+      await scene.store.runners.retire({ runner: "r1" });
       const second = requireValue(await scene.claim(turn.session, "r2"));
       assert.deepEqual(second.draftDelivery, { delivery: draft.number, shown: "unknown" });
-      await scene.store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
+      await scene.store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
       await scene.reopen();
-      await scene.store.retire({ runner: "r2" });
+      await scene.store.runners.retire({ runner: "r2" });
       const third = requireValue(await scene.claim(turn.session, "r3"));
       assert.deepEqual(third.draftDelivery, { delivery: draft.number, shown: { messageId: "900" } });
       assert.deepEqual((await createDraft(scene, third)).number, draft.number);
@@ -131,11 +138,11 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         const { store, begin, finish } = scene;
         const turn = await begin(ANN, "hello");
         const draft = await createDraft(scene, turn);
-        await store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
+        await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const { deliveries } = await finish(turn, "", { outcome: "interrupted", now: T0 + 5 });
         assert.deepEqual(deliveries, []);
         const [left] = requireValue(
-          await store.getDiagnostics({ asker: EVERYONE, session: turn.session }),
+          await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session }),
         ).deliveries;
         assert.equal(left?.number, draft.number);
         assert.deepEqual(left?.status, {
@@ -144,8 +151,8 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
           at: T0 + 5,
           lastError: "Its turn ended without it.",
         });
-        await store.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
-        const after = await store.getDiagnostics({ asker: EVERYONE, session: turn.session });
+        await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
+        const after = await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session });
         assert.deepEqual(after?.deliveries, [left], "what is said of it later changes nothing");
       },
     );
@@ -169,7 +176,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       });
       assert.notEqual(deliveries[0]?.number, draft.number);
       assert.equal((await createDraft(scene, ann)).status.state, "draft");
-      assert.equal((await store.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
+      assert.equal((await store.outbox.listPendingDeliveries({ dueAt: T0, limit: 10 })).length, 1);
     });
   });
 }
@@ -178,8 +185,8 @@ function tryBeginDraft(
   { store }: Scene,
   { number, fence }: Turn,
   replyTo?: string,
-): ReturnType<Scene["store"]["beginDraft"]> {
-  return store.beginDraft({
+): ReturnType<Scene["store"]["outbox"]["beginDraft"]> {
+  return store.outbox.beginDraft({
     turn: number,
     fence,
     target: ANN,

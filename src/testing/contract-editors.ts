@@ -59,7 +59,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
         const other = { runner: "e2", take: "all" } as const;
         await at.waiting(["one", EDITOR], ["two", other], ["three", EDITOR], ["four", other]);
         assert.deepEqual(await at.texts(await at.claim(other)), ["two", "four"]);
-        await scene.store.retire({ runner: "e2" });
+        await scene.store.runners.retire({ runner: "e2" });
         const again = requireValue(await at.claim({ ...EDITOR, take: "all" }));
         assert.equal(again.attempt, 2);
         const rest = (await scene.finish(again, "", { next: { ...EDITOR, take: "all" } })).next;
@@ -79,7 +79,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
     rule("may be taken by anyone when its process is gone, in its place", async (scene) => {
       const at = await createEditorScene(scene);
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
-      await scene.store.retire({ runner: "e1" });
+      await scene.store.runners.retire({ runner: "e1" });
       assert.deepEqual(await at.texts(await at.claim(GATEWAY)), ["edit"]);
     });
 
@@ -112,7 +112,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       const at = await createEditorScene(scene);
       await at.waiting(["one", EDITOR]);
       assert.equal((await scene.take(at.editor, "two", { claim: EDITOR })).turn, undefined);
-      await scene.store.retire({ runner: "e1" });
+      await scene.store.runners.retire({ runner: "e1" });
       assert.equal((await scene.take(ANN, "three", { claim: GATEWAY })).turn, undefined);
       assert.deepEqual(await at.waits(), ["one", "two", "three"]);
     });
@@ -121,14 +121,16 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       const at = await createEditorScene(scene);
       const { store } = scene;
       await at.waiting(["edit", EDITOR], ["chat", GATEWAY]);
-      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
-      await store.retire({ runner: "g1" });
-      assert.deepEqual(await store.listClaimable({ now: T0 }), [
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
+      await store.runners.retire({ runner: "g1" });
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
         { session: at.session, platform: "telegram" },
       ]);
       await scene.beat("g1");
-      await store.retire({ runner: "e1" });
-      assert.deepEqual(await store.listClaimable({ now: T0 }), [{ session: at.session, platform: "acp" }]);
+      await store.runners.retire({ runner: "e1" });
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
+        { session: at.session, platform: "acp" },
+      ]);
     });
   });
 
@@ -150,7 +152,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       const at = await createEditorScene(scene);
       await at.waiting(["chat", GATEWAY]);
       await scene.take(ANN, "nobody's");
-      await scene.store.retire({ runner: "g1" });
+      await scene.store.runners.retire({ runner: "g1" });
       assert.equal(await at.claim(OWN), undefined);
       assert.deepEqual(await at.waits(), ["chat", "nobody's"]);
     });
@@ -188,7 +190,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
         const fell = requireValue((await scene.take(ANN, "chat", { claim: GATEWAY })).turn);
         assert.equal((await scene.take(at.editor, "edit", { claim: OWN })).turn, undefined);
         assert.equal(await at.claim(OWN), undefined);
-        await scene.store.retire({ runner: "g1" });
+        await scene.store.runners.retire({ runner: "g1" });
         const again = requireValue(await at.claim(OWN));
         assert.deepEqual([again.number, again.attempt, again.target], [fell.number, 2, ANN]);
         const next = (await scene.finish(again, "", { next: OWN })).next;
@@ -206,7 +208,7 @@ async function createEditorScene(scene: Scene) {
   for (const source of [editor, ANN]) {
     if (source === ANN) await scene.open(ANN, { person: OWNER });
     const place = { source, profile: "main", scope: SCOPE_PER_USER };
-    throwIfRefused(await scene.store.attach({ asker: EVERYONE, session, ...place, now: T0 }));
+    throwIfRefused(await scene.store.conversations.attach({ asker: EVERYONE, session, ...place, now: T0 }));
   }
   async function busy(...inputs: readonly (readonly [string, ClaimBy])[]): Promise<Turn> {
     const { turn } = await scene.take(ANN, "busy", { claim: GATEWAY });
@@ -225,12 +227,12 @@ async function createEditorScene(scene: Scene) {
     async waiting(...inputs: readonly (readonly [string, ClaimBy])[]): Promise<void> {
       await scene.finish(await busy(...inputs), "");
     },
-    claim: (by: ClaimBy, now = T0) => scene.store.claim({ session, ...by, now }),
+    claim: (by: ClaimBy, now = T0) => scene.store.turns.claim({ session, ...by, now }),
     /** What a turn answers. */
     async texts(turn: Turn | undefined): Promise<string[]> {
-      const said = requireValue(await scene.store.listMessages({ asker: EVERYONE, session }));
+      const said = requireValue(await scene.store.messages.listMessages({ asker: EVERYONE, session }));
       return said.filter(({ seq }) => requireValue(turn).inputs.includes(seq)).map(getText);
     },
-    waits: async () => (await scene.store.listPending({ asker: EVERYONE, session })).map(getText),
+    waits: async () => (await scene.store.inbox.listPending({ asker: EVERYONE, session })).map(getText),
   };
 }

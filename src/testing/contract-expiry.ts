@@ -33,7 +33,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([ended.endReason, ended.endedAt], ["idle", LATER]);
       const now = await findConversation(scene);
       assert.deepEqual([now.session, now.activeAt], [old.id, activeAt]);
-      const [decision] = await store.listDecisions({ asker: EVERYONE, conversation: number });
+      const [decision] = await store.conversations.listDecisions({ asker: EVERYONE, conversation: number });
       assert.deepEqual(decision, {
         at: LATER,
         decision: "expired",
@@ -47,9 +47,9 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
 
     rule("does so by when it was active, but never later than now", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
-      await scene.store.clampActivity({ now: T0 + HOUR });
+      await scene.store.conversations.clampActivity({ now: T0 + HOUR });
       assert.equal((await findConversation(scene)).activeAt, T0, "what lies behind stays");
-      await scene.store.clampActivity({ now: T0 - DAY });
+      await scene.store.conversations.clampActivity({ now: T0 - DAY });
       await scene.reopen();
       assert.equal((await findConversation(scene)).activeAt, T0 - DAY);
     });
@@ -89,7 +89,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       await expire(scene);
       const asker = { person: old.owner };
       const back = throwIfRefused(
-        await scene.store.switchTo({ asker, session: old.id, conversation, now: LATER + 1 }),
+        await scene.store.conversations.switchTo({ asker, session: old.id, conversation, now: LATER + 1 }),
       );
       assert.deepEqual([back.session.id, back.session.endedAt], [old.id, undefined]);
       assert.equal(back.conversation.activeAt, LATER + 1);
@@ -103,7 +103,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       await expire(scene);
       const newSession = { id: "wished", kind: "chat" as const };
       const asker = { person: requireValue(person) };
-      throwIfRefused(await scene.store.reset({ asker, conversation, newSession, now: LATER }));
+      throwIfRefused(await scene.store.conversations.reset({ asker, conversation, newSession, now: LATER }));
       const taken = await scene.take(ANN, "go", { now: LATER });
       assert.deepEqual([taken.session.id, taken.fresh], ["wished", undefined]);
     });
@@ -113,7 +113,9 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
       const other = (await scene.open(onSignal, { person })).conversation.number;
-      throwIfRefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      throwIfRefused(
+        await store.conversations.switchTo({ asker: { person }, session, conversation: other, now: T0 }),
+      );
       const first = await expire(scene);
       assert.ok(first.expired);
       assert.equal(first.ended, false);
@@ -128,7 +130,9 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       const { id: session, owner: person } = await talk(ANN, "hello", "hi", { person: "p_ann" });
       const onSignal = { ...ANN, platform: "signal" };
       const other = (await scene.open(onSignal, { person })).conversation.number;
-      throwIfRefused(await store.switchTo({ asker: { person }, session, conversation: other, now: T0 }));
+      throwIfRefused(
+        await store.conversations.switchTo({ asker: { person }, session, conversation: other, now: T0 }),
+      );
       await expire(scene);
       await scene.open(onSignal, { person, fresh: true, now: LATER + 1 });
       assert.deepEqual([(await get(session)).endReason, (await get(session)).endedAt], ["new", LATER + 1]);
@@ -143,11 +147,11 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       await begin(inGroup("runs"), "one");
       await take(inGroup("waits"), "one");
       const { id: session } = await talk(inGroup("held"), "hello", "hi");
-      throwIfRefused(await store.hold({ asker: EVERYONE, session, name: "job", until: T0 + DAY }));
+      throwIfRefused(await store.sessions.hold({ asker: EVERYONE, session, name: "job", until: T0 + DAY }));
       for (const name of ["runs", "waits", "held"]) {
         const { number: conversation } = await findConversation(scene, inGroup(name), name);
         assert.deepEqual(await expire(scene, { conversation }), { expired: false });
-        const [decision] = await store.listDecisions({ asker: EVERYONE, conversation });
+        const [decision] = await store.conversations.listDecisions({ asker: EVERYONE, conversation });
         assert.equal(decision?.decision, "kept_busy");
       }
     });
@@ -161,40 +165,49 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       await talk(inGroup("speaks"), "hello", "hi", { now: LATER });
       const closed = await talk(inGroup("closed"), "hello", "hi");
       throwIfRefused(
-        await store.change({ asker: EVERYONE, session: closed.id, change: { ended: true }, now: T0 }),
+        await store.sessions.change({
+          asker: EVERYONE,
+          session: closed.id,
+          change: { ended: true },
+          now: T0,
+        }),
       );
       const expired = await findConversation(scene, inGroup("b"), "b");
       await expire(scene, { conversation: expired.number });
-      const one = await store.listIdle({ before: LATER, limit: 1 });
+      const one = await store.conversations.listIdle({ before: LATER, limit: 1 });
       const first = requireValue(one[0]);
       assert.deepEqual(first.conversation, await findConversation(scene, inGroup("a"), "a"));
       assert.deepEqual([first.platform, first.chatType], ["telegram", "group"]);
-      const more = await store.listIdle({ before: LATER, after: first.conversation.number, limit: 10 });
+      const more = await store.conversations.listIdle({
+        before: LATER,
+        after: first.conversation.number,
+        limit: 10,
+      });
       assert.deepEqual(
         more.map(({ conversation }) => conversation),
         [await findConversation(scene, inGroup("c"), "c")],
       );
-      assert.deepEqual(await store.listIdle({ before: T0, limit: 10 }), []);
+      assert.deepEqual(await store.conversations.listIdle({ before: T0, limit: 10 }), []);
     });
 
     rule("are silent again when someone has spoken after expiring", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       await expire(scene);
-      assert.deepEqual(await scene.store.listIdle({ before: LATER, limit: 10 }), []);
+      assert.deepEqual(await scene.store.conversations.listIdle({ before: LATER, limit: 10 }), []);
       await scene.talk(ANN, "again", "hi", { now: LATER });
-      assert.equal((await scene.store.listIdle({ before: LATER + 1, limit: 10 })).length, 1);
+      assert.equal((await scene.store.conversations.listIdle({ before: LATER + 1, limit: 10 })).length, 1);
     });
   });
 }
 
 async function expire(scene: Scene, more: Partial<Expire> = {}) {
   const conversation = more.conversation ?? (await findConversation(scene)).number;
-  return scene.store.expireConversation({ conversation, reset: STALE, now: LATER, ...more });
+  return scene.store.conversations.expireConversation({ conversation, reset: STALE, now: LATER, ...more });
 }
 
 /** The conversation of this source; in a group, that of the one who speaks. */
 async function findConversation({ store }: Scene, source: Source = ANN, name?: string) {
-  const all = await store.findConversations({ asker: EVERYONE, source });
+  const all = await store.conversations.findConversations({ asker: EVERYONE, source });
   return requireValue(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));
 }
 

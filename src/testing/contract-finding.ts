@@ -33,7 +33,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       async ({ create, store, get }) => {
         const [one, two, other] = [await create("p_ann"), await create("p_ann"), await create("p_bob")];
         const title = (asker: typeof ann, session: string, words?: string) =>
-          store.setTitle({ asker, session, ...(words !== undefined && { title: words }) });
+          store.sessions.setTitle({ asker, session, ...(words !== undefined && { title: words }) });
         assert.equal(throwIfRefused(await title(ann, one.id, "Plan")).title, "Plan");
         assert.equal(
           throwIfRefused(await title(ann, one.id, "Plan")).title,
@@ -48,7 +48,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
         assert.equal(throwIfRefused(await title(ann, two.id, "Plan")).title, "Plan");
         assertRefused(await title(bob, one.id, "Mine"), "not_found");
         assertRefused(
-          await store.create({
+          await store.sessions.create({
             session: { id: "s9", kind: "chat", owner: "p_ann", title: "Plan" },
             profile: "main",
             now: T0,
@@ -61,15 +61,17 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     rule("may be missing in as many sessions as one likes", async ({ create, store }) => {
       for (let count = 0; count < 3; count++) {
         const { id } = await create("p_ann");
-        throwIfRefused(await store.setTitle({ asker: ann, session: id }));
+        throwIfRefused(await store.sessions.setTitle({ asker: ann, session: id }));
       }
-      assert.equal((await store.querySessions({ asker: ann })).items.length, 3);
+      assert.equal((await store.sessions.querySessions({ asker: ann })).items.length, 3);
     });
 
     rule("that come by themselves take the next number of their lineage", async ({ create, store, get }) => {
       const auto = async (title: string): Promise<string | undefined> => {
         const { id } = await create("p_ann");
-        return throwIfRefused(await store.setTitle({ asker: ann, session: id, title, numbered: true })).title;
+        return throwIfRefused(
+          await store.sessions.setTitle({ asker: ann, session: id, title, numbered: true }),
+        ).title;
       };
       assert.equal(await auto("my project"), "my project");
       assert.equal(await auto("my project"), "my project #2");
@@ -78,14 +80,17 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(await auto(long), long);
       assert.equal(await auto(long), undefined, "too long to be numbered");
       const titled = await create("p_ann", [], { title: "Kept" });
-      throwIfRefused(await store.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }));
+      throwIfRefused(
+        await store.sessions.setTitle({ asker: ann, session: titled.id, title: long, numbered: true }),
+      );
       assert.equal((await get(titled.id)).title, "Kept");
     });
 
     rule("stay as they are, if asked so, where there is one", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const propose = async (title: string): Promise<string | undefined> =>
-        throwIfRefused(await store.setTitle({ asker: ann, session: id, title, ifUntitled: true })).title;
+        throwIfRefused(await store.sessions.setTitle({ asker: ann, session: id, title, ifUntitled: true }))
+          .title;
       assert.equal(await propose("First"), "First");
       assert.equal(await propose("Second"), "First");
     });
@@ -96,7 +101,8 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
         for (const title of ["Plan", "Plan #10", "Plan #9", "Planning", "Plan B #99", "100% done", "my_x"]) {
           await create("p_ann", [], { title });
         }
-        const found = async (title: string) => (await store.findByTitle({ asker: ann, title }))?.title;
+        const found = async (title: string) =>
+          (await store.sessions.findByTitle({ asker: ann, title }))?.title;
         assert.equal(await found("Plan"), "Plan #10");
         assert.equal(await found("Plan #9"), "Plan #9");
         assert.equal(await found("Plan #3"), undefined);
@@ -110,9 +116,9 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     rule("never find another title that only begins alike, nor anyone else's", async ({ create, store }) => {
       await create("p_ann", [], { title: "PR #438 fix auth" });
       await create("p_bob", [], { title: "PR #7" });
-      assert.equal(await store.findByTitle({ asker: ann, title: "PR" }), undefined);
-      assert.equal(await store.findByTitle({ asker: ann, title: "PR #7" }), undefined);
-      assert.equal((await store.findByTitle({ asker: bob, title: "PR" }))?.title, "PR #7");
+      assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR" }), undefined);
+      assert.equal(await store.sessions.findByTitle({ asker: ann, title: "PR #7" }), undefined);
+      assert.equal((await store.sessions.findByTitle({ asker: bob, title: "PR" }))?.title, "PR #7");
     });
   });
 
@@ -122,7 +128,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const made: Session[] = [];
       for (const id of ids) made.push(await create("p_ann", [], { id }));
       const found = async (text: string) =>
-        (await store.find({ asker: ann, text })).map((session) => session.id).toSorted();
+        (await store.sessions.find({ asker: ann, text })).map((session) => session.id).toSorted();
       for (const { id, handle } of made) {
         assert.deepEqual(await found(id), [id]);
         assert.deepEqual(await found(handle), [id]);
@@ -139,15 +145,16 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     rule("prefers the exact id to a longer one, and shows ten at most", async ({ create, store }) => {
       for (let count = 0; count < 12; count++) await create("p_ann", [], { id: `long-${count}` });
       await create("p_ann", [], { id: "long" });
-      const ids = (await store.find({ asker: ann, text: "long" })).map((session) => session.id);
+      const ids = (await store.sessions.find({ asker: ann, text: "long" })).map((session) => session.id);
       assert.deepEqual(ids, ["long"]);
-      assert.equal((await store.find({ asker: ann, text: "long-" })).length, 10);
+      assert.equal((await store.sessions.find({ asker: ann, text: "long-" })).length, 10);
     });
 
     rule("never shows someone else's session", async ({ create, store }) => {
       const { id, handle } = await create("p_ann", [], { id: "secret-1" });
-      for (const text of [id, handle, "secret"]) assert.deepEqual(await store.find({ asker: bob, text }), []);
-      assert.equal((await store.find({ asker: EVERYONE, text: id })).length, 1);
+      for (const text of [id, handle, "secret"])
+        assert.deepEqual(await store.sessions.find({ asker: bob, text }), []);
+      assert.equal((await store.sessions.find({ asker: EVERYONE, text: id })).length, 1);
     });
 
     rule("gives every session its own handle", async ({ create }) => {
@@ -159,7 +166,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
     rule("never makes the same id twice", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const again = { session: { id, kind: "chat" as const, owner: "p_bob" }, profile: "main", now: T0 };
-      assertRefused(await store.create(again), "invalid_input");
+      assertRefused(await store.sessions.create(again), "invalid_input");
     });
   });
 
@@ -168,7 +175,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const [one, two, three] = [await create("p_ann"), await create("p_ann"), await create("p_ann")];
       await say(one.id, user("x", { at: T0 + HOUR }));
       await say(three.id, user("x", { at: T0 + MINUTE }));
-      const { items, cursor } = await store.querySessions({ asker: ann });
+      const { items, cursor } = await store.sessions.querySessions({ asker: ann });
       assert.deepEqual(
         items.map(({ id, lastAt }) => [id, lastAt]),
         [
@@ -184,7 +191,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const [one, two] = [await create("p_ann"), await create("p_ann")];
       await say(two.id, user("x", { at: T0 + HOUR }));
       const since = async (activeSince: number) =>
-        (await store.querySessions({ asker: ann, activeSince })).items.length;
+        (await store.sessions.querySessions({ asker: ann, activeSince })).items.length;
       assert.equal(one.lastAt, T0);
       assert.deepEqual([await since(T0), await since(T0 + 1), await since(T0 + HOUR + 1)], [2, 1, 0]);
     });
@@ -196,9 +203,12 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const titled = await create("p_bob", [], { kind: "editor", cwd: "/home", title: "Plan" });
       const archived = await create("p_bob");
       const ask = { asker: { person: "p_bob" }, session: archived.id, now: T0 };
-      assert.equal(throwIfRefused(await store.change({ ...ask, change: { archived: true } })).archivedAt, T0);
-      const ids = async (query: Omit<Parameters<typeof store.querySessions>[0], "asker">) =>
-        (await store.querySessions({ ...query, asker: EVERYONE })).items
+      assert.equal(
+        throwIfRefused(await store.sessions.change({ ...ask, change: { archived: true } })).archivedAt,
+        T0,
+      );
+      const ids = async (query: Omit<Parameters<typeof store.sessions.querySessions>[0], "asker">) =>
+        (await store.sessions.querySessions({ ...query, asker: EVERYONE })).items
           .map((session) => session.id)
           .toSorted();
       assert.deepEqual(await ids({ platform: "telegram" }), [chat.id]);
@@ -214,7 +224,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await ids({ archived: true }), [archived.id]);
       assert.equal((await ids({ archived: false })).length, 4);
       assert.equal((await ids({ archived: "both" })).length, 5);
-      throwIfRefused(await store.change({ ...ask, change: { archived: false } }));
+      throwIfRefused(await store.sessions.change({ ...ask, change: { archived: false } }));
       assert.equal((await ids({})).length, 5);
     });
 
@@ -222,13 +232,13 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       await create("p_ann");
       await create("p_bob");
       await open(inGroup("ann"), { person: "p_ann" });
-      const count = async (asker: Parameters<typeof store.querySessions>[0]["asker"]) =>
-        (await store.querySessions({ asker })).items.length;
+      const count = async (asker: Parameters<typeof store.sessions.querySessions>[0]["asker"]) =>
+        (await store.sessions.querySessions({ asker })).items.length;
       assert.equal(await count(ann), 2);
       assert.equal(await count({ ...ann, chat: "chat:telegram:-100" }), 1);
       assert.equal(await count(bob), 1);
       assert.equal(await count(EVERYONE), 3);
-      assert.equal((await store.querySessions({ asker: bob, owner: "p_ann" })).items.length, 0);
+      assert.equal((await store.sessions.querySessions({ asker: bob, owner: "p_ann" })).items.length, 0);
     });
 
     rule(
@@ -239,7 +249,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
         const seen: string[] = [];
         let cursor: string | undefined;
         do {
-          const page = await store.querySessions({
+          const page = await store.sessions.querySessions({
             asker: ann,
             limit: 3,
             ...(cursor !== undefined && { cursor }),
@@ -255,7 +265,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
 
     rule("refuse a cursor that is none", async ({ store }) => {
       for (const cursor of ["", "x", "1", "1.2.3", "-1.5", "' or 1"]) {
-        await assertRejects(store.querySessions({ asker: ann, cursor }), "invalid_input");
+        await assertRejects(store.sessions.querySessions({ asker: ann, cursor }), "invalid_input");
       }
     });
 
@@ -263,7 +273,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const preview = async (...lines: readonly string[]): Promise<string | undefined> => {
         const { id } = await create("p_ann");
         await say(id, assistant("Welcome."), ...lines.map((line) => user(line)));
-        return (await store.querySessions({ asker: ann })).items.find((session) => session.id === id)
+        return (await store.sessions.querySessions({ asker: ann })).items.find((session) => session.id === id)
           ?.preview;
       };
       assert.equal(await preview("first", "second"), "first");
@@ -274,7 +284,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const { id } = await create("p_ann", ["old words", "a"]);
       const copy = await fork(id);
       await reshape(id, { kind: "rewrite", messages: [user("new words")] });
-      const { items } = await store.querySessions({ asker: ann });
+      const { items } = await store.sessions.querySessions({ asker: ann });
       const line = (session: string) => items.find((item) => item.id === session)?.preview;
       assert.deepEqual([line(id), line(copy.id)], ["new words", "old words"]);
     });
@@ -285,7 +295,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const copy = await fork(origin.id, { keep: 2 });
       await say(copy.id, user("q3"));
       const counts = async () => {
-        const { items } = await store.querySessions({ asker: ann });
+        const { items } = await store.sessions.querySessions({ asker: ann });
         return Object.fromEntries(items.map(({ id, totalCount }) => [id, totalCount]));
       };
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
@@ -304,7 +314,11 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       await open(BOB, { person: "p_bob" });
       const seen: string[] = [];
       for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages += 1) {
-        const page = await store.listConversations({ asker: ann, limit: 2, ...(cursor && { cursor }) });
+        const page = await store.conversations.listConversations({
+          asker: ann,
+          limit: 2,
+          ...(cursor && { cursor }),
+        });
         assert.ok(page.items.length <= 2 && pages < 4);
         for (const { conversation, session } of page.items) {
           assert.equal(conversation.session, session.id);
@@ -314,11 +328,14 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
         cursor = page.cursor;
       }
       assert.deepEqual(seen, all);
-      const everyone = await store.listConversations({ asker: EVERYONE });
+      const everyone = await store.conversations.listConversations({ asker: EVERYONE });
       assert.equal(everyone.items.length, 6);
-      const elsewhere = await store.listConversations({ asker: EVERYONE, platform: "nowhere" });
+      const elsewhere = await store.conversations.listConversations({ asker: EVERYONE, platform: "nowhere" });
       assert.deepEqual(elsewhere, { items: [] });
-      await assertRejects(store.listConversations({ asker: ann, cursor: "x" }), "invalid_input");
+      await assertRejects(
+        store.conversations.listConversations({ asker: ann, cursor: "x" }),
+        "invalid_input",
+      );
     });
 
     rule("name no conversation to those who do not speak there", async ({ open, store }) => {
@@ -326,7 +343,9 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       const group = await open(inGroup("ann"), { person: "p_ann" });
       const shared = await open({ ...inGroup("ann"), threadId: "9" }, { scope: SCOPE_SHARED });
       const named = async (asker: Asker) =>
-        (await store.listConversations({ asker })).items.map(({ conversation }) => conversation.number);
+        (await store.conversations.listConversations({ asker })).items.map(
+          ({ conversation }) => conversation.number,
+        );
       assert.equal((await named(ann)).length, 2);
       assert.deepEqual(await named(bob), []);
       const there = [group, shared].map(({ conversation }) => conversation.number);
@@ -338,23 +357,23 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       await create("p_ann", ["a", "b"], { kind: "job" });
       await talk(ANN, "hello", "hi", { person: "p_ann" });
       await talk(BOB, "hello", "hi", { person: "p_bob" });
-      const stats = await store.getStats({ asker: ann });
+      const stats = await store.sessions.getStats({ asker: ann });
       assert.deepEqual([stats.sessions, stats.messages], [2, 4]);
       assert.deepEqual(stats.byKind, { chat: 1, job: 1 });
       assert.equal(stats.byPlatform.telegram, 1);
       assert.ok(stats.bytes > 0);
-      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 3);
-      assert.equal((await store.getStats({ asker: { person: "p_carl" } })).sessions, 0);
+      assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 3);
+      assert.equal((await store.sessions.getStats({ asker: { person: "p_carl" } })).sessions, 0);
     });
 
     rule("tell whether there is any session but this one", async ({ create, store }) => {
       const one = await create("p_ann");
       await create("p_bob");
-      assert.equal(await store.hasOther({ asker: ann, session: one.id }), false);
+      assert.equal(await store.sessions.hasOther({ asker: ann, session: one.id }), false);
       const two = await create("p_ann");
-      assert.equal(await store.hasOther({ asker: ann, session: one.id }), true);
-      await store.remove({ asker: ann, session: two.id, now: T0 });
-      assert.equal(await store.hasOther({ asker: ann, session: one.id }), false);
+      assert.equal(await store.sessions.hasOther({ asker: ann, session: one.id }), true);
+      await store.sessions.remove({ asker: ann, session: two.id, now: T0 });
+      assert.equal(await store.sessions.hasOther({ asker: ann, session: one.id }), false);
     });
   });
 }

@@ -25,12 +25,12 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
     rule("is asked for once for what was said", async (scene) => {
       const { create, say, store } = scene;
       const { id: session } = await create("p_ann", FOUR);
-      const asked = await Promise.all([1, 2, 3].map(() => store.requestFlush({ session, now: T0 })));
+      const asked = await Promise.all([1, 2, 3].map(() => store.memory.requestFlush({ session, now: T0 })));
       assert.equal(asked.filter(Boolean).length, 1);
       await scene.reopen();
-      assert.equal(await scene.store.requestFlush({ session, now: T0 }), false);
+      assert.equal(await scene.store.memory.requestFlush({ session, now: T0 }), false);
       await say(session, { role: "user", parts: [] });
-      assert.equal(await scene.store.requestFlush({ session, now: T0 }), true);
+      assert.equal(await scene.store.memory.requestFlush({ session, now: T0 }), true);
       assert.deepEqual(
         [await claimFlush(scene), await claimFlush(scene), await claimFlush(scene)].map(
           (flush) => flush?.upTo,
@@ -42,15 +42,15 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
     rule("is not for a few words, nor for what jobs and webhooks do", async (scene) => {
       const { create, say, store } = scene;
       const few = await create("p_ann", FOUR.slice(1));
-      assert.equal(await store.requestFlush({ session: few.id, now: T0 }), false);
+      assert.equal(await store.memory.requestFlush({ session: few.id, now: T0 }), false);
       for (const kind of ["job", "webhook"] as const) {
         const { id: session } = await create("p_ann", [...FOUR, ...FOUR], { kind });
-        assert.equal(await store.requestFlush({ session, now: T0 }), false);
+        assert.equal(await store.memory.requestFlush({ session, now: T0 }), false);
       }
-      assert.equal(await store.requestFlush({ session: "nowhere", now: T0 }), false);
+      assert.equal(await store.memory.requestFlush({ session: "nowhere", now: T0 }), false);
       assert.equal(await claimFlush(scene), undefined);
       await say(few.id, { role: "assistant", parts: [] });
-      assert.equal(await store.requestFlush({ session: few.id, now: T0 }), true);
+      assert.equal(await store.memory.requestFlush({ session: few.id, now: T0 }), true);
     });
 
     rule("is one runner's, the oldest first, with whose memory it is", async (scene) => {
@@ -77,7 +77,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       for (const words of FOUR) await scene.talk(inGroup("ann"), words, "so");
       const { session } = await scene.open(inGroup("ann"));
       assert.ok(session.owner.startsWith("p_"));
-      assert.equal(await scene.store.requestFlush({ session: session.id, now: T0 }), true);
+      assert.equal(await scene.store.memory.requestFlush({ session: session.id, now: T0 }), true);
       const audience = GROUP;
       assert.equal((await claimFlush(scene))?.owner, getMemoryOwner({ owner: session.owner, audience }));
     });
@@ -91,14 +91,14 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       const more: MemoryChange[] = [{ action: "add", text: "twice" }];
       assertRefused(await finishFlush(scene, flush, more), "stale_fence");
       assertRefused(await finishFlush(scene, { number: 4711 }, more), "stale_fence");
-      assert.deepEqual(await scene.store.getMemory({ owner: "p_ann" }), memory);
+      assert.deepEqual(await scene.store.memory.getMemory({ owner: "p_ann" }), memory);
       assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
     rule("leaves newer memory as it is, and keeps what still fits", async (scene) => {
       const { store } = scene;
       throwIfRefused(
-        await store.changeMemory({
+        await store.memory.changeMemory({
           owner: "p_ann",
           change: { action: "add", text: "lives in Rome" },
           now: T0,
@@ -107,7 +107,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       await createFlush(scene, "p_ann");
       const flush = requireValue(await claimFlush(scene));
       const newer = { action: "replace", old: "Rome", text: "lives in Oslo" } as const;
-      throwIfRefused(await store.changeMemory({ owner: "p_ann", change: newer, now: T0 }));
+      throwIfRefused(await store.memory.changeMemory({ owner: "p_ann", change: newer, now: T0 }));
       const memory = throwIfRefused(
         await finishFlush(scene, flush, [
           { action: "replace", old: "lives in Rome", text: "lives in Paris" },
@@ -130,7 +130,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await claimFlush(scene, "r3", { now: LATER + DAY }), undefined);
       // It is over: also for the one that was thought to be gone.
       assertRefused(await finishFlush(scene, second, late, "r2"), "stale_fence");
-      assert.deepEqual((await scene.store.getMemory({ owner: "p_ann" })).entries, []);
+      assert.deepEqual((await scene.store.memory.getMemory({ owner: "p_ann" })).entries, []);
     });
 
     rule("stands behind nothing that another runner works on", async (scene) => {
@@ -144,13 +144,13 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       const { store } = scene;
       const gone = await createFlush(scene, "p_ann");
       const begun = await createFlush(scene, "p_bob");
-      assert.equal(await store.remove({ asker: EVERYONE, session: gone, now: T0 }), true);
+      assert.equal(await store.sessions.remove({ asker: EVERYONE, session: gone, now: T0 }), true);
       const flush = requireValue(await claimFlush(scene));
       assert.equal(flush.session, begun);
       await scene.fork(begun);
-      assert.equal(await store.remove({ asker: EVERYONE, session: begun, now: T0 }), true);
+      assert.equal(await store.sessions.remove({ asker: EVERYONE, session: begun, now: T0 }), true);
       await finishFlush(scene, flush, [{ action: "add", text: "of what is gone" }]);
-      assert.deepEqual((await store.getMemory({ owner: "p_bob" })).entries, []);
+      assert.deepEqual((await store.memory.getMemory({ owner: "p_bob" })).entries, []);
       assert.equal(await claimFlush(scene, "r2", { now: LATER }), undefined);
     });
 
@@ -160,7 +160,9 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       const done = requireValue(await claimFlush(scene));
       throwIfRefused(await finishFlush(scene, done, []));
       const waits = await createFlush(scene, "p_bob");
-      assert.deepEqual(await store.purgeFinished({ before: LATER, limit: 100, now: LATER }), { more: false });
+      assert.deepEqual(await store.upkeep.purgeFinished({ before: LATER, limit: 100, now: LATER }), {
+        more: false,
+      });
       assert.equal((await claimFlush(scene, "r2", { now: LATER }))?.session, waits);
     });
   });
@@ -168,7 +170,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
 
 async function createFlush({ create, store }: Scene, owner: string): Promise<string> {
   const { id: session } = await create(owner, FOUR);
-  assert.equal(await store.requestFlush({ session, now: T0 }), true);
+  assert.equal(await store.memory.requestFlush({ session, now: T0 }), true);
   return session;
 }
 
@@ -177,8 +179,8 @@ async function claimFlush(
   id = "r1",
   { now = T0, owner }: { now?: number; owner?: string } = {},
 ): Promise<Flush | undefined> {
-  await store.recordHeartbeat({ runner: createRemoteRunner(id), now });
-  return store.claimFlush({ runner: id, now, ...(owner !== undefined && { owner }) });
+  await store.runners.recordHeartbeat({ runner: createRemoteRunner(id), now });
+  return store.memory.claimFlush({ runner: id, now, ...(owner !== undefined && { owner }) });
 }
 
 function finishFlush(
@@ -187,5 +189,5 @@ function finishFlush(
   changes: readonly MemoryChange[],
   by = "r1",
 ) {
-  return store.finishFlush({ flush: number, runner: by, changes, now: T0 });
+  return store.memory.finishFlush({ flush: number, runner: by, changes, now: T0 });
 }

@@ -35,7 +35,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(id), [...FOUR, "here"]);
       assert.deepEqual(await shows(copy.id), [...FOUR, "there"]);
       const [first, , , , last] = requireValue(
-        await scene.store.readHistory({ asker: EVERYONE, session: copy.id }),
+        await scene.store.messages.readHistory({ asker: EVERYONE, session: copy.id }),
       );
       assert.deepEqual([first?.session, last?.session, last?.seq], [id, copy.id, 1]);
     });
@@ -76,7 +76,9 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await create("p_ann", FOUR, { kind: "editor" });
       const forked = async (more: { kind?: "job" }) => {
         const newSession = { id: newId(), ...more };
-        return throwIfRefused(await store.fork({ asker: EVERYONE, session: id, newSession, now: T0 })).kind;
+        return throwIfRefused(
+          await store.sessions.fork({ asker: EVERYONE, session: id, newSession, now: T0 }),
+        ).kind;
       };
       assert.deepEqual([await forked({}), await forked({ kind: "job" })], ["editor", "job"]);
     });
@@ -94,33 +96,34 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await create("p_ann", FOUR);
       const newSession = { id: "copy", kind: "chat" as const };
       const ask = { session: id, newSession, now: T0 };
-      assertRefused(await store.fork({ ...ask, asker: { person: "p_bob" } }), "not_found");
+      assertRefused(await store.sessions.fork({ ...ask, asker: { person: "p_bob" } }), "not_found");
       assertRefused(
-        await store.fork({ ...ask, asker: EVERYONE, newSession: { ...newSession, id } }),
+        await store.sessions.fork({ ...ask, asker: EVERYONE, newSession: { ...newSession, id } }),
         "invalid_input",
       );
     });
   });
 
   describe("removing", () => {
-    const remove = ({ store }: Scene, session: string) => store.remove({ asker: EVERYONE, session, now: T0 });
+    const remove = ({ store }: Scene, session: string) =>
+      store.sessions.remove({ asker: EVERYONE, session, now: T0 });
 
     rule("is true once, then false", async (scene) => {
       const { id } = await scene.create("p_ann", FOUR, { title: "Plan" });
       assert.equal(await remove(scene, id), true);
       assert.equal(await remove(scene, id), false);
       await scene.reopen();
-      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
-      assert.equal(await scene.store.readHistory({ asker: EVERYONE, session: id }), undefined);
-      assert.equal(await scene.store.findByTitle({ asker: EVERYONE, title: "Plan" }), undefined);
-      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "q1" }), []);
-      const stats = await scene.store.getStats({ asker: EVERYONE });
+      assert.deepEqual(await scene.store.sessions.find({ asker: EVERYONE, text: id }), []);
+      assert.equal(await scene.store.messages.readHistory({ asker: EVERYONE, session: id }), undefined);
+      assert.equal(await scene.store.sessions.findByTitle({ asker: EVERYONE, title: "Plan" }), undefined);
+      assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "q1" }), []);
+      const stats = await scene.store.sessions.getStats({ asker: EVERYONE });
       assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
     });
 
     rule("is not for strangers", async ({ create, store, shows }) => {
       const { id } = await create("p_ann", FOUR);
-      assert.equal(await store.remove({ asker: { person: "p_bob" }, session: id, now: T0 }), false);
+      assert.equal(await store.sessions.remove({ asker: { person: "p_bob" }, session: id, now: T0 }), false);
       assert.deepEqual(await shows(id), FOUR);
     });
 
@@ -135,7 +138,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       const { take, accept, open } = scene;
       const { session } = await take(ANN, "one", { messageId: "7" });
       assert.equal(await remove(scene, session.id), true);
-      assert.deepEqual(await scene.store.listClaimable({ now: T0 }), []);
+      assert.deepEqual(await scene.store.turns.listClaimable({ now: T0 }), []);
       assert.equal((await accept(ANN, "one", { messageId: "7" })).duplicate, true);
       const opened = await open(ANN);
       assert.equal(opened.created, true);
@@ -158,14 +161,16 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await remove(scene, id), true);
       await scene.reopen();
       const search = async (text: string) =>
-        (await scene.store.searchMessages({ asker: { person: "p_ann" }, text })).map((hit) => hit.session);
+        (await scene.store.messages.searchMessages({ asker: { person: "p_ann" }, text })).map(
+          (hit) => hit.session,
+        );
       assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
       assert.deepEqual(await search("apple"), [copy.id]);
       assert.deepEqual(await search("plum"), []);
       assert.deepEqual(await search("cherry"), []);
-      assert.equal((await scene.store.querySessions({ asker: EVERYONE })).items.length, 1);
-      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: id }), []);
-      assert.equal(await scene.store.readHistory({ asker: EVERYONE, session: id }), undefined);
+      assert.equal((await scene.store.sessions.querySessions({ asker: EVERYONE })).items.length, 1);
+      assert.deepEqual(await scene.store.sessions.find({ asker: EVERYONE, text: id }), []);
+      assert.equal(await scene.store.messages.readHistory({ asker: EVERYONE, session: id }), undefined);
       await reshape(copy.id, { kind: "undo" });
       await reshape(copy.id, { kind: "redo" });
       assert.deepEqual(await shows(copy.id), ["apple", "pear", "grape"]);
@@ -181,7 +186,9 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       await say(three.id, user("cherry"));
       const seen = async () => {
         const words = ["apple", "plum", "cherry"];
-        const hits = words.map((text) => scene.store.searchMessages({ asker: EVERYONE, text, undone: true }));
+        const hits = words.map((text) =>
+          scene.store.messages.searchMessages({ asker: EVERYONE, text, undone: true }),
+        );
         return (await Promise.all(hits)).map((found) => found.map((hit) => hit.session));
       };
       assert.equal(await remove(scene, one.id), true);
@@ -190,7 +197,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await scene.shows(three.id), ["apple", "pear", "plum", "cherry"]);
       assert.equal(await remove(scene, three.id), true);
       assert.deepEqual(await seen(), [[], [], []]);
-      const stats = await scene.store.getStats({ asker: EVERYONE });
+      const stats = await scene.store.sessions.getStats({ asker: EVERYONE });
       assert.deepEqual([stats.sessions, stats.messages], [0, 0]);
       assert.equal((await scene.create("p_ann", [], { id: one.id })).id, one.id, "even the id is free again");
     });
@@ -205,7 +212,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await remove(scene, one.id), true);
       assert.deepEqual(await shows(three.id), FOUR);
       assert.equal(
-        readTexts(await scene.store.listMessages({ asker: EVERYONE, session: three.id })).length,
+        readTexts(await scene.store.messages.listMessages({ asker: EVERYONE, session: three.id })).length,
         0,
       );
     });
@@ -220,7 +227,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.equal(await remove(scene, id), true);
       for (let times = 0; times < 2; times++) {
         await scene.reopen();
-        const found = await scene.store.searchMessages({ asker: EVERYONE, text: "apple" });
+        const found = await scene.store.messages.searchMessages({ asker: EVERYONE, text: "apple" });
         assert.deepEqual(
           found.map((hit) => hit.session),
           [copy.id],
@@ -229,7 +236,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await shows(copy.id), ["apple"]);
       assert.equal(await remove(scene, copy.id), true);
       assert.deepEqual(
-        await scene.store.searchMessages({ asker: EVERYONE, text: "apple", undone: true }),
+        await scene.store.messages.searchMessages({ asker: EVERYONE, text: "apple", undone: true }),
         [],
       );
     });

@@ -31,7 +31,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       "goes on in it, under the instant it had, and the session is its person's",
       async ({ store, open, get }) => {
         const session = throwIfRefused(
-          await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
+          await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
         );
         const { conversation, created } = await open(ANN, { reset: { idleBefore: T0 - HOUR } });
         assert.deepEqual([conversation.session, conversation.activeAt, created], ["s1", T0 - HOUR, false]);
@@ -43,26 +43,28 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
     );
 
     rule("takes the next message in", async ({ store, take, shows }) => {
-      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])));
+      throwIfRefused(
+        await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
+      );
       await take(ANN, "where were we?");
-      await store.recordHeartbeat({
+      await store.runners.recordHeartbeat({
         runner: { id: "r1", host: "x", boot: "x", pid: 1, started: "1" },
         now: T0,
       });
-      requireValue(await store.claim({ session: "s1", runner: "r1", take: "one", now: T0 }));
+      requireValue(await store.turns.claim({ session: "s1", runner: "r1", take: "one", now: T0 }));
       assert.deepEqual(await shows("s1"), ["question in s1", "answer", "where were we?"]);
     });
 
     rule("is one for all when it was, and the session the chat's", async ({ store, open }) => {
       const shared = { ...buildConversation(inGroup("ann"), T0), scope: SCOPE_SHARED };
-      const session = throwIfRefused(await store.importSession(buildImport("s1", [shared])));
+      const session = throwIfRefused(await store.sessions.importSession(buildImport("s1", [shared])));
       assert.deepEqual([session.owner, session.audience], [GROUP, GROUP]);
       assert.equal((await open(inGroup("bob"))).session.id, "s1");
     });
 
     rule("is each one's own in a group, and seen only there or by that person", async ({ store, open }) => {
       const session = throwIfRefused(
-        await store.importSession(buildImport("s1", [buildConversation(inGroup("ann"), T0)])),
+        await store.sessions.importSession(buildImport("s1", [buildConversation(inGroup("ann"), T0)])),
       );
       const { conversation } = await open(inGroup("ann"));
       assert.deepEqual(
@@ -75,11 +77,15 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
     rule("opens a session that had ended", async ({ store }) => {
       const ended = { endedAt: T0, endReason: "new" };
       const still = throwIfRefused(
-        await store.importSession({ ...buildImport("s1", []), session: buildOwnedSession("s1"), ...ended }),
+        await store.sessions.importSession({
+          ...buildImport("s1", []),
+          session: buildOwnedSession("s1"),
+          ...ended,
+        }),
       );
       assert.deepEqual([still.endedAt, still.endReason], [T0, "new"]);
       const session = throwIfRefused(
-        await store.importSession({ ...buildImport("s2", [buildConversation(ANN, T0)]), ...ended }),
+        await store.sessions.importSession({ ...buildImport("s2", [buildConversation(ANN, T0)]), ...ended }),
       );
       assert.deepEqual([session.endedAt, session.endReason], [undefined, undefined]);
     });
@@ -87,7 +93,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
     rule("stays where it is when it was active here at the same time or later", async ({ store, open }) => {
       const here = await open(ANN, { now: T0 });
       for (const [id, at] of [["s1", T0 - 1] as const, ["s2", T0] as const])
-        throwIfRefused(await store.importSession(buildImport(id, [buildConversation(ANN, at)])));
+        throwIfRefused(await store.sessions.importSession(buildImport(id, [buildConversation(ANN, at)])));
       const after = await open(ANN);
       assert.deepEqual([after.session.id, after.conversation.activeAt], [here.session.id, T0]);
       assert.equal(after.session.endedAt, undefined);
@@ -97,12 +103,17 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       "moves when it was active there later; what it leaves has ended then",
       async ({ store, open, get }) => {
         const here = await open(ANN, { now: T0 - DAY });
-        throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])));
+        throwIfRefused(
+          await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - HOUR)])),
+        );
         const { conversation } = await open(ANN);
         assert.deepEqual([conversation.session, conversation.activeAt], ["s1", T0 - HOUR]);
         const left = await get(here.session.id);
         assert.deepEqual([left.endedAt, left.endReason], [T0 - HOUR, "switch"]);
-        const [decision] = await store.listDecisions({ asker: EVERYONE, conversation: conversation.number });
+        const [decision] = await store.conversations.listDecisions({
+          asker: EVERYONE,
+          conversation: conversation.number,
+        });
         assert.deepEqual([decision?.decision, decision?.reason], ["switched", "import"]);
       },
     );
@@ -113,7 +124,7 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
         buildConversation(BOB, T0 - 1),
         buildConversation(inGroup("ann"), T0 - 2),
       ];
-      const session = throwIfRefused(await store.importSession(buildImport("s1", both)));
+      const session = throwIfRefused(await store.sessions.importSession(buildImport("s1", both)));
       assert.equal((await open(ANN)).session.id, "s1");
       assert.equal((await open(ANN)).conversation.person, session.owner);
       assert.notEqual((await open(BOB)).session.id, "s1");
@@ -122,8 +133,8 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
 
     rule("moves no instant of any other", async ({ store, open }) => {
       await open(BOB, { now: T0 - DAY });
-      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
-      const [bobs] = await store.findConversations({ asker: EVERYONE, source: BOB });
+      throwIfRefused(await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
+      const [bobs] = await store.conversations.findConversations({ asker: EVERYONE, source: BOB });
       assert.equal(bobs?.activeAt, T0 - DAY);
     });
   });
@@ -134,27 +145,29 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
       async ({ store, open }) => {
         const account = { platform: "telegram", userId: "ann" };
         const session = throwIfRefused(
-          await store.importSession({ ...buildImport("s1", []), account, platform: "telegram" }),
+          await store.sessions.importSession({ ...buildImport("s1", []), account, platform: "telegram" }),
         );
         assert.equal((await open(ANN)).session.owner, session.owner);
         assert.notEqual((await open(BOB)).session.owner, session.owner);
-        const { items } = await store.querySessions({ asker: EVERYONE, platform: "telegram" });
+        const { items } = await store.sessions.querySessions({ asker: EVERYONE, platform: "telegram" });
         assert.ok(items.some(({ id }) => id === "s1"));
         const own = { ...buildImport("s2", []), account: { platform: "local", userId: "me" } };
-        assert.equal(throwIfRefused(await store.importSession(own)).owner, "owner");
+        assert.equal(throwIfRefused(await store.sessions.importSession(own)).owner, "owner");
       },
     );
 
     rule("is refused when nothing tells whose it is", async ({ store }) => {
-      assertRefused(await store.importSession(buildImport("s1", [])), "invalid_input");
-      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
+      assertRefused(await store.sessions.importSession(buildImport("s1", [])), "invalid_input");
+      assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
   describe("more of an imported session", () => {
     rule("follows what was imported, and moves only the instants that come with it", async (scene) => {
       const { store } = scene;
-      throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0 - DAY)])));
+      throwIfRefused(
+        await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0 - DAY)])),
+      );
       const usage = { ...emptyUsage(), inputTokens: 9, totalTokens: 9 };
       const messages = [{ ...user("more"), at: T0 - HOUR }];
       const more = {
@@ -167,32 +180,41 @@ export function defineImportRules({ describe }: TestApi, rule: StoreRule): void 
         profile: "main",
         now: T0,
       };
-      const session = throwIfRefused(await store.importMessages(more));
+      const session = throwIfRefused(await store.sessions.importMessages(more));
       assert.deepEqual([session.messageCount, session.humanCount, session.lastAt], [3, 2, T0 - HOUR]);
       assert.deepEqual([session.usage, session.title], [usage, "Plan"]);
       assert.deepEqual(await scene.shows("s1"), ["question in s1", "answer", "more"]);
-      const [still] = await store.findConversations({ asker: EVERYONE, source: ANN });
+      const [still] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(still?.activeAt, T0 - DAY);
       const conversations = [buildConversation(ANN, T0 - MINUTE)];
       throwIfRefused(
-        await store.importMessages({ ...more, after: 3, messages: [], title: "Other", conversations }),
+        await store.sessions.importMessages({
+          ...more,
+          after: 3,
+          messages: [],
+          title: "Other",
+          conversations,
+        }),
       );
-      const [moved] = await store.findConversations({ asker: EVERYONE, source: ANN });
+      const [moved] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(moved?.activeAt, T0 - MINUTE);
       assert.equal((await scene.get("s1")).title, "Plan");
-      assert.deepEqual(readTexts(await store.listMessages({ asker: EVERYONE, session: "s1" })).length, 3);
+      assert.deepEqual(
+        readTexts(await store.messages.listMessages({ asker: EVERYONE, session: "s1" })).length,
+        3,
+      );
     });
 
     rule(
       "is refused when the session has grown or is gone, and nothing of it is stored",
       async ({ store, say, get }) => {
-        throwIfRefused(await store.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
+        throwIfRefused(await store.sessions.importSession(buildImport("s1", [buildConversation(ANN, T0)])));
         await say("s1", user("said here"));
         const messages = [{ ...user("more"), at: T0 }];
         const more = { session: "s1", after: 2, messages, blobs: [], profile: "main", now: T0 };
-        assertRefused(await store.importMessages(more), "invalid_input");
+        assertRefused(await store.sessions.importMessages(more), "invalid_input");
         assert.equal((await get("s1")).messageCount, 3);
-        assertRefused(await store.importMessages({ ...more, session: "s9" }), "not_found");
+        assertRefused(await store.sessions.importMessages({ ...more, session: "s9" }), "not_found");
       },
     );
   });

@@ -22,14 +22,14 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
       const { talk, store } = scene;
       const ann = await talk(ANN, "hello", "hi");
       const call = { id: "1", name: "look", arguments: {} };
-      await store.append({
+      await store.messages.append({
         asker: EVERYONE,
         session: ann.id,
         messages: [user("look"), assistant("", { toolCalls: [call, { ...call, id: "2" }] })],
         now: T0 + DAY,
       });
       throwIfRefused(
-        await store.recordUsage({
+        await store.sessions.recordUsage({
           asker: EVERYONE,
           session: ann.id,
           purpose: "answer",
@@ -39,7 +39,7 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
       );
       const bob = await talk({ ...BOB, platform: "signal" }, "hello", "hi", { now: T0 + DAY });
       await scene.open(inGroup("carl"), { now: T0 + DAY });
-      const all = await store.getInsights({ asker: EVERYONE, since: T0 });
+      const all = await store.sessions.getInsights({ asker: EVERYONE, since: T0 });
       assert.deepEqual([all.sessions, all.messages, all.humanMessages, all.toolCalls], [2, 6, 3, 2]);
       assert.deepEqual(all.byPlatform, [
         { platform: "telegram", sessions: 1, messages: 4 },
@@ -53,15 +53,18 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
         [all.usage.inputTokens, all.usage.totalTokens, all.usage.costUsd, all.usage.costStatus],
         [5, 7, 0.5, "actual"],
       );
-      const since = await store.getInsights({ asker: EVERYONE, since: T0 + HOUR });
+      const since = await store.sessions.getInsights({ asker: EVERYONE, since: T0 + HOUR });
       assert.deepEqual([since.sessions, since.messages, since.humanMessages, since.toolCalls], [2, 4, 2, 2]);
-      const own = await store.getInsights({ asker: { person: bob.owner }, since: T0 });
+      const own = await store.sessions.getInsights({ asker: { person: bob.owner }, since: T0 });
       assert.deepEqual([own.sessions, own.messages, own.usage.totalTokens], [1, 2, 0]);
-      const there = await store.getInsights({ asker: EVERYONE, since: T0, platform: "signal" });
+      const there = await store.sessions.getInsights({ asker: EVERYONE, since: T0, platform: "signal" });
       assert.deepEqual([there.sessions, there.messages], [1, 2]);
-      const inChat = await store.getInsights({ asker: { person: bob.owner, chat: GROUP }, since: T0 });
+      const inChat = await store.sessions.getInsights({
+        asker: { person: bob.owner, chat: GROUP },
+        since: T0,
+      });
       assert.equal(inChat.sessions, 0);
-      const none = await store.getInsights({ asker: EVERYONE, since: T0 + 2 * DAY });
+      const none = await store.sessions.getInsights({ asker: EVERYONE, since: T0 + 2 * DAY });
       assert.deepEqual([none.sessions, none.messages, none.byPlatform, none.busiest], [0, 0, [], []]);
     });
 
@@ -70,7 +73,7 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
         const lines = Array.from({ length: n }, (_, line) => `line ${line}`);
         await create("p_ann", lines, { title: `of ${n}` });
       }
-      const { busiest } = await store.getInsights({ asker: { person: "p_ann" }, since: T0 });
+      const { busiest } = await store.sessions.getInsights({ asker: { person: "p_ann" }, since: T0 });
       assert.deepEqual(
         busiest.map(({ title }) => title),
         ["of 6", "of 5", "of 4", "of 3", "of 2"],
@@ -82,15 +85,15 @@ export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void
     rule("is one place on each platform, the last that was named", async (scene) => {
       const home = { platform: "telegram", chatId: "1", name: "Ann" };
       const there = { platform: "signal", chatId: "2", name: "Riders" };
-      assert.deepEqual(await scene.store.listHomeChannels(), []);
-      await scene.store.setHomeChannel({ home: { ...home, chatId: "0" }, now: T0 });
-      await scene.store.setHomeChannel({ home: there, now: T0 });
-      await scene.store.setHomeChannel({ home, now: T0 });
+      assert.deepEqual(await scene.store.conversations.listHomeChannels(), []);
+      await scene.store.conversations.setHomeChannel({ home: { ...home, chatId: "0" }, now: T0 });
+      await scene.store.conversations.setHomeChannel({ home: there, now: T0 });
+      await scene.store.conversations.setHomeChannel({ home, now: T0 });
       await scene.reopen();
-      assert.deepEqual(await scene.store.listHomeChannels(), [there, home]);
-      assert.equal(await scene.store.removeHomeChannel({ platform: home.platform }), true);
-      assert.equal(await scene.store.removeHomeChannel({ platform: home.platform }), false);
-      assert.deepEqual(await scene.store.listHomeChannels(), [there]);
+      assert.deepEqual(await scene.store.conversations.listHomeChannels(), [there, home]);
+      assert.equal(await scene.store.conversations.removeHomeChannel({ platform: home.platform }), true);
+      assert.equal(await scene.store.conversations.removeHomeChannel({ platform: home.platform }), false);
+      assert.deepEqual(await scene.store.conversations.listHomeChannels(), [there]);
     });
   });
 }

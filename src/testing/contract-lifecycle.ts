@@ -30,29 +30,31 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
         await createOldSession(scene, 10),
       ];
       const prune = { asker: EVERYONE, before: T0 - 90 * DAY, now: T0 };
-      const told = await scene.store.prune({ ...prune, dryRun: true });
+      const told = await scene.store.sessions.prune({ ...prune, dryRun: true });
       assert.deepEqual(
         told.map((session) => session.id),
         [old],
       );
-      assert.equal((await scene.store.querySessions({ asker: EVERYONE })).items.length, 3);
-      const gone = await scene.store.prune({ ...prune, dryRun: false });
+      assert.equal((await scene.store.sessions.querySessions({ asker: EVERYONE })).items.length, 3);
+      const gone = await scene.store.sessions.prune({ ...prune, dryRun: false });
       assert.deepEqual(
         gone.map((session) => session.id),
         [old],
       );
-      const left = (await scene.store.querySessions({ asker: EVERYONE })).items.map((session) => session.id);
+      const left = (await scene.store.sessions.querySessions({ asker: EVERYONE })).items.map(
+        (session) => session.id,
+      );
       assert.deepEqual(left.toSorted(), [open, recent].toSorted());
-      assert.deepEqual(await scene.store.prune({ ...prune, dryRun: false }), []);
+      assert.deepEqual(await scene.store.sessions.prune({ ...prune, dryRun: false }), []);
     });
 
     rule("honours platform, kinds, owner and number, oldest first", async (scene) => {
       const telegram = await createOldSession(scene, 100, { platform: "telegram" });
       const job = await createOldSession(scene, 120, { kind: "job" });
       const bobs = await createOldSession(scene, 110, { owner: "p_bob" });
-      const pruned = async (more: Partial<Parameters<typeof scene.store.prune>[0]>) => {
+      const pruned = async (more: Partial<Parameters<typeof scene.store.sessions.prune>[0]>) => {
         const input = { asker: EVERYONE, before: T0, dryRun: true, now: T0, ...more };
-        return (await scene.store.prune(input)).map((session) => session.id);
+        return (await scene.store.sessions.prune(input)).map((session) => session.id);
       };
       assert.deepEqual(await pruned({}), [job, bobs, telegram]);
       assert.deepEqual(await pruned({ limit: 2 }), [job, bobs]);
@@ -70,10 +72,10 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
         const turn = await begin(ANN, "a long question");
         await open(ANN, { fresh: true });
         const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
-        assert.deepEqual(await store.prune(prune), []);
+        assert.deepEqual(await store.sessions.prune(prune), []);
         await finish(turn, "a long answer");
         assert.deepEqual(await shows(turn.session), ["a long question", "a long answer"]);
-        assert.equal((await store.prune(prune)).length, 1);
+        assert.equal((await store.sessions.prune(prune)).length, 1);
       },
     );
 
@@ -81,13 +83,13 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       const parent = await createOldSession(scene, 100);
       const fork = await scene.fork(parent);
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 };
-      assert.equal((await scene.store.prune(prune)).length, 1);
+      assert.equal((await scene.store.sessions.prune(prune)).length, 1);
       assert.deepEqual(await scene.shows(fork.id), ["old"]);
       throwIfRefused(
-        await scene.store.change({ asker: ann, session: fork.id, change: { ended: true }, now: T0 }),
+        await scene.store.sessions.change({ asker: ann, session: fork.id, change: { ended: true }, now: T0 }),
       );
-      assert.equal((await scene.store.prune(prune)).length, 1);
-      assert.equal((await scene.store.getStats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await scene.store.sessions.prune(prune)).length, 1);
+      assert.equal((await scene.store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
@@ -120,7 +122,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
     };
 
     rule("brings a whole session, what it shows and what it hides", async (scene) => {
-      const session = throwIfRefused(await scene.store.importSession(whole));
+      const session = throwIfRefused(await scene.store.sessions.importSession(whole));
       assert.deepEqual(session, {
         id: "imported",
         handle: session.handle,
@@ -147,38 +149,41 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       const ask = { asker: ann, session: "imported" };
       assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1"]);
       assert.deepEqual(
-        (await scene.store.listMessages(ask))?.map(({ at }) => at),
+        (await scene.store.messages.listMessages(ask))?.map(({ at }) => at),
         whole.messages.map(({ at }) => at),
       );
-      assert.deepEqual((await scene.store.getViewRanges(ask))?.hidden, whole.hidden);
-      assert.deepEqual(await scene.store.searchMessages({ asker: ann, text: "q2" }), []);
+      assert.deepEqual((await scene.store.messages.getViewRanges(ask))?.hidden, whole.hidden);
+      assert.deepEqual(await scene.store.messages.searchMessages({ asker: ann, text: "q2" }), []);
       await scene.say("imported", user("q3"));
       assert.deepEqual(await scene.shows("imported"), ["a2", "q1", "a1", "q3"]);
     });
 
     rule("of a plain session shows all of it", async ({ store, shows }) => {
       const plain = { ...whole, shows: [{ from: 1, to: 4 }], hidden: [] };
-      throwIfRefused(await store.importSession(plain));
+      throwIfRefused(await store.sessions.importSession(plain));
       assert.deepEqual(await shows("imported"), ["q1", "a1", "q2", "a2"]);
-      assert.deepEqual(await store.listVersions({ asker: ann, session: "imported" }), []);
+      assert.deepEqual(await store.messages.listVersions({ asker: ann, session: "imported" }), []);
     });
 
     rule("refuses an id that is there, and numbers a title that is", async ({ store, create, get }) => {
       await create("p_ann", [], { title: "Plan" });
-      assert.equal(throwIfRefused(await store.importSession(whole)).title, "Plan #2");
-      assertRefused(await store.importSession(whole), "invalid_input");
+      assert.equal(throwIfRefused(await store.sessions.importSession(whole)).title, "Plan #2");
+      assertRefused(await store.sessions.importSession(whole), "invalid_input");
       assert.equal((await get("imported")).messageCount, 4);
     });
 
     rule("refuses a view of what was not said, and stores nothing of it", async ({ store }) => {
-      await assertRejects(store.importSession({ ...whole, shows: [{ from: 1, to: 5 }] }), "invalid_input");
+      await assertRejects(
+        store.sessions.importSession({ ...whole, shows: [{ from: 1, to: 5 }] }),
+        "invalid_input",
+      );
       const image = { type: "image" as const, blob: "ab".repeat(32), mimeType: "image/png", size: 1 };
       const messages = [{ role: "user" as const, parts: [textPart("see"), image], at: T0 }];
       await assertRejects(
-        store.importSession({ ...whole, messages, shows: [{ from: 1, to: 1 }], hidden: [] }),
+        store.sessions.importSession({ ...whole, messages, shows: [{ from: 1, to: 1 }], hidden: [] }),
         "invalid_input",
       );
-      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
     });
   });
 
@@ -190,11 +195,15 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
         const seen: Promise<string[]>[] = [];
         const stop = store.onChange(() => seen.push(shows(id)));
         const stopOther = store.onChange(() => {});
-        throwIfRefused(await store.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }));
+        throwIfRefused(
+          await store.messages.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }),
+        );
         assert.deepEqual(await seen[0], ["hello"], "what was told of can be read");
         stop();
         const before = seen.length;
-        throwIfRefused(await store.append({ asker: ann, session: id, messages: [user("more")], now: T0 }));
+        throwIfRefused(
+          await store.messages.append({ asker: ann, session: id, messages: [user("more")], now: T0 }),
+        );
         assert.equal(seen.length, before);
         stopOther();
         stop();
@@ -206,9 +215,9 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       const writes = Array.from({ length: 100 }, (_, index) => say(id, user(`needle ${index}`)));
       const lengths: number[] = [];
       for (let times = 0; times < 10; times++) {
-        lengths.push(readTexts(await store.readHistory({ asker: ann, session: id })).length);
-        const hits = await store.searchMessages({ asker: ann, text: "needle", limit: 200 });
-        const { items } = await store.querySessions({ asker: ann });
+        lengths.push(readTexts(await store.messages.readHistory({ asker: ann, session: id })).length);
+        const hits = await store.messages.searchMessages({ asker: ann, text: "needle", limit: 200 });
+        const { items } = await store.sessions.querySessions({ asker: ann });
         assert.ok(hits.length <= 100);
         assert.equal(items.length, 1);
       }
@@ -217,24 +226,27 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
         lengths.toSorted((a, b) => a - b),
       );
       await Promise.all(writes);
-      assert.equal(readTexts(await store.readHistory({ asker: ann, session: id })).length, 101);
+      assert.equal(readTexts(await store.messages.readHistory({ asker: ann, session: id })).length, 101);
     });
 
     rule("stores what is under way before it closes, and refuses everything after", async (scene) => {
       const { id } = await scene.create("p_ann");
       const { store } = scene;
       const input = { asker: ann, session: id, messages: [user("last words")], now: T0 };
-      const under = store.append(input);
-      const reading = store.readHistory({ asker: ann, session: id });
+      const under = store.messages.append(input);
+      const reading = store.messages.readHistory({ asker: ann, session: id });
       await store.close();
       assert.deepEqual(throwIfRefused(await under).seqs, [1]);
       assert.ok((await reading) !== undefined);
-      await assertRejects(store.append(input), "closed");
-      await assertRejects(store.readHistory({ asker: ann, session: id }), "closed");
-      await assertRejects(store.querySessions({ asker: ann }), "closed");
-      await assertRejects(store.searchMessages({ asker: ann, text: "words" }), "closed");
+      await assertRejects(store.messages.append(input), "closed");
+      await assertRejects(store.messages.readHistory({ asker: ann, session: id }), "closed");
+      await assertRejects(store.sessions.querySessions({ asker: ann }), "closed");
+      await assertRejects(store.messages.searchMessages({ asker: ann, text: "words" }), "closed");
       await assertRejects(
-        store.recordHeartbeat({ runner: { id: "r", host: "", boot: "", pid: 1, started: "" }, now: T0 }),
+        store.runners.recordHeartbeat({
+          runner: { id: "r", host: "", boot: "", pid: 1, started: "" },
+          now: T0,
+        }),
         "closed",
       );
       await store.close();
@@ -252,7 +264,7 @@ async function createOldSession(
 ): Promise<string> {
   const { ended = true, kind = "chat", owner = "p_ann", platform } = more;
   const at = T0 - days * DAY;
-  const session = await store.importSession({
+  const session = await store.sessions.importSession({
     profile: "main",
     session: { id: newId(), kind, owner },
     ...(platform !== undefined && { origin: { ...ANN, platform } }),

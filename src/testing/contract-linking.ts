@@ -27,11 +27,11 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       const mine = await talk(ANN, "hello", "hi");
       const theirs = await talk(onSignal, "also me", "welcome");
       const inside = await talk(inGroup("ann"), "in the group", "yes");
-      throwIfRefused(await store.setTitle({ asker: EVERYONE, session: mine.id, title: "plans" }));
-      throwIfRefused(await store.setTitle({ asker: EVERYONE, session: theirs.id, title: "plans" }));
-      await store.setRole({ person: theirs.owner, role: "member", now: T0 });
+      throwIfRefused(await store.sessions.setTitle({ asker: EVERYONE, session: mine.id, title: "plans" }));
+      throwIfRefused(await store.sessions.setTitle({ asker: EVERYONE, session: theirs.id, title: "plans" }));
+      await store.access.setRole({ person: theirs.owner, role: "member", now: T0 });
       const known = throwIfRefused(
-        await store.linkAccount({ account: signalName, person: mine.owner, now: T0 }),
+        await store.access.linkAccount({ account: signalName, person: mine.owner, now: T0 }),
       );
       assert.deepEqual(known, { person: mine.owner, role: "member", name: "+49" });
 
@@ -39,14 +39,16 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual([moved.owner, moved.title], [mine.owner, "plans #2"]);
       assert.equal((await get(mine.id)).title, "plans");
       assert.equal((await get(inside.id)).owner, mine.owner);
-      assert.equal(await store.readPersonData({ person: theirs.owner }), undefined);
+      assert.equal(await store.access.readPersonData({ person: theirs.owner }), undefined);
       // Both chats go on where they were, and either can take up the other's session.
       const there = await scene.take(onSignal, "and on");
       assert.deepEqual([there.session.id, there.conversation.person], [theirs.id, mine.owner]);
       const asker = { person: mine.owner };
       const conversation = there.conversation.number;
-      await store.cancelPending({ conversation, now: T0 });
-      const back = throwIfRefused(await store.switchTo({ asker, session: mine.id, conversation, now: T0 }));
+      await store.inbox.cancelPending({ conversation, now: T0 });
+      const back = throwIfRefused(
+        await store.conversations.switchTo({ asker, session: mine.id, conversation, now: T0 }),
+      );
       assert.equal(back.session.id, mine.id);
     });
 
@@ -54,31 +56,31 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       const { store, talk, get, take } = scene;
       const mine = await talk(ANN, "my secret", "kept");
       const inside = await talk(inGroup("ann"), "in the group", "yes");
-      throwIfRefused(await store.linkAccount({ account: signalName, person: mine.owner, now: T0 }));
+      throwIfRefused(await store.access.linkAccount({ account: signalName, person: mine.owner, now: T0 }));
       const onOther = await talk(onSignal, "from signal", "ok");
       assert.equal(onOther.owner, mine.owner);
       const bob = (await talk(BOB, "hello", "hi")).owner;
-      throwIfRefused(await store.linkAccount({ account: annName, person: bob, now: T0 }));
+      throwIfRefused(await store.access.linkAccount({ account: annName, person: bob, now: T0 }));
       for (const session of [mine, inside, onOther]) assert.equal((await get(session.id)).owner, mine.owner);
       for (const source of [ANN, inGroup("ann")]) {
         const { session, conversation } = await take(source, "hello again");
         assert.deepEqual([session.owner, conversation.person, session.messageCount], [bob, bob, 0]);
       }
       assert.equal((await take(onSignal, "still me")).session.id, onOther.id);
-      assert.deepEqual(await store.find({ asker: { person: bob }, text: mine.id }), []);
+      assert.deepEqual(await store.sessions.find({ asker: { person: bob }, text: mine.id }), []);
       assert.equal((await get(mine.id)).endReason, "switch");
     });
 
     rule("never takes along what is the owner's", async (scene) => {
       const { store, create, talk, get } = scene;
       const own = await create(OWNER, ["mine"]);
-      throwIfRefused(await store.linkAccount({ account: annName, person: OWNER, now: T0 }));
+      throwIfRefused(await store.access.linkAccount({ account: annName, person: OWNER, now: T0 }));
       const said = await talk(ANN, "from my phone", "yes");
-      assert.deepEqual(await store.getAccount(annName), { person: OWNER, role: "owner" });
+      assert.deepEqual(await store.access.getAccount(annName), { person: OWNER, role: "owner" });
       assert.equal(said.owner, OWNER);
       const bob = (await talk(BOB, "hello", "hi")).owner;
       assert.deepEqual(
-        throwIfRefused(await store.linkAccount({ account: annName, person: bob, now: T0 })).person,
+        throwIfRefused(await store.access.linkAccount({ account: annName, person: bob, now: T0 })).person,
         bob,
       );
       for (const { id } of [own, said]) assert.equal((await get(id)).owner, OWNER);
@@ -90,15 +92,15 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       async (scene) => {
         const { store } = scene;
         const mine = await scene.talk(ANN, "a secret", "kept");
-        throwIfRefused(await store.linkAccount({ account: annName, person: OWNER, now: T0 }));
-        const known = throwIfRefused(await store.linkAccount({ account: annName, now: T0 }));
+        throwIfRefused(await store.access.linkAccount({ account: annName, person: OWNER, now: T0 }));
+        const known = throwIfRefused(await store.access.linkAccount({ account: annName, now: T0 }));
         assert.notEqual(known.person, OWNER);
         assert.equal(known.role, undefined);
         assert.equal((await scene.get(mine.id)).owner, OWNER);
         const after = await scene.talk(ANN, "who am I?", "nobody");
         assert.deepEqual([after.owner, after.id === mine.id], [known.person, false]);
         const nobody = { platform: "telegram", userId: "404" };
-        assertRefused(await store.linkAccount({ account: nobody, now: T0 }), "not_found");
+        assertRefused(await store.access.linkAccount({ account: nobody, now: T0 }), "not_found");
       },
     );
 
@@ -108,7 +110,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       const former = (await scene.get(turn.session)).owner;
       const ask = async (pattern: string) =>
         throwIfRefused(
-          await store.createApproval({
+          await store.access.createApproval({
             turn: turn.number,
             fence: turn.fence,
             request: { title: "List files", pattern },
@@ -117,17 +119,23 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
           }),
         ).number;
       const done = await ask("ls");
-      await store.answerApproval({ person: former, approval: done, answer: "always", now: T0 });
+      await store.access.answerApproval({ person: former, approval: done, answer: "always", now: T0 });
       const open = await ask("rm");
       const ann = (await scene.talk(ANN, "hello", "hi")).owner;
-      assertRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }), "session_busy");
+      assertRefused(
+        await store.access.linkAccount({ account: signalName, person: ann, now: T0 }),
+        "session_busy",
+      );
       await finish(turn, "done");
-      throwIfRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }));
+      throwIfRefused(await store.access.linkAccount({ account: signalName, person: ann, now: T0 }));
       const { session } = turn;
-      assert.equal(await store.checkApprovalRules({ person: ann, session, pattern: "ls" }), "allowed");
-      assert.equal(await store.checkApprovalRules({ person: former, session, pattern: "ls" }), undefined);
+      assert.equal(await store.access.checkApprovalRules({ person: ann, session, pattern: "ls" }), "allowed");
+      assert.equal(
+        await store.access.checkApprovalRules({ person: former, session, pattern: "ls" }),
+        undefined,
+      );
       assert.deepEqual(
-        (await store.listApprovals({ person: ann })).map(({ number }) => number),
+        (await store.access.listApprovals({ person: ann })).map(({ number }) => number),
         [open],
       );
     });
@@ -140,7 +148,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
         for (const [pattern, [answer, now]] of Object.entries(given)) {
           const request = { title: "Do it", pattern };
           const { number: approval } = throwIfRefused(
-            await store.createApproval({
+            await store.access.createApproval({
               turn: turn.number,
               fence: turn.fence,
               request,
@@ -149,7 +157,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
             }),
           );
           const said = answer as "always" | "never";
-          throwIfRefused(await store.answerApproval({ person, approval, answer: said, now }));
+          throwIfRefused(await store.access.answerApproval({ person, approval, answer: said, now }));
         }
         await scene.finish(turn, "done");
         return person;
@@ -167,8 +175,9 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
         same: ["never", T0],
         too: ["always", T0],
       });
-      throwIfRefused(await store.linkAccount({ account: signalName, person, now: T0 }));
-      const standing = (pattern: string) => store.checkApprovalRules({ person, session: "any", pattern });
+      throwIfRefused(await store.access.linkAccount({ account: signalName, person, now: T0 }));
+      const standing = (pattern: string) =>
+        store.access.checkApprovalRules({ person, session: "any", pattern });
       assert.equal(await standing("only"), "never");
       assert.equal(await standing("late"), "never");
       assert.equal(await standing("early"), "allowed");
@@ -178,25 +187,28 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
 
     rule("knows an account that has never spoken", async ({ store, talk }) => {
       const ann = (await talk(ANN, "hello", "hi")).owner;
-      throwIfRefused(await store.linkAccount({ account: signalName, person: ann, now: T0 }));
+      throwIfRefused(await store.access.linkAccount({ account: signalName, person: ann, now: T0 }));
       assert.equal((await talk(onSignal, "it is me", "yes")).owner, ann);
     });
 
     rule("twice is the same as once, and to nobody is refused", async ({ store, talk }) => {
       const { id, owner: person } = await talk(ANN, "hello", "hi");
-      throwIfRefused(await store.linkAccount({ account: annName, person, now: T0 }));
-      assertRefused(await store.linkAccount({ account: annName, person: "p_nobody", now: T0 }), "not_found");
-      const [conversation] = await store.findConversations({ asker: { person }, source: ANN });
+      throwIfRefused(await store.access.linkAccount({ account: annName, person, now: T0 }));
+      assertRefused(
+        await store.access.linkAccount({ account: annName, person: "p_nobody", now: T0 }),
+        "not_found",
+      );
+      const [conversation] = await store.conversations.findConversations({ asker: { person }, source: ANN });
       assert.equal(requireValue(conversation).session, id);
     });
 
     rule("shows nobody what was not theirs to see", async (scene) => {
       const { store } = scene;
       const people = await linkAccounts(scene);
-      const { items } = await store.querySessions({ asker: EVERYONE, archived: "both", limit: 100 });
+      const { items } = await store.sessions.querySessions({ asker: EVERYONE, archived: "both", limit: 100 });
       const conversations = (
         await Promise.all(
-          items.map(({ id: session }) => store.findConversations({ asker: EVERYONE, session })),
+          items.map(({ id: session }) => store.conversations.findConversations({ asker: EVERYONE, session })),
         )
       ).flat();
       assert.ok(conversations.length >= 4);
@@ -206,7 +218,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
           assert.equal(owner, person, "a conversation shows its own person's session");
       }
       for (const person of people) {
-        const seen = await store.querySessions({ asker: { person }, limit: 100 });
+        const seen = await store.sessions.querySessions({ asker: { person }, limit: 100 });
         assert.ok(seen.items.every(({ owner }) => owner === person));
       }
     });
@@ -220,7 +232,7 @@ async function linkAccounts({ store, talk }: Scene) {
   await talk(inGroup("ann"), "ann in the group", "three");
   await talk(onSignal, "somebody", "four");
   const to = async (account: { platform: string; userId: string }, person: string) =>
-    throwIfRefused(await store.linkAccount({ account, person, now: T0 }));
+    throwIfRefused(await store.access.linkAccount({ account, person, now: T0 }));
   await to(signalName, ann);
   await to(annName, bob);
   await to(signalName, bob);

@@ -68,7 +68,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const ask = { asker: EVERYONE, session: id };
       const blobs = [PIXELS, PAGES];
       const { seqs } = throwIfRefused(
-        await scene.store.append({ ...ask, messages: EVERY_SORT, blobs, now: T0 + 1 }),
+        await scene.store.messages.append({ ...ask, messages: EVERY_SORT, blobs, now: T0 + 1 }),
       );
       assert.deepEqual(
         seqs,
@@ -80,10 +80,10 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
         session: id,
         seq: index + 1,
       }));
-      assert.deepEqual(await scene.store.readHistory(ask), expected);
+      assert.deepEqual(await scene.store.messages.readHistory(ask), expected);
       await scene.reopen();
-      assert.deepEqual(await scene.store.readHistory(ask), expected);
-      assert.deepEqual(await scene.store.listMessages(ask), expected);
+      assert.deepEqual(await scene.store.messages.readHistory(ask), expected);
+      assert.deepEqual(await scene.store.messages.listMessages(ask), expected);
     });
 
     rule(
@@ -98,7 +98,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
           seqs,
           Array.from({ length: 60 }, (_, index) => index + 1),
         );
-        const said = requireValue(await store.readHistory({ asker: EVERYONE, session: id }));
+        const said = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
         assert.deepEqual(
           said.map((message) => message.seq),
           seqs,
@@ -111,13 +111,13 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const { id } = await create("p_ann", ["1", "2", "3", "4", "5"]);
       const ask = { asker: EVERYONE, session: id };
       const shown = async (range: { offset?: number; limit?: number }) =>
-        readTexts(await store.readHistory({ ...ask, ...range }));
+        readTexts(await store.messages.readHistory({ ...ask, ...range }));
       assert.deepEqual(await shown({ offset: 1, limit: 2 }), ["2", "3"]);
       assert.deepEqual(await shown({ offset: 3 }), ["4", "5"]);
       assert.deepEqual(await shown({ limit: 0 }), []);
       assert.deepEqual(await shown({ offset: 9 }), []);
       const said = async (range: { after?: number; limit?: number }) =>
-        readTexts(await store.listMessages({ ...ask, ...range }));
+        readTexts(await store.messages.listMessages({ ...ask, ...range }));
       assert.deepEqual(await said({ after: 3 }), ["4", "5"]);
       assert.deepEqual(await said({ after: 1, limit: 2 }), ["2", "3"]);
       assert.deepEqual(await said({ after: 9 }), []);
@@ -128,23 +128,26 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const copy = await fork(id);
       await say(copy.id, user("4"), assistant("5"));
       const ask = { asker: EVERYONE, session: copy.id };
-      assert.deepEqual(readTexts(await store.readHistory({ ...ask, offset: 2, limit: 2 })), ["3", "4"]);
-      assert.deepEqual(readTexts(await store.readHistory({ ...ask, offset: 3 })), ["4", "5"]);
-      assert.deepEqual(readTexts(await store.listMessages(ask)), ["4", "5"]);
+      assert.deepEqual(readTexts(await store.messages.readHistory({ ...ask, offset: 2, limit: 2 })), [
+        "3",
+        "4",
+      ]);
+      assert.deepEqual(readTexts(await store.messages.readHistory({ ...ask, offset: 3 })), ["4", "5"]);
+      assert.deepEqual(readTexts(await store.messages.listMessages(ask)), ["4", "5"]);
     });
 
     rule("can be very long", async ({ create, store }) => {
       const { id } = await create("p_ann");
       const ask = { asker: EVERYONE, session: id };
       const messages = Array.from({ length: 3000 }, (_, index) => user(String(index)));
-      throwIfRefused(await store.append({ ...ask, messages, now: T0 }));
+      throwIfRefused(await store.messages.append({ ...ask, messages, now: T0 }));
       const words = "x".repeat(1_000_000);
-      throwIfRefused(await store.append({ ...ask, messages: [user(words)], now: T0 }));
-      const all = readTexts(await store.readHistory(ask));
+      throwIfRefused(await store.messages.append({ ...ask, messages: [user(words)], now: T0 }));
+      const all = readTexts(await store.messages.readHistory(ask));
       assert.equal(all.length, 3001);
       assert.equal(all[2999], "2999");
       assert.equal(all[3000], words);
-      assert.deepEqual(readTexts(await store.listMessages({ ...ask, after: 2998, limit: 2 })), [
+      assert.deepEqual(readTexts(await store.messages.listMessages({ ...ask, after: 2998, limit: 2 })), [
         "2998",
         "2999",
       ]);
@@ -169,7 +172,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
     rule("cannot be added to a session that is not there", async ({ store }) => {
       const messages = [user("hello")];
       assertRefused(
-        await store.append({ asker: EVERYONE, session: "nobody", messages, now: T0 }),
+        await store.messages.append({ asker: EVERYONE, session: "nobody", messages, now: T0 }),
         "not_found",
       );
     });
@@ -180,14 +183,14 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
         parts: [{ type: "image", blob: "ab".repeat(32), mimeType: "image/png", size: 3 }],
       });
       const ask = { asker: EVERYONE, session: id, now: T0 };
-      const good = store.append({ ...ask, messages: [user("before")] });
-      const bad = store.append({ ...ask, messages: [user("half"), broken], blobs: [PAGES] });
-      const after = store.append({ ...ask, messages: [user("after")] });
+      const good = store.messages.append({ ...ask, messages: [user("before")] });
+      const bad = store.messages.append({ ...ask, messages: [user("half"), broken], blobs: [PAGES] });
+      const after = store.messages.append({ ...ask, messages: [user("after")] });
       await assertRejects(bad, "invalid_input");
       assert.deepEqual([throwIfRefused(await good).seqs, throwIfRefused(await after).seqs], [[2], [3]]);
       assert.deepEqual(await shows(id), ["hello", "before", "after"]);
       assert.equal((await get(id)).messageCount, 3);
-      assert.equal(await store.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
+      assert.equal(await store.messages.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
     });
   });
 
@@ -197,8 +200,11 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const [ann, bob] = [await create("p_ann"), await create("p_bob")];
       const messages = [user("", { parts: [IMAGE] })];
       const give = async (session: string, blobs: readonly Blob[]) =>
-        throwIfRefused(await scene.store.append({ asker: EVERYONE, session, messages, blobs, now: T0 }));
-      const seen = async (person: string) => scene.store.readBlob({ asker: { person }, hash: PIXELS.hash });
+        throwIfRefused(
+          await scene.store.messages.append({ asker: EVERYONE, session, messages, blobs, now: T0 }),
+        );
+      const seen = async (person: string) =>
+        scene.store.messages.readBlob({ asker: { person }, hash: PIXELS.hash });
       await give(ann.id, [PIXELS]);
       assert.deepEqual(await seen("p_ann"), PIXELS.bytes);
       assert.equal(await seen("p_bob"), undefined);
@@ -206,7 +212,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       await give(bob.id, []);
       await scene.reopen();
       assert.deepEqual(await seen("p_bob"), PIXELS.bytes);
-      assert.equal(await scene.store.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
+      assert.equal(await scene.store.messages.readBlob({ asker: EVERYONE, hash: PAGES.hash }), undefined);
     });
 
     rule("go when the last session that uses them goes", async ({ create, store, fork }) => {
@@ -214,12 +220,14 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const other = await create("p_ann");
       const ask = { asker: { person: "p_ann" } };
       const messages = [user("", { parts: [IMAGE] }), user("", { parts: [FILE] })];
-      throwIfRefused(await store.append({ ...ask, session: id, messages, blobs: [PIXELS, PAGES], now: T0 }));
+      throwIfRefused(
+        await store.messages.append({ ...ask, session: id, messages, blobs: [PIXELS, PAGES], now: T0 }),
+      );
       const copy = await fork(id, { keep: 1 });
       const remove = async (session: string) =>
-        assert.equal(await store.remove({ ...ask, session, now: T0 }), true);
+        assert.equal(await store.sessions.remove({ ...ask, session, now: T0 }), true);
       const left = async () =>
-        (await Promise.all([PIXELS, PAGES].map(({ hash }) => store.readBlob({ ...ask, hash })))).map(
+        (await Promise.all([PIXELS, PAGES].map(({ hash }) => store.messages.readBlob({ ...ask, hash })))).map(
           (it) => it?.length,
         );
       await remove(other.id);
@@ -236,13 +244,15 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       const { session, conversation } = await take(ANN, "", { message, blobs: [PIXELS] });
       const asker = { person: session.owner };
       const newSession = { id: "next", kind: "chat" as const };
-      throwIfRefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
+      throwIfRefused(
+        await store.conversations.reset({ asker, conversation: conversation.number, newSession, now: T0 }),
+      );
       const other = await create(session.owner);
       for (const id of [other.id, session.id]) {
-        assert.equal(await store.remove({ asker, session: id, now: T0 }), true);
+        assert.equal(await store.sessions.remove({ asker, session: id, now: T0 }), true);
       }
       assert.equal(requireValue(await claim("next")).inputs.length, 1);
-      assert.deepEqual(await store.readBlob({ asker, hash: PIXELS.hash }), PIXELS.bytes);
+      assert.deepEqual(await store.messages.readBlob({ asker, hash: PIXELS.hash }), PIXELS.bytes);
     });
   });
 }

@@ -30,7 +30,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
     rule("shows people their own sessions, wherever those were spoken", async (scene) => {
       const { private: own, group } = await createTwoSessions(scene);
       const seen = async (asker: Asker, session: string) =>
-        (await scene.store.readHistory({ asker, session })) !== undefined;
+        (await scene.store.messages.readHistory({ asker, session })) !== undefined;
       assert.deepEqual([await seen(ann, own), await seen(ann, group)], [true, true]);
       assert.deepEqual([await seen(annInGroup, own), await seen(annInGroup, group)], [false, true]);
       assert.deepEqual([await seen(bob, own), await seen(bob, group)], [false, false]);
@@ -45,7 +45,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         person: "p_ann",
       });
       const seen = async (asker: Asker) =>
-        readTexts((await store.readHistory({ asker, session: id })) ?? []).length;
+        readTexts((await store.messages.readHistory({ asker, session: id })) ?? []).length;
       assert.equal(await seen(annInGroup), 2);
       assert.equal(await seen({ person: "p_bob", chat: GROUP }), 2);
       assert.equal(await seen(ann), 0);
@@ -58,19 +58,19 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const messages = [user("mine now")];
       const newSession = { id: "copy", kind: "chat" as const };
       for (const refused of [
-        await store.append({ ...ask, messages, now: T0 }),
-        await store.setTitle({ ...ask, title: "Mine" }),
-        await store.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
-        await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
-        await store.hold({ ...ask, name: "x", until: T0 }),
-        await store.fork({ ...ask, newSession, now: T0 }),
-        await store.changeView({ ...ask, kind: "undo", now: T0 }),
+        await store.messages.append({ ...ask, messages, now: T0 }),
+        await store.sessions.setTitle({ ...ask, title: "Mine" }),
+        await store.sessions.change({ ...ask, change: { model: "x", ended: true }, now: T0 }),
+        await store.sessions.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+        await store.sessions.hold({ ...ask, name: "x", until: T0 }),
+        await store.sessions.fork({ ...ask, newSession, now: T0 }),
+        await store.messages.changeView({ ...ask, kind: "undo", now: T0 }),
       ]) {
-        assert.deepEqual(refused, await store.setTitle({ asker: bob, session: "nobody" }));
+        assert.deepEqual(refused, await store.sessions.setTitle({ asker: bob, session: "nobody" }));
       }
-      assert.equal(await store.release({ ...ask, name: "x" }), false);
-      assert.equal(await store.remove({ ...ask, now: T0 }), false);
-      assert.deepEqual(await store.listVersions(ask), []);
+      assert.equal(await store.sessions.release({ ...ask, name: "x" }), false);
+      assert.equal(await store.sessions.remove({ ...ask, now: T0 }), false);
+      assert.deepEqual(await store.messages.listVersions(ask), []);
       const session = await get(id);
       assert.deepEqual([session.title, session.messageCount, session.endedAt], ["Plan", 1, undefined]);
     });
@@ -79,9 +79,9 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const opened = await open(ANN, { person: "p_ann" });
       const { number } = opened.conversation;
       const seen = async (asker: Asker) => [
-        (await store.findConversations({ asker, source: ANN })).length,
-        (await store.findConversations({ asker, session: opened.session.id })).length,
-        (await store.listDecisions({ asker, conversation: number })).length,
+        (await store.conversations.findConversations({ asker, source: ANN })).length,
+        (await store.conversations.findConversations({ asker, session: opened.session.id })).length,
+        (await store.conversations.listDecisions({ asker, conversation: number })).length,
       ];
       assert.deepEqual(await seen(ann), [1, 1, 1]);
       assert.deepEqual(await seen(EVERYONE), [1, 1, 1]);
@@ -89,8 +89,8 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not learn of a direct chat");
       const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       const there = { asker: { person: "p_bob", chat: GROUP }, conversation: shared.conversation.number };
-      assert.equal((await store.listDecisions(there)).length, 1);
-      assert.equal((await store.listDecisions({ ...there, asker: ann })).length, 0);
+      assert.equal((await store.conversations.listDecisions(there)).length, 1);
+      assert.equal((await store.conversations.listDecisions({ ...there, asker: ann })).length, 0);
     });
   });
 
@@ -99,14 +99,17 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const { conversation, session } = await open(ANN, { person: "p_ann" });
       const old = await create("p_ann", ["long ago"]);
       const ask = { asker: ann, session: old.id, conversation: conversation.number };
-      const switched = throwIfRefused(await store.switchTo({ ...ask, now: T0 + 1 }));
+      const switched = throwIfRefused(await store.conversations.switchTo({ ...ask, now: T0 + 1 }));
       assert.deepEqual([switched.session.id, switched.created], [old.id, false]);
       assert.deepEqual([switched.conversation.session, switched.conversation.activeAt], [old.id, T0 + 1]);
       assert.equal((await open(ANN, { now: T0 + 2 })).session.id, old.id);
       assert.equal((await get(session.id)).endReason, "switch");
-      const [decision] = await store.listDecisions({ asker: ann, conversation: conversation.number });
+      const [decision] = await store.conversations.listDecisions({
+        asker: ann,
+        conversation: conversation.number,
+      });
       assert.deepEqual([decision?.decision, decision?.from, decision?.to], ["switched", session.id, old.id]);
-      const again = throwIfRefused(await store.switchTo({ ...ask, now: T0 + 3 }));
+      const again = throwIfRefused(await store.conversations.switchTo({ ...ask, now: T0 + 3 }));
       assert.equal(again.session.id, old.id);
       assert.equal((await get(old.id)).endedAt, undefined);
     });
@@ -117,13 +120,13 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         const { conversation } = await open(ANN, { person: "p_ann" });
         const theirs = await create("p_bob", ["secret"]);
         const to = (asker: Asker, session: string, number = conversation.number) =>
-          store.switchTo({ asker, session, conversation: number, now: T0 });
+          store.conversations.switchTo({ asker, session, conversation: number, now: T0 });
         const refusal = assertRefused(await to(ann, theirs.id), "not_allowed");
         assert.ok(!refusal.reason.includes("secret"));
         assertRefused(await to(ann, "nobody"), "not_found");
         assertRefused(await to(ann, theirs.id, 999), "not_found");
         assertRefused(await to(bob, theirs.id), "not_found");
-        await store.remove({ asker: bob, session: theirs.id, now: T0 });
+        await store.sessions.remove({ asker: bob, session: theirs.id, now: T0 });
         assertRefused(await to(ann, theirs.id), "not_found");
       },
     );
@@ -131,12 +134,12 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
     rule("that is private is refused in a group, with the way to do it", async (scene) => {
       const { private: own, conversation } = await createTwoSessions(scene);
       const refusal = assertRefused(
-        await scene.store.switchTo({ asker: annInGroup, session: own, conversation, now: T0 }),
+        await scene.store.conversations.switchTo({ asker: annInGroup, session: own, conversation, now: T0 }),
         "not_allowed",
       );
       assert.match(refusal.reason, /direct chat/);
       assertRefused(
-        await scene.store.switchTo({ asker: EVERYONE, session: own, conversation, now: T0 }),
+        await scene.store.conversations.switchTo({ asker: EVERYONE, session: own, conversation, now: T0 }),
         "not_allowed",
       );
     });
@@ -145,12 +148,17 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const { open, store, talk, begin } = scene;
       const { group, conversation } = await createTwoSessions(scene);
       const other = await open(inGroup("ann"), { person: "p_ann", fresh: true });
-      const back = await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 });
+      const back = await store.conversations.switchTo({
+        asker: annInGroup,
+        session: group,
+        conversation,
+        now: T0,
+      });
       assert.ok(!isRefused(back));
       assert.equal(back.session.audience, GROUP);
       const direct = await open(ANN, { person: "p_ann" });
       const taken = throwIfRefused(
-        await store.switchTo({
+        await store.conversations.switchTo({
           asker: ann,
           session: group,
           conversation: direct.conversation.number,
@@ -159,10 +167,10 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       );
       assert.equal(taken.session.audience, undefined, "the group does not read what is said from now on");
       await talk(ANN, "just between us", "of course");
-      assert.equal(await store.readHistory({ asker: annInGroup, session: group }), undefined);
-      assert.deepEqual(await store.searchMessages({ asker: annInGroup, text: "between" }), []);
+      assert.equal(await store.messages.readHistory({ asker: annInGroup, session: group }), undefined);
+      assert.deepEqual(await store.messages.searchMessages({ asker: annInGroup, text: "between" }), []);
       assertRefused(
-        await store.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
+        await store.conversations.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
         "not_allowed",
       );
       // The group's own conversation still pointed there; it goes on in a new session.
@@ -179,14 +187,14 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       await take(there, "second, for all of you", { person: "p_ann" });
       const { number } = (await open(ANN, { person: "p_ann" })).conversation;
       const move = { asker: ann, session: turn.session, conversation: number, now: T0 };
-      assertRefused(await store.switchTo(move), "session_busy");
+      assertRefused(await store.conversations.switchTo(move), "session_busy");
       await finish(turn, "an answer");
-      throwIfRefused(await store.switchTo(move));
+      throwIfRefused(await store.conversations.switchTo(move));
       assert.equal(await claim(turn.session), undefined, "nothing of the group waits in the private session");
-      const [left] = await store.findConversations({ asker: EVERYONE, source: there });
+      const [left] = await store.conversations.findConversations({ asker: EVERYONE, source: there });
       const next = requireValue(await claim(requireValue(left).session));
       assert.deepEqual([next.session !== turn.session, next.target.chatId], [true, there.chatId]);
-      assert.deepEqual(readTexts(await store.listMessages({ asker: ann, session: turn.session })), [
+      assert.deepEqual(readTexts(await store.messages.listMessages({ asker: ann, session: turn.session })), [
         "first",
         "an answer",
       ]);
@@ -200,19 +208,27 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const picture = { type: "image", blob: hash, mimeType: "image/png", size: 3 } as const;
       const messages = [{ role: "user", parts: [textPart("a lighthouse"), picture] } as const];
       throwIfRefused(
-        await store.append({ asker: ann, session: group, messages, blobs: [{ hash, bytes }], now: T0 }),
+        await store.messages.append({
+          asker: ann,
+          session: group,
+          messages,
+          blobs: [{ hash, bytes }],
+          now: T0,
+        }),
       );
       const copy = await fork(group);
       const { number } = (await open(ANN, { person: "p_ann" })).conversation;
-      throwIfRefused(await store.switchTo({ asker: ann, session: group, conversation: number, now: T0 }));
+      throwIfRefused(
+        await store.conversations.switchTo({ asker: ann, session: group, conversation: number, now: T0 }),
+      );
       await scene.talk(ANN, "just between us", "of course");
-      const found = await store.searchMessages({ asker: annInGroup, text: "lighthouse" });
+      const found = await store.messages.searchMessages({ asker: annInGroup, text: "lighthouse" });
       assert.equal(found[0]?.after, undefined, "what was said next is not for the group");
       assert.deepEqual(
         found.map((hit) => hit.session),
         [copy.id],
       );
-      assert.deepEqual(await store.readBlob({ asker: annInGroup, hash }), bytes);
+      assert.deepEqual(await store.messages.readBlob({ asker: annInGroup, hash }), bytes);
     });
 
     rule("by its fork never shows a chat what only its origin's owner may see", async (scene) => {
@@ -222,12 +238,20 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const [early, late] = [await fork(group, { keep: 2 }), await fork(group)];
       const direct = await scene.open(ANN, { person: "p_ann" });
       const number = direct.conversation.number;
-      throwIfRefused(await store.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }));
-      throwIfRefused(await store.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }));
-      assert.equal(await store.remove({ asker: ann, session: group, now: T0 }), true);
-      const inChat = await store.searchMessages({ asker: annInGroup, text: "between", undone: true });
+      throwIfRefused(
+        await store.conversations.switchTo({ asker: ann, session: late.id, conversation: number, now: T0 }),
+      );
+      throwIfRefused(
+        await store.conversations.switchTo({ asker: annInGroup, session: early.id, conversation, now: T0 }),
+      );
+      assert.equal(await store.sessions.remove({ asker: ann, session: group, now: T0 }), true);
+      const inChat = await store.messages.searchMessages({
+        asker: annInGroup,
+        text: "between",
+        undone: true,
+      });
       assert.deepEqual(inChat, []);
-      const alone = await store.searchMessages({ asker: ann, text: "between" });
+      const alone = await store.messages.searchMessages({ asker: ann, text: "between" });
       assert.deepEqual(
         alone.map((hit) => hit.session),
         [late.id],
@@ -240,7 +264,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await create("p_ann", [], { cwd: "/a", model: "m", config: { a: 1 } });
       const ask = { asker: ann, session: id, now: T0 + 1 };
       const changed = throwIfRefused(
-        await store.change({
+        await store.sessions.change({
           ...ask,
           change: { cwd: "/b", provider: "p", baseUrl: "http://x", config: { b: [2] } },
         }),
@@ -248,7 +272,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([changed.cwd, changed.usage.model, changed.config], ["/b", "m", { b: [2] }]);
       assert.deepEqual([changed.usage.provider, changed.usage.baseUrl], ["p", "http://x"]);
       const cleared = throwIfRefused(
-        await store.change({
+        await store.sessions.change({
           ...ask,
           change: { cwd: null, model: null, provider: null, baseUrl: null, config: null },
         }),
@@ -257,9 +281,9 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         [cleared.cwd, cleared.usage.model, cleared.usage.provider, cleared.usage.baseUrl, cleared.config],
         [undefined, undefined, undefined, undefined, undefined],
       );
-      const ended = throwIfRefused(await store.change({ ...ask, change: { ended: true } }));
+      const ended = throwIfRefused(await store.sessions.change({ ...ask, change: { ended: true } }));
       assert.deepEqual([ended.endedAt, ended.endReason], [T0 + 1, "closed"]);
-      const open = throwIfRefused(await store.change({ ...ask, change: { ended: false } }));
+      const open = throwIfRefused(await store.sessions.change({ ...ask, change: { ended: false } }));
       assert.deepEqual([open.endedAt, open.endReason], [undefined, undefined]);
     });
 
@@ -268,7 +292,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       async ({ create, store, get }) => {
         const { id } = await create("p_ann", ["one"]);
         const change = async (ended: boolean | string, now: number): Promise<void> => {
-          throwIfRefused(await store.change({ asker: ann, session: id, change: { ended }, now }));
+          throwIfRefused(await store.sessions.change({ asker: ann, session: id, change: { ended }, now }));
         };
         const end = async () => {
           const { endedAt, endReason } = await get(id);
@@ -289,7 +313,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const { session, conversation } = await open(ANN);
       const ask = { asker: { person: session.owner }, session: session.id };
       for (const now of [T0 + 1, T0 + 2])
-        throwIfRefused(await store.change({ ...ask, change: { ended: true }, now }));
+        throwIfRefused(await store.sessions.change({ ...ask, change: { ended: true }, now }));
       const ended = async () => {
         const { endedAt, endReason } = await get(session.id);
         return [endedAt, endReason];
@@ -297,14 +321,19 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await ended(), [T0 + 1, "closed"]);
       // A conversation still goes on in it, so it is not cleared away.
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: true, now: T0 + DAY };
-      assert.deepEqual(await store.prune(prune), []);
+      assert.deepEqual(await store.sessions.prune(prune), []);
       const newSession = { id: "next", kind: "chat" } as const;
       throwIfRefused(
-        await store.reset({ asker: EVERYONE, conversation: conversation.number, newSession, now: T0 + 3 }),
+        await store.conversations.reset({
+          asker: EVERYONE,
+          conversation: conversation.number,
+          newSession,
+          now: T0 + 3,
+        }),
       );
       assert.deepEqual(await ended(), [T0 + 1, "closed"]);
       assert.deepEqual(
-        (await store.prune(prune)).map(({ id }) => id),
+        (await store.sessions.prune(prune)).map(({ id }) => id),
         [session.id],
       );
     });
@@ -312,9 +341,15 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
     rule("count tokens and cost as they come", async ({ create, store }) => {
       const { id, usage } = await create("p_ann");
       assert.deepEqual([usage.totalTokens, usage.lastPromptTokens, usage.costStatus], [0, 0, "unknown"]);
-      const record = async (delta: Parameters<typeof store.recordUsage>[0]["usage"]) =>
+      const record = async (delta: Parameters<typeof store.sessions.recordUsage>[0]["usage"]) =>
         throwIfRefused(
-          await store.recordUsage({ asker: ann, session: id, purpose: "answer", usage: delta, now: T0 }),
+          await store.sessions.recordUsage({
+            asker: ann,
+            session: id,
+            purpose: "answer",
+            usage: delta,
+            now: T0,
+          }),
         ).usage;
       await record({
         inputTokens: 200,
@@ -361,7 +396,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await create("p_ann");
       await Promise.all(
         Array.from({ length: 50 }, () =>
-          store.recordUsage({
+          store.sessions.recordUsage({
             asker: ann,
             session: id,
             purpose: "answer",
@@ -375,7 +410,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
 
     rule("say who it belongs to in every answer", async ({ talk, store, get }) => {
       const session = await talk(BOB, "hello", "hi", { person: "p_bob" });
-      const [listed] = (await store.querySessions({ asker: bob })).items;
+      const [listed] = (await store.sessions.querySessions({ asker: bob })).items;
       const { preview, totalCount, ...facts } = requireValue(listed);
       assert.deepEqual([preview, totalCount], ["hello", 2]);
       assert.deepEqual(facts, session);
@@ -389,7 +424,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
 async function createTwoSessions({ create, talk, store }: Scene) {
   const own = await create("p_ann", ["private words"]);
   const said = await talk(inGroup("ann"), "public words", "answered", { person: "p_ann" });
-  const [conversation] = await store.findConversations({ asker: EVERYONE, session: said.id });
+  const [conversation] = await store.conversations.findConversations({ asker: EVERYONE, session: said.id });
   assert.equal(said.audience, GROUP);
   return { private: own.id, group: said.id, conversation: requireValue(conversation).number };
 }

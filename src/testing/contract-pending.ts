@@ -35,21 +35,21 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       await scene.take(ANN, "three");
       await scene.reopen();
       const ask = { asker: EVERYONE, session: turn.session };
-      const waiting = await scene.store.listPending(ask);
+      const waiting = await scene.store.inbox.listPending(ask);
       assert.deepEqual(waiting, [user("two", { origin }), user("three")]);
       const second = requireValue((await scene.finish(turn, "1", { next: ONE })).next);
-      assert.deepEqual((await scene.store.listPending(ask)).map(getText), ["three"]);
+      assert.deepEqual((await scene.store.inbox.listPending(ask)).map(getText), ["three"]);
       const third = requireValue((await scene.finish(second, "2", { next: ONE })).next);
-      assert.deepEqual(await scene.store.listPending(ask), []);
+      assert.deepEqual(await scene.store.inbox.listPending(ask), []);
       await scene.finish(third, "3");
-      assert.deepEqual(await scene.store.listPending(ask), []);
+      assert.deepEqual(await scene.store.inbox.listPending(ask), []);
     });
 
     rule("is nothing once it was cancelled", async ({ begin, take, store }) => {
       const turn = await begin(ANN, "one");
       const { conversation } = await take(ANN, "two");
-      await store.cancelPending({ conversation: conversation.number, now: T0 });
-      assert.deepEqual(await store.listPending({ asker: EVERYONE, session: turn.session }), []);
+      await store.inbox.cancelPending({ conversation: conversation.number, now: T0 });
+      assert.deepEqual(await store.inbox.listPending({ asker: EVERYONE, session: turn.session }), []);
     });
 
     rule("waits where its conversation points, beside what other conversations sent there", async (scene) => {
@@ -60,19 +60,20 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         const { conversation } = await open(source, { person: "p_ann" });
         const first = await take(source, `from ${thread}`);
         const ask = { asker: EVERYONE, session: first.session.id };
-        assert.deepEqual((await store.listPending(ask)).map(getText), [`from ${thread}`]);
+        assert.deepEqual((await store.inbox.listPending(ask)).map(getText), [`from ${thread}`]);
         const to = { conversation: conversation.number, session: session.id };
-        throwIfRefused(await store.switchTo({ asker: { person: "p_ann" }, ...to, now: T0 }));
-        assert.deepEqual(await store.listPending(ask), []);
+        throwIfRefused(await store.conversations.switchTo({ asker: { person: "p_ann" }, ...to, now: T0 }));
+        assert.deepEqual(await store.inbox.listPending(ask), []);
       }
-      const waiting = await store.listPending({ asker: EVERYONE, session: session.id });
+      const waiting = await store.inbox.listPending({ asker: EVERYONE, session: session.id });
       assert.deepEqual(waiting.map(getText), ["from 1", "from 2"]);
     });
 
     rule("is shown to whoever may see the session, and looks like nothing to others", async (scene) => {
       const { take, store } = scene;
       const own = await take(ANN, "mine");
-      const ask = (asker: typeof EVERYONE, session = own.session.id) => store.listPending({ asker, session });
+      const ask = (asker: typeof EVERYONE, session = own.session.id) =>
+        store.inbox.listPending({ asker, session });
       const ann = { person: own.session.owner };
       const { session: bobs } = await take(BOB, "his");
       assert.equal((await ask(ann)).length, 1);
@@ -95,7 +96,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
           told += 1;
         });
         for (let count = 0; count < 3; count++)
-          await store.listPending({ asker: EVERYONE, session: session.id });
+          await store.inbox.listPending({ asker: EVERYONE, session: session.id });
         await new Promise(setImmediate);
         stop();
         assert.equal(told, 0);
@@ -111,13 +112,13 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       const most = { claim: ONE, mostWaiting: 2 };
       await take(ANN, "two", most);
       await take(ANN, "three", { ...most, now: T0 + 1 });
-      const before = await store.findConversations({ asker: EVERYONE, source: ANN });
+      const before = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
       const cursor = { name: "telegram", value: "9" };
       const refused = await accept(ANN, "four", { ...most, messageId: "4", cursor, now: T0 + HOUR });
       const inbox = refused.inbox;
       assert.deepEqual(refused, { duplicate: false, inbox, tooMany: 2, isFirst: true });
-      assert.deepEqual(await store.findConversations({ asker: EVERYONE, source: ANN }), before);
-      assert.equal(await store.getCursor({ name: "telegram" }), "9");
+      assert.deepEqual(await store.conversations.findConversations({ asker: EVERYONE, source: ANN }), before);
+      assert.equal(await store.inbox.getCursor({ name: "telegram" }), "9");
       const next = requireValue((await finish(turn, "", { next: ALL })).next);
       assert.deepEqual(await shows(turn.session), ["one", "two", "three"]);
       assert.deepEqual(await accept(ANN, "four", { ...most, messageId: "4" }), { duplicate: true, inbox });
@@ -152,7 +153,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       const next = requireValue((await finish(turn, "", { next: ONE })).next);
       const { conversation } = await take(ANN, "three", most);
       assert.deepEqual([await first(), await first()], [true, false]);
-      await store.cancelPending({ conversation: conversation.number, now: T0 });
+      await store.inbox.cancelPending({ conversation: conversation.number, now: T0 });
       await take(ANN, "four", most);
       assert.equal(await first(), true);
       await finish(next, "");
@@ -174,17 +175,20 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       const message = { ...changed, parts: [...changed.parts, image] };
       const cursor = { name: "telegram", value: "12" };
       const blobs = [blob];
-      assert.equal(await store.editInbound({ ...place, message, blobs, cursor, now: T0 + HOUR }), "changed");
-      assert.equal(await store.getCursor({ name: "telegram" }), "12");
+      assert.equal(
+        await store.inbox.editInbound({ ...place, message, blobs, cursor, now: T0 + HOUR }),
+        "changed",
+      );
+      assert.equal(await store.inbox.getCursor({ name: "telegram" }), "12");
       await scene.reopen();
       const next = requireValue((await scene.finish(turn, "", { next: ALL })).next);
       assert.deepEqual(await scene.shows(turn.session), ["one", "zwei", "three"]);
       const [, said] = requireValue(
-        await scene.store.listMessages({ asker: EVERYONE, session: next.session }),
+        await scene.store.messages.listMessages({ asker: EVERYONE, session: next.session }),
       );
       assert.equal(said?.at, T0 + 5);
       assert.deepEqual(said?.origin, { ...origin, userName: "Ann" });
-      assert.deepEqual(await scene.store.readBlob({ asker: EVERYONE, hash: blob.hash }), blob.bytes);
+      assert.deepEqual(await scene.store.messages.readBlob({ asker: EVERYONE, hash: blob.hash }), blob.bytes);
     });
 
     rule("is gone when it waits and was taken back, and comes back by no repetition", async (scene) => {
@@ -194,29 +198,32 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
       const image = { type: "image" as const, blob: blob.hash, mimeType: "image/png", size: 1 };
       const message = { role: "user" as const, parts: [image] };
       const { conversation } = await take(ANN, "", { message, blobs: [blob], messageId: "7", now: T0 });
-      assert.equal(await store.editInbound({ ...place, now: T0 + HOUR }), "changed");
-      assert.deepEqual(await store.listPending({ asker: EVERYONE, session: turn.session }), []);
+      assert.equal(await store.inbox.editInbound({ ...place, now: T0 + HOUR }), "changed");
+      assert.deepEqual(await store.inbox.listPending({ asker: EVERYONE, session: turn.session }), []);
       assert.equal(
-        await store.readBlob({ asker: EVERYONE, hash: blob.hash }),
+        await store.messages.readBlob({ asker: EVERYONE, hash: blob.hash }),
         undefined,
         "nor do its bytes stay",
       );
       assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
       assert.equal((await finish(turn, "", { next: ONE })).next, undefined);
       assert.deepEqual(await shows(turn.session), ["one"]);
-      const [after] = await store.findConversations({ asker: EVERYONE, source: ANN });
+      const [after] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
       assert.equal(after?.activeAt, conversation.activeAt, "to take something back is no activity");
-      assert.equal(await store.editInbound({ ...place, message: user("no"), now: T0 }), "late");
+      assert.equal(await store.inbox.editInbound({ ...place, message: user("no"), now: T0 }), "late");
     });
 
     rule("stays as it was said once its turn has begun; that is only recorded", async (scene) => {
       const { begin, finish, store, shows } = scene;
       const turn = await begin(ANN, "one", { messageId: "7" });
       const cursor = { name: "telegram", value: "12" };
-      assert.equal(await store.editInbound({ ...place, message: user("eins"), cursor, now: T0 }), "late");
-      assert.equal(await store.getCursor({ name: "telegram" }), "12");
+      assert.equal(
+        await store.inbox.editInbound({ ...place, message: user("eins"), cursor, now: T0 }),
+        "late",
+      );
+      assert.equal(await store.inbox.getCursor({ name: "telegram" }), "12");
       await finish(turn, "answer");
-      assert.equal(await store.editInbound({ ...place, now: T0 }), "late");
+      assert.equal(await store.inbox.editInbound({ ...place, now: T0 }), "late");
       assert.deepEqual(await shows(turn.session), ["one", "answer"]);
     });
 
@@ -231,10 +238,10 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         { source: { platform: "telegram", chatId: "bob" } },
       ];
       for (const other of elsewhere) {
-        assert.equal(await store.editInbound({ ...place, ...other, now: T0 }), "unknown");
+        assert.equal(await store.inbox.editInbound({ ...place, ...other, now: T0 }), "unknown");
       }
-      assert.equal(await store.editInbound({ ...place, messageId: "8", cursor, now: T0 }), "unknown");
-      assert.equal(await store.getCursor({ name: "telegram" }), "12");
+      assert.equal(await store.inbox.editInbound({ ...place, messageId: "8", cursor, now: T0 }), "unknown");
+      assert.equal(await store.inbox.getCursor({ name: "telegram" }), "12");
     });
   });
 
@@ -245,7 +252,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         const turn = await begin(ANN, "hello");
         await beat("r2");
         const name = "terminal:1";
-        await store.acquireLease({ name, runner: "r1", ttlMs: 1000, now: T0 });
+        await store.runners.acquireLease({ name, runner: "r1", ttlMs: 1000, now: T0 });
         await waitUntilIdle();
         let told = 0;
         const stop = store.onChange(() => {
@@ -253,11 +260,14 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         });
         // Whoever asks again at every change must not be woken by asking.
         assert.equal(
-          await store.claim({ session: turn.session, runner: "r2", take: "one", now: T0 }),
+          await store.turns.claim({ session: turn.session, runner: "r2", take: "one", now: T0 }),
           undefined,
         );
-        assert.equal(await store.acquireLease({ name, runner: "r2", ttlMs: 1000, now: T0 }), undefined);
-        assert.equal(await store.beginDelivery({ delivery: 1, runner: "r2", now: T0 }), undefined);
+        assert.equal(
+          await store.runners.acquireLease({ name, runner: "r2", ttlMs: 1000, now: T0 }),
+          undefined,
+        );
+        assert.equal(await store.outbox.beginDelivery({ delivery: 1, runner: "r2", now: T0 }), undefined);
         await new Promise(setImmediate);
         assert.equal(told, 0);
         await beat("r2");

@@ -33,8 +33,11 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
   describe("a person's data", () => {
     rule("is found by id and by account, and counted", async (scene) => {
       const { ann } = await createPeople(scene);
-      const data = requireValue(await scene.store.readPersonData({ person: ann }));
-      assert.deepEqual(await scene.store.readPersonData({ platform: "telegram", account: "ann" }), data);
+      const data = requireValue(await scene.store.access.readPersonData({ person: ann }));
+      assert.deepEqual(
+        await scene.store.access.readPersonData({ platform: "telegram", account: "ann" }),
+        data,
+      );
       assert.deepEqual(
         data.accounts.map(({ platform, id }) => [platform, id]),
         [["telegram", "ann"]],
@@ -69,46 +72,57 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       );
       assert.equal(data.inbox.filter(({ state }) => state === "waiting").length, 1);
       for (const nobody of [{ person: "p_nobody" }, { platform: "telegram", account: "nobody" }])
-        assert.equal(await scene.store.readPersonData(nobody), undefined);
+        assert.equal(await scene.store.access.readPersonData(nobody), undefined);
     });
 
     rule("is gone after erasing, in steps of any size, and nobody else's is", async (scene) => {
       const { ann, bob, shared, bobs } = await createPeople(scene);
       const before = await scene.shows(bobs);
       await erase(scene, ann, 1);
-      assert.equal(await scene.store.readPersonData({ person: ann }), undefined);
-      assert.equal(await scene.store.readPersonData({ platform: "telegram", account: "ann" }), undefined);
-      assert.deepEqual((await scene.store.querySessions({ asker: { person: ann } })).items, []);
+      assert.equal(await scene.store.access.readPersonData({ person: ann }), undefined);
+      assert.equal(
+        await scene.store.access.readPersonData({ platform: "telegram", account: "ann" }),
+        undefined,
+      );
+      assert.deepEqual((await scene.store.sessions.querySessions({ asker: { person: ann } })).items, []);
       assert.deepEqual(
-        await scene.store.searchMessages({ asker: EVERYONE, text: "annwords", undone: true }),
+        await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords", undone: true }),
         [],
       );
-      assert.equal(await scene.store.readBlob({ asker: EVERYONE, hash: HASH }), undefined);
+      assert.equal(await scene.store.messages.readBlob({ asker: EVERYONE, hash: HASH }), undefined);
 
       const { store } = scene;
-      assert.deepEqual(await store.listGrants(), []);
-      assert.deepEqual(await store.listPairings({ now: T0 }), []);
-      assert.deepEqual(await store.listHomeChannels(), []);
+      assert.deepEqual(await store.access.listGrants(), []);
+      assert.deepEqual(await store.access.listPairings({ now: T0 }), []);
+      assert.deepEqual(await store.conversations.listHomeChannels(), []);
       for (let approval = 1; approval < 9; approval += 1) {
-        const left = await store.getApproval({ asker: EVERYONE, approval });
+        const left = await store.access.getApproval({ asker: EVERYONE, approval });
         assert.ok(left === undefined || left.person === bob);
       }
       const pattern = "annwords *";
-      assert.equal(await store.checkApprovalRules({ person: ann, session: shared, pattern }), undefined);
+      assert.equal(
+        await store.access.checkApprovalRules({ person: ann, session: shared, pattern }),
+        undefined,
+      );
       for (const name of GUESSES) {
-        const counted = await store.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
+        const counted = await store.access.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
         assert.equal(counted.allowed, !name.includes("joann"), name);
       }
-      assert.equal(requireValue(await store.readPersonData({ person: bob })).counts.approvals, 1);
+      assert.equal(requireValue(await store.access.readPersonData({ person: bob })).counts.approvals, 1);
 
       assert.deepEqual(await scene.shows(bobs), before);
       assert.ok(
-        (await scene.store.readBlob({ asker: EVERYONE, hash: SHARED })) !== undefined,
+        (await scene.store.messages.readBlob({ asker: EVERYONE, hash: SHARED })) !== undefined,
         "Bob sent it too",
       );
-      assert.equal(requireValue(await scene.store.readPersonData({ person: bob })).counts.elsewhere, 1);
+      assert.equal(
+        requireValue(await scene.store.access.readPersonData({ person: bob })).counts.elsewhere,
+        1,
+      );
       // Rows and places stay, words do not.
-      const said = requireValue(await scene.store.listMessages({ asker: EVERYONE, session: shared }));
+      const said = requireValue(
+        await scene.store.messages.listMessages({ asker: EVERYONE, session: shared }),
+      );
       assert.deepEqual(
         said.map(({ seq, role, parts }) => [seq, role, parts.length]),
         [
@@ -129,13 +143,18 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       const { id } = await scene.create("p_ann", ["annwords", "an answer"]);
       const fork = await scene.fork(id);
       throwIfRefused(
-        await scene.store.append({ asker: EVERYONE, session: fork.id, messages: [user("own")], now: T0 }),
+        await scene.store.messages.append({
+          asker: EVERYONE,
+          session: fork.id,
+          messages: [user("own")],
+          now: T0,
+        }),
       );
-      await scene.store.remove({ asker: EVERYONE, session: id, now: T0 });
+      await scene.store.sessions.remove({ asker: EVERYONE, session: id, now: T0 });
       assert.deepEqual(await scene.shows(fork.id), ["annwords", "an answer", "own"]);
       await erase(scene, "p_ann", 100);
-      assert.deepEqual(await scene.store.find({ asker: EVERYONE, text: fork.id }), []);
-      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
+      assert.deepEqual(await scene.store.sessions.find({ asker: EVERYONE, text: fork.id }), []);
+      assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
     });
 
     rule("comes to the same when erasing was cut short and the person spoke again", async (scene) => {
@@ -144,8 +163,8 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       await scene.reopen();
       await scene.talk(ANN, "annwords once more", "answer");
       await erase(scene, ann, 3);
-      assert.deepEqual(await scene.store.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
-      assert.equal(await scene.store.readPersonData({ person: ann }), undefined);
+      assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
+      assert.equal(await scene.store.access.readPersonData({ person: ann }), undefined);
       // Whoever writes again is someone new.
       const { conversation } = await scene.take(ANN, "hello");
       assert.notEqual(conversation.person, ann);
@@ -158,7 +177,9 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
         await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
         const { id } = await scene.talk(inGroup("ann"), "annwords", "to Ann", inside);
         await scene.talk(inGroup("bob"), "more bobwords", "to Bob", inside);
-        const ann = requireValue(await scene.store.readPersonData({ platform: "telegram", account: "ann" }));
+        const ann = requireValue(
+          await scene.store.access.readPersonData({ platform: "telegram", account: "ann" }),
+        );
         assert.equal(ann.counts.elsewhere, 1);
         await erase(scene, ann.person, 10);
         assert.deepEqual(await scene.shows(id), ["bobwords", "to Bob", "", "", "more bobwords", "to Bob"]);
@@ -181,7 +202,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       await scene.take(inGroup("ann"), "annwords", inside);
       const { session } = await scene.take(inGroup("bob"), "bobwords", inside);
       const ann = requireValue(
-        await scene.store.readPersonData({ platform: "telegram", account: "ann" }),
+        await scene.store.access.readPersonData({ platform: "telegram", account: "ann" }),
       ).person;
       await erase(scene, ann, 10);
       const turn = requireValue(await scene.claim(session.id));
@@ -194,7 +215,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
 }
 
 function runEraseStep({ store }: Scene, person: string, limit: number, after?: number) {
-  return store.erasePerson({ person, limit, now: T0, ...(after !== undefined && { after }) });
+  return store.access.erasePerson({ person, limit, now: T0, ...(after !== undefined && { after }) });
 }
 
 async function erase(scene: Scene, person: string, limit: number): Promise<void> {
@@ -212,7 +233,7 @@ async function createPeople(scene: Scene) {
   const { store, begin, finish, get } = scene;
   const approve = async (turn: Turn, answer: "always" | "deny"): Promise<void> => {
     const { number: approval, person } = throwIfRefused(
-      await store.createApproval({
+      await store.access.createApproval({
         turn: turn.number,
         fence: turn.fence,
         request: { title: `look at ${turn.target.userId}words`, pattern: `${turn.target.userId}words *` },
@@ -220,7 +241,7 @@ async function createPeople(scene: Scene) {
         now: T0,
       }),
     );
-    throwIfRefused(await store.answerApproval({ person, approval, answer, now: T0 }));
+    throwIfRefused(await store.access.answerApproval({ person, approval, answer, now: T0 }));
   };
   const alone = async (source: Source, name: string): Promise<string> => {
     const message = {
@@ -240,11 +261,14 @@ async function createPeople(scene: Scene) {
   const bobs = await alone(BOB, "bob");
   const ann = (await get(private_)).owner;
   const bob = (await get(bobs)).owner;
-  await store.setRole({ person: ann, role: "member", now: T0 });
+  await store.access.setRole({ person: ann, role: "member", now: T0 });
   const code = { platform: "telegram", salt: "s", hash: "h", everyMs: 1, maxPending: 1 };
-  await store.requestPairing({ ...code, asker: ANN, expiresAt: T0 + 1, now: T0 });
-  for (const name of GUESSES) await store.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
-  await store.setHomeChannel({ home: { platform: "telegram", chatId: "ann", name: "annwords" }, now: T0 });
+  await store.access.requestPairing({ ...code, asker: ANN, expiresAt: T0 + 1, now: T0 });
+  for (const name of GUESSES) await store.access.countGuess({ name, maxGuesses: 1, lockMs: 1, now: T0 });
+  await store.conversations.setHomeChannel({
+    home: { platform: "telegram", chatId: "ann", name: "annwords" },
+    now: T0,
+  });
   await scene.create(ann, ["annwords of her own", "indeed annwords"], { title: "annwords" });
 
   const inside = { scope: SCOPE_SHARED };
@@ -264,7 +288,9 @@ async function createPeople(scene: Scene) {
     return turn.session;
   };
   const shared = await said("ann", "annwords in the group", "to Ann: annwords");
-  throwIfRefused(await store.setTitle({ asker: EVERYONE, session: shared, title: "annwords in the group" }));
+  throwIfRefused(
+    await store.sessions.setTitle({ asker: EVERYONE, session: shared, title: "annwords in the group" }),
+  );
   await said("bob", "bobwords in the group", "to Bob");
   await said("ann", "annwords again", "annwords, yes");
   await scene.take(inGroup("ann"), "annwords that wait", inside);

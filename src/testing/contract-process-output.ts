@@ -32,26 +32,32 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       assert.deepEqual(await readTestOutput(scene, id, { from: 8 }), { text: "", from: 8, total: 8 });
       assert.deepEqual(await readTestOutput(scene, id, { from: 99 }), { text: "", from: 99, total: 8 });
       await scene.reopen();
-      await scene.store.endProcess({
+      await scene.store.processes.endProcess({
         id,
         exit: { code: 0 },
         output: { from: 8, text: "three\n" },
         now: T0,
       });
       assert.deepEqual(await readTestOutput(scene, id, { from: 8 }), { text: "three\n", from: 8, total: 14 });
-      assert.equal(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).total, 14);
+      assert.equal(requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id })).total, 14);
     });
 
     rule("is taken from its keeper only, and while it runs", async (scene) => {
       const { id } = await startTestProcess(scene);
       const more = { id, from: 0, text: "words" };
-      assertRefused(await scene.store.appendProcessOutput({ ...more, keeper: "k2" }), "not_allowed");
       assertRefused(
-        await scene.store.appendProcessOutput({ ...more, keeper: "k1", id: buildProcessId(9) }),
+        await scene.store.processes.appendProcessOutput({ ...more, keeper: "k2" }),
+        "not_allowed",
+      );
+      assertRefused(
+        await scene.store.processes.appendProcessOutput({ ...more, keeper: "k1", id: buildProcessId(9) }),
         "not_found",
       );
       await endTestProcess(scene, id);
-      assertRefused(await scene.store.appendProcessOutput({ ...more, keeper: "k1" }), "not_allowed");
+      assertRefused(
+        await scene.store.processes.appendProcessOutput({ ...more, keeper: "k1" }),
+        "not_allowed",
+      );
       assert.deepEqual(await readTestOutput(scene, id), { text: "", from: 0, total: 0 });
     });
 
@@ -61,7 +67,10 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       await appendTestOutput(scene, id, 0, "abc", ["abc"]);
       await appendTestOutput(scene, id, 1, "bcde");
       assert.deepEqual(await readTestOutput(scene, id), { text: "abcde", from: 0, total: 5 });
-      assert.equal(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).matches.count, 1);
+      assert.equal(
+        requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id })).matches.count,
+        1,
+      );
     });
 
     rule("has gaps where something was never stored, and nothing is moved to fill them", async (scene) => {
@@ -93,10 +102,13 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
       await appendTestOutput(scene, id, 0, "ab", ["one", "two"]);
       await appendTestOutput(scene, id, 2, "c", ["3", "4", "5", "6", "7", "8", "9", "10"]);
       await endTestProcess(scene, id, { from: 3, text: "d", matched: ["11"] });
-      assert.deepEqual(requireValue(await scene.store.getProcess({ asker: EVERYONE, id })).matches, {
-        count: 11,
-        lines: ["4", "5", "6", "7", "8", "9", "10", "11"],
-      });
+      assert.deepEqual(
+        requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id })).matches,
+        {
+          count: 11,
+          lines: ["4", "5", "6", "7", "8", "9", "10", "11"],
+        },
+      );
     });
 
     rule("is the last of what was given, however it came and however it is read", async (scene) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { throwIfRefused } from "../core/refusal.ts";
-import type { ErasureProgress } from "../ports/store.ts";
+import type { ErasureProgress } from "../ports/access-store.ts";
 import {
   appendTestOutput,
   beginTestProcess,
@@ -35,18 +35,21 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       assert.equal(opened.session.id, at.session);
       await markTestProcessRunning(scene, id);
       assert.equal((await scene.open(ANN, stale)).session.id, at.session);
-      const around = await scene.store.getDiagnostics({ asker: EVERYONE, session: at.session });
+      const around = await scene.store.sessions.getDiagnostics({ asker: EVERYONE, session: at.session });
       assert.deepEqual(around?.processes, [{ id, command: "make all" }]);
       const expire = { conversation: at.conversation, ...stale };
-      assert.equal((await scene.store.expireConversation(expire)).expired, false);
-      const decided = await scene.store.listDecisions({ asker: EVERYONE, conversation: at.conversation });
+      assert.equal((await scene.store.conversations.expireConversation(expire)).expired, false);
+      const decided = await scene.store.conversations.listDecisions({
+        asker: EVERYONE,
+        conversation: at.conversation,
+      });
       const kept = decided.filter(({ decision }) => decision === "kept_busy");
       assert.deepEqual(
         kept.map(({ reason }) => reason),
         ["idle, but a process runs"],
       );
       await endTestProcess(scene, id);
-      assert.equal((await scene.store.expireConversation(expire)).expired, true);
+      assert.equal((await scene.store.conversations.expireConversation(expire)).expired, true);
       assert.notEqual((await scene.open(ANN, stale)).session.id, at.session);
     });
 
@@ -63,16 +66,16 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       const { store } = scene;
       await scene.open(ANN, { fresh: true });
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: false, now: T0 + DAY };
-      assert.deepEqual(await store.prune(prune), []);
+      assert.deepEqual(await store.sessions.prune(prune), []);
       const ask = { asker: EVERYONE, session, now: T0 };
-      const refused = assertRefused(await store.remove(ask), "session_busy");
+      const refused = assertRefused(await store.sessions.remove(ask), "session_busy");
       assert.ok(refused.reason.includes(`postrider processes kill ${id}`));
       await endTestProcess(scene, id);
       await scene.fork(session);
-      assert.equal(await store.remove(ask), true);
-      assert.equal(await store.getProcess({ asker: EVERYONE, id }), undefined);
-      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id }), undefined);
-      assert.deepEqual(await store.listProcesses({ asker: EVERYONE, endedSince: 0 }), []);
+      assert.equal(await store.sessions.remove(ask), true);
+      assert.equal(await store.processes.getProcess({ asker: EVERYONE, id }), undefined);
+      assert.equal(await store.processes.readProcessOutput({ asker: EVERYONE, id }), undefined);
+      assert.deepEqual(await store.processes.listProcesses({ asker: EVERYONE, endedSince: 0 }), []);
     });
   });
 
@@ -91,7 +94,7 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
         await beginTestProcess(scene, { ...shared, target: inGroup("bob") }, { id: buildProcessId(3) }),
       );
       const { owner: person } = await scene.get(session);
-      const data = requireValue(await store.readPersonData({ person }));
+      const data = requireValue(await store.access.readPersonData({ person }));
       assert.equal(data.counts.processes, 2);
       assert.deepEqual(data.processes[0], {
         id,
@@ -104,19 +107,22 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
         output: "annwords",
       });
       for (const open of [id, buildProcessId(2)]) {
-        const busy = assertRefused(await store.erasePerson({ person, limit: 9, now: T0 }), "session_busy");
+        const busy = assertRefused(
+          await store.access.erasePerson({ person, limit: 9, now: T0 }),
+          "session_busy",
+        );
         assert.ok(busy.reason.includes(`postrider processes kill ${open}`));
         await endTestProcess(scene, open);
       }
       for (let step: ErasureProgress = { done: false }; !step.done; )
-        step = throwIfRefused(await store.erasePerson({ person, limit: 9, now: T0, ...step }));
-      const left = await store.listProcesses({ asker: EVERYONE, endedSince: 0 });
+        step = throwIfRefused(await store.access.erasePerson({ person, limit: 9, now: T0, ...step }));
+      const left = await store.processes.listProcesses({ asker: EVERYONE, endedSince: 0 });
       assert.deepEqual(
         left.map((one) => one.id),
         [buildProcessId(3)],
         "what runs for someone else stays",
       );
-      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id }), undefined);
+      assert.equal(await store.processes.readProcessOutput({ asker: EVERYONE, id }), undefined);
     });
   });
 
@@ -129,16 +135,21 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       await markTestProcessRunning(scene, buildProcessId(0));
       await appendTestOutput(scene, buildProcessId(0), 0, "words");
       await endTestProcess(scene, buildProcessId(0));
-      await store.endProcess({ id: buildProcessId(1), exit: { code: 0 }, now: T0 + HOUR });
+      await store.processes.endProcess({ id: buildProcessId(1), exit: { code: 0 }, now: T0 + HOUR });
       const left = async () =>
-        (await store.listProcesses({ asker: EVERYONE, endedSince: 0 })).map(({ id }) => id).toSorted();
-      await store.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY });
+        (await store.processes.listProcesses({ asker: EVERYONE, endedSince: 0 }))
+          .map(({ id }) => id)
+          .toSorted();
+      await store.upkeep.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY });
       assert.deepEqual(await left(), [buildProcessId(0), buildProcessId(1), buildProcessId(2)]);
-      await store.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY + 1 });
+      await store.upkeep.purgeFinished({ before: T0 - 30 * DAY, limit: 9, now: T0 + 7 * DAY + 1 });
       assert.deepEqual(await left(), [buildProcessId(1), buildProcessId(2)]);
-      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id: buildProcessId(0) }), undefined);
+      assert.equal(
+        await store.processes.readProcessOutput({ asker: EVERYONE, id: buildProcessId(0) }),
+        undefined,
+      );
       const later = { before: T0 - 30 * DAY, limit: 1, now: T0 + 99 * DAY };
-      assert.deepEqual(await store.purgeFinished(later), { more: false });
+      assert.deepEqual(await store.upkeep.purgeFinished(later), { more: false });
       assert.deepEqual(await left(), [buildProcessId(2)], "what has not ended stays");
     });
   });

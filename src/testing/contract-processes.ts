@@ -48,19 +48,19 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         told: { upTo: 0, at: 0, matches: 0, end: false },
       });
       await scene.reopen();
-      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: begun.id }), begun);
+      assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: begun.id }), begun);
       const running = await markTestProcessRunning(scene, begun.id, { pty: false });
       const status = { state: "running", pid: 7, startTime: "77", keeper: "k1", detached: false };
       assert.deepEqual(running, { ...begun, pty: false, status });
       const ended = throwIfRefused(
-        await scene.store.endProcess({ id: begun.id, exit: { code: 3 }, now: T0 + 9 }),
+        await scene.store.processes.endProcess({ id: begun.id, exit: { code: 3 }, now: T0 + 9 }),
       );
       assert.deepEqual(ended, {
         ...running,
         status: { state: "ended", at: T0 + 9, exit: { code: 3 } },
       });
       await scene.reopen();
-      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: begun.id }), ended);
+      assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: begun.id }), ended);
     });
 
     rule(
@@ -68,11 +68,11 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       async (scene) => {
         const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
         const unfinished = async () =>
-          (await scene.store.getProcess({ asker: EVERYONE, id }))?.unfinishedInput;
-        await scene.store.recordProcessInput({ id, unfinished: "rm -r" });
+          (await scene.store.processes.getProcess({ asker: EVERYONE, id }))?.unfinishedInput;
+        await scene.store.processes.recordProcessInput({ id, unfinished: "rm -r" });
         await scene.reopen();
         assert.equal(await unfinished(), "rm -r");
-        await scene.store.recordProcessInput({ id });
+        await scene.store.processes.recordProcessInput({ id });
         await scene.reopen();
         assert.equal(await unfinished(), undefined);
       },
@@ -85,7 +85,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assertRefused(await beginTestProcess(scene, at, { command: "another" }), "invalid_input");
       const { id } = await scene.create("p_ann", ["words", "kept by the fork"]);
       await scene.fork(id);
-      assert.equal(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }), true);
+      assert.equal(await scene.store.sessions.remove({ asker: EVERYONE, session: id, now: T0 }), true);
       assertRefused(
         await beginTestProcess(scene, { ...at, session: id }, { id: buildProcessId(2) }),
         "not_found",
@@ -117,30 +117,33 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
       const running = await markTestProcessRunning(scene, id);
       const again = { id, keeper: "k2", pid: 8, startTime: "88", pty: true, now: T0 };
-      assertRefused(await scene.store.markProcessRunning(again), "not_allowed");
-      assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id }), running);
-      assertRefused(await scene.store.markProcessRunning({ ...again, id: buildProcessId(9) }), "not_found");
+      assertRefused(await scene.store.processes.markProcessRunning(again), "not_allowed");
+      assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id }), running);
+      assertRefused(
+        await scene.store.processes.markProcessRunning({ ...again, id: buildProcessId(9) }),
+        "not_found",
+      );
       await endTestProcess(scene, id);
-      assertRefused(await scene.store.markProcessRunning(again), "not_allowed");
+      assertRefused(await scene.store.processes.markProcessRunning(again), "not_allowed");
     });
 
     rule("ends once, and only the first end counts", async (scene) => {
       const { id } = await startTestProcess(scene);
       const ends = await Promise.all(
         [{ signal: "SIGKILL" }, { code: 0 }, { unknown: true } as const].map((exit) =>
-          scene.store.endProcess({ id, exit, now: T0 + 1 }),
+          scene.store.processes.endProcess({ id, exit, now: T0 + 1 }),
         ),
       );
       assert.equal(ends.filter(isRefused).length, 2);
       const late = { id, exit: { code: 9 }, output: { from: 0, text: "late" }, now: T0 + 2 };
-      assertRefused(await scene.store.endProcess(late), "not_allowed");
-      const ended = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      assertRefused(await scene.store.processes.endProcess(late), "not_allowed");
+      const ended = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(
         ended,
         throwIfRefused(requireValue(ends.find((one) => !isRefused(one)))),
         "what came later has changed nothing",
       );
-      assertRefused(await scene.store.endProcess({ ...late, id: buildProcessId(9) }), "not_found");
+      assertRefused(await scene.store.processes.endProcess({ ...late, id: buildProcessId(9) }), "not_found");
     });
 
     rule(
@@ -149,7 +152,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         const at = await createProcessOrigin(scene);
         const ending = { exit: { unknown: true }, onlyIfStarting: true, now: T0 + 1 } as const;
         const { id } = throwIfRefused(await beginTestProcess(scene, at));
-        const never = throwIfRefused(await scene.store.endProcess({ id, ...ending }));
+        const never = throwIfRefused(await scene.store.processes.endProcess({ id, ...ending }));
         assert.deepEqual(never.status, {
           state: "ended",
           at: ending.now,
@@ -157,11 +160,11 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         });
         assert.equal(never.reported.end, true, "whoever has it ended tells of it");
         const late = { id, keeper: "k1", pid: 7, startTime: "77", pty: false, now: T0 };
-        assertRefused(await scene.store.markProcessRunning(late), "not_allowed");
+        assertRefused(await scene.store.processes.markProcessRunning(late), "not_allowed");
         const other = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(2) })).id;
         const running = await markTestProcessRunning(scene, other);
-        assertRefused(await scene.store.endProcess({ id: other, ...ending }), "not_allowed");
-        assert.deepEqual(await scene.store.getProcess({ asker: EVERYONE, id: other }), running);
+        assertRefused(await scene.store.processes.endProcess({ id: other, ...ending }), "not_allowed");
+        assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: other }), running);
       },
     );
 
@@ -171,7 +174,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       for (const [index, exit] of exits.entries()) {
         const { id } = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
         await markTestProcessRunning(scene, id);
-        const ended = throwIfRefused(await scene.store.endProcess({ id, exit, now: T0 + 1 }));
+        const ended = throwIfRefused(await scene.store.processes.endProcess({ id, exit, now: T0 + 1 }));
         assert.deepEqual(ended.status, { state: "ended", at: T0 + 1, exit });
       }
     });
@@ -191,25 +194,36 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         [{ person, chat: GROUP }, false],
         [{ person: bob, chat: GROUP }, false],
       ] as const) {
-        assert.equal((await store.getProcess({ asker, id })) !== undefined, sees);
-        assert.equal((await store.readProcessOutput({ asker, id })) !== undefined, sees);
-        assert.equal((await store.listProcesses({ asker })).length, sees ? 1 : 0);
-        assert.equal((await store.listProcesses({ asker, session })).length, sees ? 1 : 0);
+        assert.equal((await store.processes.getProcess({ asker, id })) !== undefined, sees);
+        assert.equal((await store.processes.readProcessOutput({ asker, id })) !== undefined, sees);
+        assert.equal((await store.processes.listProcesses({ asker })).length, sees ? 1 : 0);
+        assert.equal((await store.processes.listProcesses({ asker, session })).length, sees ? 1 : 0);
       }
-      assert.equal(await store.getProcess({ asker: EVERYONE, id: buildProcessId(9) }), undefined);
-      assert.equal(await store.readProcessOutput({ asker: EVERYONE, id: buildProcessId(9) }), undefined);
+      assert.equal(await store.processes.getProcess({ asker: EVERYONE, id: buildProcessId(9) }), undefined);
+      assert.equal(
+        await store.processes.readProcessOutput({ asker: EVERYONE, id: buildProcessId(9) }),
+        undefined,
+      );
     });
 
     rule("is everyone in a shared chat, there only", async (scene) => {
       const turn = await scene.begin(inGroup("ann"), "hello", { scope: SCOPE_SHARED });
       const at = { session: turn.session, conversation: turn.conversation, target: inGroup("ann") };
       const { id } = throwIfRefused(await beginTestProcess(scene, at));
-      const known = requireValue(await scene.store.getAccount({ platform: "telegram", userId: "ann" }));
+      const known = requireValue(
+        await scene.store.access.getAccount({ platform: "telegram", userId: "ann" }),
+      );
       const { person } = known;
-      assert.equal((await scene.store.listProcesses({ asker: { person } })).length, 0);
-      assert.equal((await scene.store.listProcesses({ asker: { person, chat: GROUP } })).length, 1);
-      assert.equal((await scene.store.listProcesses({ asker: { person: "p_bob", chat: GROUP } })).length, 1);
-      assert.notEqual(await scene.store.getProcess({ asker: { person, chat: GROUP }, id }), undefined);
+      assert.equal((await scene.store.processes.listProcesses({ asker: { person } })).length, 0);
+      assert.equal((await scene.store.processes.listProcesses({ asker: { person, chat: GROUP } })).length, 1);
+      assert.equal(
+        (await scene.store.processes.listProcesses({ asker: { person: "p_bob", chat: GROUP } })).length,
+        1,
+      );
+      assert.notEqual(
+        await scene.store.processes.getProcess({ asker: { person, chat: GROUP }, id }),
+        undefined,
+      );
     });
 
     rule("is shown what runs, newest first, and what has ended since", async (scene) => {
@@ -220,8 +234,8 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         throwIfRefused(
           await beginTestProcess(scene, at, { id: buildProcessId(index), background: index !== 1 }),
         );
-      const listed = async (more: Partial<Parameters<typeof store.listProcesses>[0]> = {}) =>
-        (await store.listProcesses({ asker: EVERYONE, ...more })).map(({ id }) =>
+      const listed = async (more: Partial<Parameters<typeof store.processes.listProcesses>[0]> = {}) =>
+        (await store.processes.listProcesses({ asker: EVERYONE, ...more })).map(({ id }) =>
           Number.parseInt(id.slice(5), 16),
         );
       assert.deepEqual(await listed(), [3, 2, 0]);
@@ -230,8 +244,8 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await listed({ session: "no such session" }), []);
       assert.deepEqual(await listed({ conversation: bob.conversation }), [2]);
       assert.deepEqual(await listed({ limit: 2 }), [3, 2]);
-      await store.endProcess({ id: buildProcessId(0), exit: { code: 0 }, now: T0 + 10 });
-      await store.endProcess({ id: buildProcessId(3), exit: { code: 0 }, now: T0 + 20 });
+      await store.processes.endProcess({ id: buildProcessId(0), exit: { code: 0 }, now: T0 + 10 });
+      await store.processes.endProcess({ id: buildProcessId(3), exit: { code: 0 }, now: T0 + 20 });
       assert.deepEqual(await listed(), [2]);
       assert.deepEqual(await listed({ endedSince: T0 + 11 }), [3, 2]);
       assert.deepEqual(await listed({ endedSince: T0 + 10 }), [3, 2, 0]);
@@ -245,7 +259,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
     rule("leaves what runs to the next, which cannot see all of it any more", async (scene) => {
       const { store } = scene;
       const gone = scene.deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };
-      if (scene.deadRunner !== undefined) await store.recordHeartbeat({ runner: gone, now: T0 });
+      if (scene.deadRunner !== undefined) await store.runners.recordHeartbeat({ runner: gone, now: T0 });
       await scene.beat("k1");
       await scene.beat("k2");
       const at = await createProcessOrigin(scene);
@@ -253,18 +267,20 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         const { id } = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(index) }));
         await markTestProcessRunning(scene, id, { keeper });
       }
-      const mine = await store.adoptProcesses({ keeper: "k2", now: T0 });
+      const mine = await store.processes.adoptProcesses({ keeper: "k2", now: T0 });
       const kept = mine.map(({ id, status }) => [id, status.state === "running" && status.detached]);
       assert.deepEqual(kept, [
         [buildProcessId(0), true],
         [buildProcessId(2), false],
         [buildProcessId(3), true],
       ]);
-      assert.deepEqual(await store.adoptProcesses({ keeper: "k2", now: T0 }), mine);
+      assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k2", now: T0 }), mine);
       const more = { id: buildProcessId(0), from: 0, text: "words" };
-      throwIfRefused(await store.appendProcessOutput({ ...more, keeper: "k2" }));
-      assertRefused(await store.appendProcessOutput({ ...more, keeper: gone.id }), "not_allowed");
-      const other = requireValue(await store.getProcess({ asker: EVERYONE, id: buildProcessId(1) }));
+      throwIfRefused(await store.processes.appendProcessOutput({ ...more, keeper: "k2" }));
+      assertRefused(await store.processes.appendProcessOutput({ ...more, keeper: gone.id }), "not_allowed");
+      const other = requireValue(
+        await store.processes.getProcess({ asker: EVERYONE, id: buildProcessId(1) }),
+      );
       assert.equal(other.status.state === "running" && other.status.keeper, "k1", "it lives");
     });
 
@@ -277,12 +293,24 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         const { id } = throwIfRefused(await beginTestProcess(scene, at, { timeoutMs: 5000 }));
         await markTestProcessRunning(scene, id, { keeper: "gone" });
         throwIfRefused(
-          await store.appendProcessOutput({ id, keeper: "gone", from: 0, text: "one", readTo: "0:3:0" }),
+          await store.processes.appendProcessOutput({
+            id,
+            keeper: "gone",
+            from: 0,
+            text: "one",
+            readTo: "0:3:0",
+          }),
         );
         throwIfRefused(
-          await store.appendProcessOutput({ id, keeper: "gone", from: 3, text: "", matched: ["one"] }),
+          await store.processes.appendProcessOutput({
+            id,
+            keeper: "gone",
+            from: 3,
+            text: "",
+            matched: ["one"],
+          }),
         );
-        const [mine] = await store.adoptProcesses({ keeper: "k2", attachable: [id], now: T0 });
+        const [mine] = await store.processes.adoptProcesses({ keeper: "k2", attachable: [id], now: T0 });
         const { status, readTo, timeoutMs, total } = requireValue(mine);
         assert.equal(status.state === "running" && status.detached, false);
         assert.deepEqual({ readTo, timeoutMs, total }, { readTo: "0:3:0", timeoutMs: 5000, total: 3 });
@@ -293,11 +321,11 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const { store } = scene;
       await scene.beat("k1");
       const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
-      assert.deepEqual(await store.adoptProcesses({ keeper: "k1", now: T0 + 30_000 }), []);
-      const waits = requireValue(await store.getProcess({ asker: EVERYONE, id }));
+      assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_000 }), []);
+      const waits = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
       assert.equal(waits.status.state, "starting", "it may be on its way to a keeper that starts");
-      assert.deepEqual(await store.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
-      const ended = requireValue(await store.getProcess({ asker: EVERYONE, id }));
+      assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
+      const ended = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(ended.status, {
         state: "ended",
         at: T0 + 30_001,
@@ -322,13 +350,13 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         );
         await markTestProcessRunning(scene, id);
       }
-      const watched = async () => (await store.listWatchedProcesses()).map(({ id }) => id);
+      const watched = async () => (await store.processes.listWatchedProcesses()).map(({ id }) => id);
       assert.deepEqual(await watched(), [buildProcessId(0), buildProcessId(2)]);
       for (const index of watches.keys()) await endTestProcess(scene, buildProcessId(index));
       assert.deepEqual(await watched(), [buildProcessId(0), buildProcessId(2)]);
       const before = { upTo: 0, matches: 0, end: false };
       const told = { process: buildProcessId(0), before, upTo: 0, matches: 0, end: true, now: T0 };
-      assert.equal(await store.markProcessReported(told), true);
+      assert.equal(await store.processes.markProcessReported(told), true);
       assert.deepEqual(await watched(), [buildProcessId(2)]);
     });
 
@@ -337,17 +365,22 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       await appendTestOutput(scene, id, 0, "words", ["words"]);
       const before = { upTo: 0, matches: 0, end: false };
       const tell = { process: id, before, upTo: 5, matches: 1, end: false, now: T0 + 3 };
-      const told = await Promise.all(Array.from({ length: 20 }, () => scene.store.markProcessReported(tell)));
+      const told = await Promise.all(
+        Array.from({ length: 20 }, () => scene.store.processes.markProcessReported(tell)),
+      );
       assert.equal(told.filter(Boolean).length, 1);
-      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(found.reported, { upTo: 5, at: T0 + 3, matches: 1, end: false });
       for (const stale of [
         { upTo: 4, matches: 1, end: false },
         { upTo: 5, matches: 0, end: false },
         { upTo: 5, matches: 1, end: true },
       ])
-        assert.equal(await scene.store.markProcessReported({ ...tell, before: stale }), false);
-      assert.equal(await scene.store.markProcessReported({ ...tell, process: buildProcessId(9) }), false);
+        assert.equal(await scene.store.processes.markProcessReported({ ...tell, before: stale }), false);
+      assert.equal(
+        await scene.store.processes.markProcessReported({ ...tell, process: buildProcessId(9) }),
+        false,
+      );
     });
 
     rule("is one commit with the message that tells it", async (scene) => {
@@ -358,18 +391,18 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const deliveries = [{ target: ANN, parts }];
       const enqueued = await Promise.all(
         Array.from({ length: 20 }, () =>
-          scene.store.enqueue({ deliveries, runner: "r1", session, processReport: tells, now: T0 }),
+          scene.store.outbox.enqueue({ deliveries, runner: "r1", session, processReport: tells, now: T0 }),
         ),
       );
       const stored = enqueued.flatMap((one) => one.deliveries);
       assert.equal(stored.length, 1);
-      const due = await scene.store.listPendingDeliveries({ dueAt: T0, limit: 99 });
+      const due = await scene.store.outbox.listPendingDeliveries({ dueAt: T0, limit: 99 });
       assert.deepEqual(due, stored, "nothing was stored for those that came too late");
-      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       const progress = requireValue(stored[0]).number;
       assert.deepEqual(found.reported, { upTo: 5, at: T0, matches: 0, end: false, progress });
       const end = { process: id, before: { ...before, upTo: 5 }, upTo: 5, matches: 0, end: true };
-      const last = await scene.store.enqueue({
+      const last = await scene.store.outbox.enqueue({
         deliveries,
         runner: "r1",
         session,
@@ -377,7 +410,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         now: T0 + 1,
       });
       assert.equal(last.deliveries.length, 1);
-      const after = requireValue(await scene.store.getProcess({ asker: EVERYONE, id }));
+      const after = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(after.reported, { upTo: 5, at: T0 + 1, matches: 0, end: true, progress });
     });
   });

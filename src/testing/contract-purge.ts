@@ -23,26 +23,26 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
   describe("clearing", () => {
     rule("takes what is settled, done, ended, answered or expired, and nothing said", async (scene) => {
       const { session, person } = await createFinishedWork(scene);
-      const before = await scene.store.listMessages({ asker: EVERYONE, session });
-      const data = requireValue(await scene.store.readPersonData({ person })).counts;
+      const before = await scene.store.messages.listMessages({ asker: EVERYONE, session });
+      const data = requireValue(await scene.store.access.readPersonData({ person })).counts;
       assert.ok([data.inbox, data.turns, data.deliveries, data.approvals].every((count) => count > 0));
       assert.deepEqual(await purge(scene, T0), { more: false });
-      assert.deepEqual(requireValue(await scene.store.readPersonData({ person })).counts, data);
+      assert.deepEqual(requireValue(await scene.store.access.readPersonData({ person })).counts, data);
       assert.deepEqual(await purge(scene, MONTH), { more: false });
-      const after = requireValue(await scene.store.readPersonData({ person })).counts;
+      const after = requireValue(await scene.store.access.readPersonData({ person })).counts;
       assert.deepEqual(
         [after.inbox, after.turns, after.deliveries, after.approvals, after.pairings],
         [0, 0, 0, 0, 0],
       );
       assert.deepEqual([after.messages, after.sessions, after.allowed], [data.messages, data.sessions, 1]);
-      assert.deepEqual(await scene.store.listMessages({ asker: EVERYONE, session }), before);
+      assert.deepEqual(await scene.store.messages.listMessages({ asker: EVERYONE, session }), before);
     });
 
     rule("goes in steps, and says when there is more", async (scene) => {
       const { person } = await createFinishedWork(scene);
       const total = async () => {
         const { inbox, turns, deliveries, approvals, pairings } = requireValue(
-          await scene.store.readPersonData({ person }),
+          await scene.store.access.readPersonData({ person }),
         ).counts;
         return inbox + turns + deliveries + approvals + pairings;
       };
@@ -67,11 +67,11 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       await take(ANN, "waits");
       assert.deepEqual(await purge(scene, MONTH), { more: false });
       assert.deepEqual(
-        (await store.listPendingDeliveries({ dueAt: MONTH, limit: 9 })).map(({ parts }) => parts),
+        (await store.outbox.listPendingDeliveries({ dueAt: MONTH, limit: 9 })).map(({ parts }) => parts),
         [[textPart("two")]],
       );
       assert.equal(deliveries.length, 1);
-      assert.equal((await store.listPending({ asker: EVERYONE, session: running.session })).length, 1);
+      assert.equal((await store.inbox.listPending({ asker: EVERYONE, session: running.session })).length, 1);
       await finish(running, "four");
     });
 
@@ -79,16 +79,16 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       const { store } = scene;
       const asker = dm("bob");
       const rest = { platform: "telegram", salt: "s", everyMs: DAY, maxPending: 3, now: T0 };
-      await store.requestPairing({ ...rest, asker, hash: "h", expiresAt: MONTH + 1 });
-      await store.countGuess({ name: "x", maxGuesses: 1, lockMs: 31 * DAY, now: T0 });
+      await store.access.requestPairing({ ...rest, asker, hash: "h", expiresAt: MONTH + 1 });
+      await store.access.countGuess({ name: "x", maxGuesses: 1, lockMs: 31 * DAY, now: T0 });
       await purge(scene, MONTH);
-      assert.equal((await store.listPairings({ now: T0 })).length, 1);
+      assert.equal((await store.access.listPairings({ now: T0 })).length, 1);
       assert.equal(
-        (await store.countGuess({ name: "x", maxGuesses: 1, lockMs: 31 * DAY, now: MONTH })).allowed,
+        (await store.access.countGuess({ name: "x", maxGuesses: 1, lockMs: 31 * DAY, now: MONTH })).allowed,
         false,
       );
       await purge(scene, MONTH + 2 * DAY);
-      assert.deepEqual(await store.listPairings({ now: T0 }), []);
+      assert.deepEqual(await store.access.listPairings({ now: T0 }), []);
     });
 
     rule("forgets nobody's words in a shared chat: who said them is still known", async (scene) => {
@@ -99,12 +99,14 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       await scene.take(inGroup("bob"), "more bobwords", inside);
       await scene.take(inGroup("ann"), "more annwords", inside);
       await scene.beat("r1");
-      const turn = requireValue(await scene.store.claim({ session: id, runner: "r1", take: "all", now: T0 }));
+      const turn = requireValue(
+        await scene.store.turns.claim({ session: id, runner: "r1", take: "all", now: T0 }),
+      );
       await scene.finish(turn, "to both");
       const said = async (name: string) =>
-        requireValue(await scene.store.readPersonData({ platform: "telegram", account: name })).elsewhere.map(
-          ({ seq }) => seq,
-        );
+        requireValue(
+          await scene.store.access.readPersonData({ platform: "telegram", account: name }),
+        ).elsewhere.map(({ seq }) => seq);
       const [ann, bob] = [await said("ann"), await said("bob")];
       assert.deepEqual([ann, bob], [[1, 6], [3]]);
       for (let more = true; more; ) ({ more } = await purge(scene, MONTH, 1));
@@ -114,7 +116,7 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
 }
 
 function purge({ store }: Scene, before: number, limit = 100) {
-  return store.purgeFinished({ before, limit, now: MONTH });
+  return store.upkeep.purgeFinished({ before, limit, now: MONTH });
 }
 
 /** One who has talked, was answered, asked and let in. */
@@ -123,7 +125,7 @@ async function createFinishedWork(scene: Scene): Promise<{ session: string; pers
   const turn = await begin(ANN, "", { message: user("tidy up") });
   const ask = async () =>
     throwIfRefused(
-      await store.createApproval({
+      await store.access.createApproval({
         turn: turn.number,
         fence: turn.fence,
         request: { title: "Remove", pattern: "rm" },
@@ -132,22 +134,22 @@ async function createFinishedWork(scene: Scene): Promise<{ session: string; pers
       }),
     );
   const { number: approval, person } = await ask();
-  throwIfRefused(await store.answerApproval({ person, approval, answer: "always", now: T0 }));
+  throwIfRefused(await store.access.answerApproval({ person, approval, answer: "always", now: T0 }));
   await ask();
   const { deliveries } = await finish(turn, "done", {
     deliveries: [{ target: ANN, parts: [textPart("done")] }],
   });
   for (const delivery of deliveries)
     throwIfRefused(
-      await store.settle({
+      await store.outbox.settle({
         delivery: typeof delivery === "number" ? delivery : delivery.number,
         outcome: { state: "sent" },
         now: T0,
       }),
     );
   const { conversation } = await take(ANN, "never mind");
-  await store.cancelPending({ conversation: conversation.number, now: T0 });
+  await store.inbox.cancelPending({ conversation: conversation.number, now: T0 });
   const rest = { platform: "telegram", salt: "s", everyMs: DAY, maxPending: 3, now: T0 };
-  await store.requestPairing({ ...rest, asker: ANN, hash: "h", expiresAt: T0 + 1 });
+  await store.access.requestPairing({ ...rest, asker: ANN, hash: "h", expiresAt: T0 + 1 });
   return { session: turn.session, person };
 }

@@ -39,7 +39,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         const left = await get(old.id);
         assert.equal(left.endReason, "idle");
         assert.equal(left.endedAt, T0 + HOUR);
-        const [decision] = await store.listDecisions({
+        const [decision] = await store.conversations.listDecisions({
           asker: EVERYONE,
           conversation: opened.conversation.number,
         });
@@ -115,7 +115,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         const session = await busy();
         const opened = await open(source, { now: T0 + HOUR, reset: STALE });
         assert.equal(opened.session.id, session);
-        const [decision] = await store.listDecisions({
+        const [decision] = await store.conversations.listDecisions({
           asker: EVERYONE,
           conversation: opened.conversation.number,
         });
@@ -127,13 +127,13 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
     rule("does not keep it for a hold that has run out or was released", async ({ talk, open, store }) => {
       const one = await talk(ANN, "hello", "hi");
       const ask = { asker: EVERYONE, session: one.id };
-      throwIfRefused(await store.hold({ ...ask, name: "job", until: T0 + HOUR }));
+      throwIfRefused(await store.sessions.hold({ ...ask, name: "job", until: T0 + HOUR }));
       const two = await open(ANN, { now: T0 + HOUR, reset: STALE });
       assert.notEqual(two.session.id, one.id);
       const held = { asker: EVERYONE, session: two.session.id, name: "job" };
-      throwIfRefused(await store.hold({ ...held, until: T0 + 9 * DAY }));
-      assert.equal(await store.release(held), true);
-      assert.equal(await store.release(held), false);
+      throwIfRefused(await store.sessions.hold({ ...held, until: T0 + 9 * DAY }));
+      assert.equal(await store.sessions.release(held), true);
+      assert.equal(await store.sessions.release(held), false);
       const three = await open(ANN, { now: T0 + DAY, reset: { idleBefore: T0 + 2 * HOUR } });
       assert.notEqual(three.session.id, two.session.id);
     });
@@ -144,11 +144,17 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       const { fresh, conversation } = await open(ANN, { now: T0 + HOUR, reset: STALE });
       await scene.reopen();
       assert.deepEqual((await open(ANN, { now: T0 + HOUR })).fresh, fresh);
-      await scene.store.markResetNotified({ conversation: conversation.number, notified: { note: true } });
+      await scene.store.conversations.markResetNotified({
+        conversation: conversation.number,
+        notified: { note: true },
+      });
       await scene.reopen();
       const half = (await open(ANN, { now: T0 + HOUR })).fresh;
       assert.deepEqual(half, { ...requireValue(fresh), noteDue: false });
-      await scene.store.markResetNotified({ conversation: conversation.number, notified: { notice: true } });
+      await scene.store.conversations.markResetNotified({
+        conversation: conversation.number,
+        notified: { notice: true },
+      });
       assert.equal((await open(ANN, { now: T0 + HOUR })).fresh, undefined);
     });
 
@@ -173,7 +179,9 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         const asker = { person: opened.session.owner };
         const conversation = opened.conversation.number;
         const newSession = { id: "wished", kind: "chat" as const };
-        const reset = throwIfRefused(await store.reset({ asker, conversation, newSession, now: T0 + 2 }));
+        const reset = throwIfRefused(
+          await store.conversations.reset({ asker, conversation, newSession, now: T0 + 2 }),
+        );
         assert.equal(reset.session.id, "wished");
         assert.deepEqual(reset.session.origin, opened.session.origin);
         assert.equal(reset.conversation.activeAt, T0 + 2);
@@ -196,7 +204,12 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         const asker = { person: "p_ann" };
         const session = here.session.id;
         throwIfRefused(
-          await store.switchTo({ asker, session, conversation: there.conversation.number, now: T0 + 1 }),
+          await store.conversations.switchTo({
+            asker,
+            session,
+            conversation: there.conversation.number,
+            now: T0 + 1,
+          }),
         );
         const left = await get(there.session.id);
         assert.equal(left.endReason, "switch");
@@ -206,7 +219,12 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         await open({ ...ANN, platform: "signal" }, { now: T0 + 3, fresh: true, person: "p_ann" });
         assert.equal((await get(session)).endReason, "new");
         const back = throwIfRefused(
-          await store.switchTo({ asker, session, conversation: here.conversation.number, now: T0 + 4 }),
+          await store.conversations.switchTo({
+            asker,
+            session,
+            conversation: here.conversation.number,
+            now: T0 + 4,
+          }),
         );
         assert.equal(back.session.endedAt, undefined);
         assert.equal(back.session.endReason, undefined);
@@ -219,36 +237,43 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       const { open, talk, say, store } = scene;
       const later = T0 + HOUR;
       const session = await talk(ANN, "hello there", "hi");
-      const [conversation] = await store.findConversations({ asker: EVERYONE, session: session.id });
+      const [conversation] = await store.conversations.findConversations({
+        asker: EVERYONE,
+        session: session.id,
+      });
       const number = requireValue(conversation).number;
       const asker = { person: session.owner };
       const ask = { asker, session: session.id };
       const newSession = { id: "fork", kind: "chat" as const };
-      await store.find({ asker, text: session.id });
-      await store.findByTitle({ asker, title: "x" });
-      await store.findConversations({ asker, source: ANN });
-      await store.readHistory(ask);
-      await store.listMessages(ask);
-      await store.getViewRanges(ask);
-      await store.listVersions(ask);
-      await store.listDecisions({ asker, conversation: number });
-      await store.querySessions({ asker });
-      await store.searchMessages({ asker, text: "hello" });
-      await store.hasOther(ask);
-      await store.getStats({ asker });
-      throwIfRefused(await store.setTitle({ ...ask, title: "Greetings" }));
+      await store.sessions.find({ asker, text: session.id });
+      await store.sessions.findByTitle({ asker, title: "x" });
+      await store.conversations.findConversations({ asker, source: ANN });
+      await store.messages.readHistory(ask);
+      await store.messages.listMessages(ask);
+      await store.messages.getViewRanges(ask);
+      await store.messages.listVersions(ask);
+      await store.conversations.listDecisions({ asker, conversation: number });
+      await store.sessions.querySessions({ asker });
+      await store.messages.searchMessages({ asker, text: "hello" });
+      await store.sessions.hasOther(ask);
+      await store.sessions.getStats({ asker });
+      throwIfRefused(await store.sessions.setTitle({ ...ask, title: "Greetings" }));
       throwIfRefused(
-        await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+        await store.sessions.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
       );
-      throwIfRefused(await store.hold({ ...ask, name: "x", until: later }));
-      throwIfRefused(await store.change({ ...ask, change: { model: "m", archived: true }, now: later }));
-      throwIfRefused(await store.append({ ...ask, messages: [assistant("by the way")], now: later }));
-      throwIfRefused(await store.fork({ ...ask, newSession, now: later }));
-      throwIfRefused(await store.changeView({ ...ask, kind: "undo", now: later }));
+      throwIfRefused(await store.sessions.hold({ ...ask, name: "x", until: later }));
+      throwIfRefused(
+        await store.sessions.change({ ...ask, change: { model: "m", archived: true }, now: later }),
+      );
+      throwIfRefused(
+        await store.messages.append({ ...ask, messages: [assistant("by the way")], now: later }),
+      );
+      throwIfRefused(await store.sessions.fork({ ...ask, newSession, now: later }));
+      throwIfRefused(await store.messages.changeView({ ...ask, kind: "undo", now: later }));
       await say(session.id, assistant("later", { at: later }));
       const opened = await open(ANN, { now: later });
       assert.deepEqual([opened.session.id, opened.conversation.activeAt], [session.id, T0]);
-      await store.append({ ...ask, messages: [user("and you?")], now: later });
+      await store.messages.append({ ...ask, messages: [user("and you?")], now: later });
       assert.equal((await open(ANN, { now: later })).conversation.activeAt, later);
     });
 
@@ -257,7 +282,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       async (scene) => {
         const { begin, finish, create, store } = scene;
         const activeAt = async (): Promise<number | undefined> =>
-          (await store.findConversations({ asker: EVERYONE, source: ANN }))[0]?.activeAt;
+          (await store.conversations.findConversations({ asker: EVERYONE, source: ANN }))[0]?.activeAt;
         const turn = await begin(ANN, "hello", { now: T0 + 1 });
         assert.equal(await activeAt(), T0 + 1);
         await finish(turn, "hi", { now: T0 + 2 });
@@ -266,7 +291,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
         const other = await create(owner, ["old"]);
         const asker = { person: owner };
         throwIfRefused(
-          await store.switchTo({
+          await store.conversations.switchTo({
             asker,
             session: other.id,
             conversation: turn.conversation,
@@ -301,7 +326,9 @@ function listBusyCases({
       held,
       async () => {
         const { id } = await talk(held, "hello", "hi");
-        throwIfRefused(await store.hold({ asker: EVERYONE, session: id, name: "job", until: T0 + DAY }));
+        throwIfRefused(
+          await store.sessions.hold({ asker: EVERYONE, session: id, name: "job", until: T0 + DAY }),
+        );
         return id;
       },
     ],

@@ -30,7 +30,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(again.created, false);
       assert.equal(again.session.id, first.session.id);
       assert.equal(again.conversation.number, first.conversation.number);
-      assert.equal((await store.querySessions({ asker: EVERYONE })).items.length, 1);
+      assert.equal((await store.sessions.querySessions({ asker: EVERYONE })).items.length, 1);
     });
 
     rule("gives everyone who opens at once the same conversation", async ({ open, store }) => {
@@ -38,7 +38,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(new Set(opened.map((it) => it.session.id)).size, 1);
       assert.equal(new Set(opened.map((it) => it.conversation.number)).size, 1);
       assert.equal(opened.filter((it) => it.created).length, 1);
-      assert.equal((await store.querySessions({ asker: EVERYONE })).items.length, 1);
+      assert.equal((await store.sessions.querySessions({ asker: EVERYONE })).items.length, 1);
     });
 
     rule("keeps the direct chats of two people apart", async ({ open }) => {
@@ -119,10 +119,12 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
     rule("does not touch a conversation that is only looked up", async ({ open, store }) => {
       const { conversation, session } = await open(ANN);
       const asker = { person: session.owner };
-      const [found] = await store.findConversations({ asker, source: ANN });
+      const [found] = await store.conversations.findConversations({ asker, source: ANN });
       assert.deepEqual(found, conversation);
-      assert.deepEqual(await store.findConversations({ asker, session: session.id }), [conversation]);
-      assert.deepEqual(await store.findConversations({ asker, source: BOB }), []);
+      assert.deepEqual(await store.conversations.findConversations({ asker, session: session.id }), [
+        conversation,
+      ]);
+      assert.deepEqual(await store.conversations.findConversations({ asker, source: BOB }), []);
     });
   });
 
@@ -201,14 +203,19 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
         const left = await get(older.session.id);
         assert.equal(left.endReason, "merged");
         assert.equal(left.owner, joined.session.owner);
-        const [decision] = await store.listDecisions({
+        const [decision] = await store.conversations.listDecisions({
           asker: EVERYONE,
           conversation: joined.conversation.number,
         });
         assert.equal(decision?.decision, "merged");
         const asker = { person: joined.session.owner, chat: "chat:signal:g1" };
         const conversation = joined.conversation.number;
-        const back = await store.switchTo({ asker, conversation, session: older.session.id, now: T0 + 3 });
+        const back = await store.conversations.switchTo({
+          asker,
+          conversation,
+          session: older.session.id,
+          now: T0 + 3,
+        });
         assert.equal("session" in back && back.session.id, older.session.id);
       },
     );
@@ -221,7 +228,10 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
         await open(signal({ userIdAlt: "uuid-1" }), { now: T0 + 1 });
         const joined = await open(signal(both), { now: T0 + 2 });
         await finish(turn, "answer", { now: T0 + 3 });
-        const [conversation] = await store.findConversations({ asker: EVERYONE, source: signal(both) });
+        const [conversation] = await store.conversations.findConversations({
+          asker: EVERYONE,
+          source: signal(both),
+        });
         assert.equal(conversation?.number, joined.conversation.number);
         assert.equal(conversation?.activeAt, T0 + 3);
         const next = requireValue(await claim(joined.session.id));
@@ -254,7 +264,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(ann.conversation.person, "p_ann");
       const onSignal = await open({ ...ANN, platform: "signal" }, { person: "p_ann" });
       assert.equal(onSignal.session.owner, "p_ann");
-      assert.equal((await store.querySessions({ asker: { person: "p_ann" } })).items.length, 2);
+      assert.equal((await store.sessions.querySessions({ asker: { person: "p_ann" } })).items.length, 2);
     });
 
     rule("gives the terminal, the web page and the editor to the owner", async ({ open }) => {
@@ -277,7 +287,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(session.owner, "chat:telegram:-100");
       assert.equal(session.audience, "chat:telegram:-100");
       assertRefused(
-        await store.reset({
+        await store.conversations.reset({
           asker: { person: "p_stranger" },
           conversation: conversation.number,
           newSession: { id: "s2", kind: "chat" },

@@ -23,22 +23,22 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
     rule("is not disturbed while it lives", async ({ begin, claim, store }) => {
       const turn = await begin(ANN, "hello");
       assert.equal(await claim(turn.session, "r2"), undefined);
-      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
     rule("leaves its turn to another, with the same input and a new number", async (scene) => {
       const { begin, claim, take } = scene;
       const turn = await begin(ANN, "hello");
       await take(ANN, "more");
-      await scene.store.retire({ runner: "r1" });
+      await scene.store.runners.retire({ runner: "r1" });
       await scene.reopen();
-      assert.deepEqual(await scene.store.listClaimable({ now: T0 }), [
+      assert.deepEqual(await scene.store.turns.listClaimable({ now: T0 }), [
         { session: turn.session, platform: "telegram" },
       ]);
       const again = requireValue(await claim(turn.session, "r2"));
       assert.deepEqual(again, { ...turn, attempt: 2, fence: again.fence });
       assert.ok(again.fence > turn.fence);
-      await scene.store.retire({ runner: "r2" });
+      await scene.store.runners.retire({ runner: "r2" });
       const third = requireValue(await claim(turn.session, "r3"));
       assert.equal(third.attempt, 3);
       const next = requireValue((await scene.finish(third, "answer", { next: ONE })).next);
@@ -51,10 +51,10 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       async ({ begin, claim, beat, store }) => {
         const turn = await begin(ANN, "hello");
         assert.equal(await claim(turn.session, "r2", T0 + 30_000), undefined);
-        assert.deepEqual(await store.listClaimable({ now: T0 + 30_000 }), []);
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 + 30_000 }), []);
         await beat("r1", T0 + 20_000);
         assert.equal(await claim(turn.session, "r2", T0 + 50_000), undefined);
-        assert.deepEqual(await store.listClaimable({ now: T0 + 50_001 }), [
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 + 50_001 }), [
           { session: turn.session, platform: "telegram" },
         ]);
         assert.equal(requireValue(await claim(turn.session, "r2", T0 + 50_001)).attempt, 2);
@@ -65,7 +65,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       "counts as fallen at once when its process on this machine is gone",
       async ({ store, take, claim, deadRunner }) => {
         const gone = requirePart(deadRunner, NO_PROCESSES);
-        await store.recordHeartbeat({ runner: gone, now: T0 });
+        await store.runners.recordHeartbeat({ runner: gone, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: gone.id, take: "one" } });
         assert.equal(requireValue(await claim(requireValue(turn).session, "r2")).attempt, 2);
       },
@@ -75,19 +75,19 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       "loses its work after half a minute of silence although its process exists, and its late writes are refused",
       async ({ store, take, claim, beat, silentRunner }) => {
         const silent = silentRunner ?? createRemoteRunner("r1");
-        await store.recordHeartbeat({ runner: silent, now: T0 });
+        await store.runners.recordHeartbeat({ runner: silent, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
         const { session, number, fence } = requireValue(turn);
         assert.equal(await claim(session, "r2", T0 + 30_000), undefined);
-        assert.deepEqual(await store.listClaimable({ now: T0 + 30_000 }), []);
-        assert.deepEqual(await store.listClaimable({ now: T0 + 30_001 }), [
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 + 30_000 }), []);
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 + 30_001 }), [
           { session, platform: "telegram" },
         ]);
         assert.equal(requireValue(await claim(session, "r2", T0 + 30_001)).attempt, 2);
-        await store.recordHeartbeat({ runner: silent, now: T0 + MINUTE });
+        await store.runners.recordHeartbeat({ runner: silent, now: T0 + MINUTE });
         await beat("r2", T0 + MINUTE);
         const late = { turn: number, fence, outcome: "done", messages: [], now: T0 + MINUTE } as const;
-        assertRefused(await store.finish(late), "stale_fence");
+        assertRefused(await store.turns.finish(late), "stale_fence");
         assert.equal(await claim(session, silent.id, T0 + MINUTE), undefined, "it does not take it back");
       },
     );
@@ -97,18 +97,18 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       async ({ store, take, claim, silentRunner, ownRunner }) => {
         const silent = requirePart(silentRunner, NO_PROCESSES);
         const own = requirePart(ownRunner, NO_PROCESSES);
-        for (const one of [silent, own]) await store.recordHeartbeat({ runner: one, now: T0 });
+        for (const one of [silent, own]) await store.runners.recordHeartbeat({ runner: one, now: T0 });
         const { turn } = await take(ANN, "hello", { claim: { runner: silent.id, take: "one" } });
         const { session } = requireValue(turn);
         const woken = T0 + HOUR;
         assert.equal(await claim(session, own.id, woken), undefined, "before its own heartbeat");
-        await store.recordHeartbeat({ runner: own, now: woken });
+        await store.runners.recordHeartbeat({ runner: own, now: woken });
         assert.equal(await claim(session, own.id, woken + 9000), undefined);
-        assert.deepEqual(await store.listClaimable({ now: woken + 9000 }), []);
-        await store.recordHeartbeat({ runner: silent, now: woken + 9500 });
+        assert.deepEqual(await store.turns.listClaimable({ now: woken + 9000 }), []);
+        await store.runners.recordHeartbeat({ runner: silent, now: woken + 9500 });
         assert.equal(await claim(session, own.id, woken + 20_000), undefined, "it has woken, too");
-        await store.recordHeartbeat({ runner: own, now: woken + 10_000 });
-        await store.recordHeartbeat({ runner: own, now: woken + 30_000 });
+        await store.runners.recordHeartbeat({ runner: own, now: woken + 10_000 });
+        await store.runners.recordHeartbeat({ runner: own, now: woken + 30_000 });
         assert.equal(requireValue(await claim(session, own.id, woken + 40_000)).attempt, 2);
       },
     );
@@ -117,7 +117,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       "leaves a message that comes meanwhile behind the turn that fell",
       async ({ begin, take, claim, store, shows }) => {
         const turn = await begin(ANN, "one");
-        await store.retire({ runner: "r1" });
+        await store.runners.retire({ runner: "r1" });
         assert.equal((await take(ANN, "two", { claim: { runner: "r2", take: "one" } })).turn, undefined);
         assert.equal(requireValue(await claim(turn.session, "r2")).attempt, 2);
         assert.deepEqual(await shows(turn.session), ["one"]);
@@ -128,24 +128,28 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
   describe("what may exist once", () => {
     rule("has one holder, with a number that rises with each new one", async (scene) => {
       const lease = (runner: string, now: number) =>
-        scene.store.acquireLease({ name: "telegram", runner, ttlMs: MINUTE, now });
+        scene.store.runners.acquireLease({ name: "telegram", runner, ttlMs: MINUTE, now });
       for (const id of ["r1", "r2"]) await scene.beat(id);
       const first = requireValue(await lease("r1", T0));
       assert.equal(await lease("r2", T0 + 1), undefined);
       assert.equal(await lease("r1", T0 + 2), first, "renewing keeps the number");
-      assert.equal(await scene.store.releaseLease({ name: "telegram", runner: "r2" }), false);
-      assert.equal(await scene.store.releaseLease({ name: "telegram", runner: "r1" }), true);
+      assert.equal(await scene.store.runners.releaseLease({ name: "telegram", runner: "r2" }), false);
+      assert.equal(await scene.store.runners.releaseLease({ name: "telegram", runner: "r1" }), true);
       const second = requireValue(await lease("r2", T0 + 3));
       assert.ok(second > first);
       await scene.reopen();
       assert.equal(await lease("r1", T0 + 4), undefined);
       const other = { name: "discord", runner: "r1", ttlMs: MINUTE, now: T0 };
-      assert.notEqual(await scene.store.acquireLease(other), undefined, "another name is another lease");
+      assert.notEqual(
+        await scene.store.runners.acquireLease(other),
+        undefined,
+        "another name is another lease",
+      );
     });
 
     rule("is free again when its time has run out", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
-        store.acquireLease({ name: "expiry", runner, ttlMs: 20_000, now });
+        store.runners.acquireLease({ name: "expiry", runner, ttlMs: 20_000, now });
       for (const id of ["r1", "r2"]) await beat(id);
       const first = requireValue(await lease("r1", T0));
       assert.equal(await lease("r1", T0 + 10_000), first);
@@ -157,10 +161,10 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
 
     rule("is free again when its holder has gone", async ({ store, beat }) => {
       const lease = (runner: string, now: number) =>
-        store.acquireLease({ name: "schedule", runner, ttlMs: DAY, now });
+        store.runners.acquireLease({ name: "schedule", runner, ttlMs: DAY, now });
       for (const id of ["r1", "r2", "r3"]) await beat(id);
       const first = requireValue(await lease("r1", T0));
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       const second = requireValue(await lease("r2", T0 + 1));
       assert.ok(second > first);
       await beat("r3", T0 + 40_000);
@@ -173,8 +177,8 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       async ({ store, beat, deadRunner }) => {
         const gone = requirePart(deadRunner, NO_PROCESSES);
         const lease = (runner: string) =>
-          store.acquireLease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
-        await store.recordHeartbeat({ runner: gone, now: T0 });
+          store.runners.acquireLease({ name: "schedule", runner, ttlMs: DAY, now: T0 });
+        await store.runners.recordHeartbeat({ runner: gone, now: T0 });
         await beat("r1");
         const dead = requireValue(await lease(gone.id));
         assert.ok(requireValue(await lease("r1")) > dead);
@@ -185,7 +189,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
       const { store, beat } = scene;
       for (const id of ["r1", "r2"]) await beat(id);
       const lease = (name: string, holder: string, about?: string) =>
-        store.acquireLease({
+        store.runners.acquireLease({
           name,
           runner: holder,
           ttlMs: HOUR,
@@ -201,48 +205,56 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         about: "@rider_bot",
       };
       const other = { name: "expiry", runner: createRemoteRunner("r2"), until: T0 + HOUR };
-      assert.deepEqual(await store.listLeases({ now: T0 }), [other, held]);
+      assert.deepEqual(await store.runners.listLeases({ now: T0 }), [other, held]);
       await lease("telegram", "r1");
-      assert.deepEqual(await store.listLeases({ now: T0 }), [other, held], "renewing says nothing new");
-      await store.releaseLease({ name: "telegram", runner: "r1" });
+      assert.deepEqual(
+        await store.runners.listLeases({ now: T0 }),
+        [other, held],
+        "renewing says nothing new",
+      );
+      await store.runners.releaseLease({ name: "telegram", runner: "r1" });
       await lease("telegram", "r2");
-      assert.deepEqual(await store.listLeases({ now: T0 }), [other, { ...other, name: "telegram" }]);
-      assert.deepEqual(await store.listLeases({ now: T0 + MINUTE }), [], "r2 was silent for too long");
+      assert.deepEqual(await store.runners.listLeases({ now: T0 }), [other, { ...other, name: "telegram" }]);
+      assert.deepEqual(
+        await store.runners.listLeases({ now: T0 + MINUTE }),
+        [],
+        "r2 was silent for too long",
+      );
       await beat("r2", T0 + HOUR);
-      assert.deepEqual(await store.listLeases({ now: T0 + HOUR }), [], "its time has run out");
+      assert.deepEqual(await store.runners.listLeases({ now: T0 + HOUR }), [], "its time has run out");
     });
 
     rule("is not listed when the process of its holder is gone", async ({ store, deadRunner }) => {
       const gone = requirePart(deadRunner, NO_PROCESSES);
-      await store.recordHeartbeat({ runner: gone, now: T0 });
-      await store.acquireLease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
-      assert.deepEqual(await store.listLeases({ now: T0 }), []);
+      await store.runners.recordHeartbeat({ runner: gone, now: T0 });
+      await store.runners.acquireLease({ name: "left", runner: gone.id, ttlMs: HOUR, now: T0 });
+      assert.deepEqual(await store.runners.listLeases({ now: T0 }), []);
     });
 
     rule("is listed on request when its holder is silent but its process exists", async (scene) => {
       const { store, silentRunner } = scene;
       const holder = silentRunner ?? createRemoteRunner("r1");
-      await store.recordHeartbeat({ runner: holder, now: T0 });
-      await store.acquireLease({ name: "gateway", runner: holder.id, ttlMs: 30_000, now: T0 });
+      await store.runners.recordHeartbeat({ runner: holder, now: T0 });
+      await store.runners.acquireLease({ name: "gateway", runner: holder.id, ttlMs: 30_000, now: T0 });
       const now = T0 + MINUTE;
-      assert.deepEqual(await store.listLeases({ now }), []);
+      assert.deepEqual(await store.runners.listLeases({ now }), []);
       const held = { name: "gateway", runner: holder, until: T0 + 30_000, silentSince: T0 };
       assert.deepEqual(
-        await store.listLeases({ now, silent: true }),
+        await store.runners.listLeases({ now, silent: true }),
         silentRunner === undefined ? [] : [held],
       );
-      await store.recordHeartbeat({ runner: holder, now });
+      await store.runners.recordHeartbeat({ runner: holder, now });
       const renewed = { name: "gateway", runner: holder.id, ttlMs: 30_000, now };
-      await store.acquireLease(renewed);
+      await store.runners.acquireLease(renewed);
       const { silentSince: _, ...fresh } = { ...held, until: now + 30_000 };
-      assert.deepEqual(await store.listLeases({ now, silent: true }), [fresh]);
+      assert.deepEqual(await store.runners.listLeases({ now, silent: true }), [fresh]);
     });
 
     rule("goes to one of many who want it at once", async ({ store, beat }) => {
       const runners = ["r1", "r2", "r3", "r4"];
       for (const id of runners) await beat(id);
       const numbers = await Promise.all(
-        runners.map((runner) => store.acquireLease({ name: "x", runner, ttlMs: MINUTE, now: T0 })),
+        runners.map((runner) => store.runners.acquireLease({ name: "x", runner, ttlMs: MINUTE, now: T0 })),
       );
       assert.equal(numbers.filter((number) => number !== undefined).length, 1);
     });

@@ -63,7 +63,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       );
       // What waits for the index stands newest first; in it, the best first.
       await scene.waitUntilIdle();
-      const hits = await scene.store.searchMessages({ asker: EVERYONE, text: "fox" });
+      const hits = await scene.store.messages.searchMessages({ asker: EVERYONE, text: "fox" });
       assert.deepEqual(
         hits.map((hit) => hit.seq),
         [2, 4, 3, 1],
@@ -98,7 +98,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       const signal = await talk({ ...ANN, platform: "signal" }, "needle", "nothing");
       const job = await create("p_ann", ["needle"], { kind: "job" });
       const found = async (filter: Partial<SearchRequest>) =>
-        formatHits(await store.searchMessages({ asker: EVERYONE, text: "needle", ...filter }));
+        formatHits(await store.messages.searchMessages({ asker: EVERYONE, text: "needle", ...filter }));
       const [q, a, s, j] = [`${chat.id} 1`, `${chat.id} 2`, `${signal.id} 1`, `${job.id} 1`];
       await scene.waitUntilIdle();
       assert.deepEqual(await found({}), [q, a, s, j].toSorted());
@@ -127,7 +127,10 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         await say(two.id, user(theirs));
       }
       const check = async () => {
-        const [hit, ...more] = await store.searchMessages({ asker: { person: "p_ann" }, text: "needle" });
+        const [hit, ...more] = await store.messages.searchMessages({
+          asker: { person: "p_ann" },
+          text: "needle",
+        });
         assert.deepEqual(more, []);
         assert.deepEqual(hit, {
           session: one.id,
@@ -144,7 +147,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       await check();
       await scene.waitUntilIdle();
       await check();
-      const [first] = await store.searchMessages({ asker: EVERYONE, text: "before" });
+      const [first] = await store.messages.searchMessages({ asker: EVERYONE, text: "before" });
       assert.equal(first?.before, undefined);
     });
 
@@ -158,9 +161,10 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         assert.deepEqual(await seqs({ text: "apple" }), [1]);
       });
       await reshape(id, { kind: "redo" });
-      assert.deepEqual(formatHits(await scene.store.searchMessages({ asker: EVERYONE, text: "plum" })), [
-        `${id} 3`,
-      ]);
+      assert.deepEqual(
+        formatHits(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "plum" })),
+        [`${id} 3`],
+      );
     });
 
     rule("still finds what was compressed away", async (scene) => {
@@ -180,7 +184,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       await say(copy.id, user("plum"));
       const found = async (words: string, session?: string) =>
         formatHits(
-          await store.searchMessages({
+          await store.messages.searchMessages({
             asker: EVERYONE,
             text: words,
             ...(session !== undefined && { session }),
@@ -202,7 +206,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       const own = await create("p_ann", ["secret private"]);
       const said = await talk(inGroup("ann"), "secret public", "ok", { person: "p_ann" });
       const found = async (asker: SearchRequest["asker"], more: Partial<SearchRequest> = {}) =>
-        formatHits(await store.searchMessages({ asker, text: "secret", ...more }));
+        formatHits(await store.messages.searchMessages({ asker, text: "secret", ...more }));
       for (const when of [() => Promise.resolve(), () => scene.waitUntilIdle()]) {
         await when();
         assert.deepEqual(await found({ person: "p_ann" }), [`${own.id} 1`, `${said.id} 1`].toSorted());
@@ -258,11 +262,14 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         "(".repeat(999),
       ];
       for (const query of hostile) {
-        const hits = await scene.store.searchMessages({ asker: EVERYONE, text: query });
+        const hits = await scene.store.messages.searchMessages({ asker: EVERYONE, text: query });
         assert.ok(Array.isArray(hits), query.slice(0, 40));
         if (query.trim() === "" || /^[^\p{L}\p{N}]*$/u.test(query)) assert.deepEqual(hits, []);
       }
-      assert.equal((await scene.store.searchMessages({ asker: EVERYONE, text: "(problem" })).length, 1);
+      assert.equal(
+        (await scene.store.messages.searchMessages({ asker: EVERYONE, text: "(problem" })).length,
+        1,
+      );
     });
 
     rule("gives as many as wanted, and the next ones after them", async (scene) => {
@@ -270,7 +277,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       await scene.say(id, ...Array.from({ length: 30 }, (_, index) => user(`needle ${index}`)));
       await scene.waitUntilIdle();
       const found = async (range: { limit?: number; offset?: number }) =>
-        (await scene.store.searchMessages({ asker: EVERYONE, text: "needle", ...range })).map(
+        (await scene.store.messages.searchMessages({ asker: EVERYONE, text: "needle", ...range })).map(
           (hit) => hit.seq,
         );
       assert.equal((await found({})).length, 20);
@@ -286,7 +293,9 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       );
       await scene.say(id, ...lines);
       const found = async () =>
-        formatHits(await scene.store.searchMessages({ asker: EVERYONE, text: "needle", limit: 200 }));
+        formatHits(
+          await scene.store.messages.searchMessages({ asker: EVERYONE, text: "needle", limit: 200 }),
+        );
       const fresh = await found();
       assert.equal(fresh.length, 67);
       await scene.waitUntilIdle();
@@ -300,12 +309,15 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       const early = await scene.create("p_ann", ["needle early"]);
       await scene.waitUntilIdle();
       const late = await scene.create("p_ann", ["needle late"]);
-      assert.equal((await scene.store.searchMessages({ asker: EVERYONE, text: "needle" })).length, 2);
+      assert.equal(
+        (await scene.store.messages.searchMessages({ asker: EVERYONE, text: "needle" })).length,
+        2,
+      );
       for (const session of [early.id, late.id]) {
-        assert.equal(await scene.store.remove({ asker: EVERYONE, session, now: T0 }), true);
+        assert.equal(await scene.store.sessions.remove({ asker: EVERYONE, session, now: T0 }), true);
       }
       assert.deepEqual(
-        await scene.store.searchMessages({ asker: EVERYONE, text: "needle", undone: true }),
+        await scene.store.messages.searchMessages({ asker: EVERYONE, text: "needle", undone: true }),
         [],
       );
     });
@@ -322,7 +334,7 @@ async function checkBothWays(
   check: (seqs: (request: Omit<SearchRequest, "asker">) => Promise<number[]>) => Promise<void>,
 ): Promise<void> {
   const seqs = async (request: Omit<SearchRequest, "asker">): Promise<number[]> =>
-    (await scene.store.searchMessages({ asker: EVERYONE, ...request }))
+    (await scene.store.messages.searchMessages({ asker: EVERYONE, ...request }))
       .map((hit) => hit.seq)
       .toSorted((a, b) => a - b);
   await check(seqs);

@@ -76,7 +76,10 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       throwIfRefused(
         await changeSettings(scene, { ...bob, chat: GROUP }, shared.conversation.number, wanted),
       );
-      const [known] = await store.findConversations({ asker: EVERYONE, source: inGroup("ann") });
+      const [known] = await store.conversations.findConversations({
+        asker: EVERYONE,
+        source: inGroup("ann"),
+      });
       assert.deepEqual(known?.settings, wanted);
     });
   });
@@ -91,7 +94,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       await take(ANN, "three");
       const next = requireValue((await finish(first, "1", { next: ONE })).next);
       assert.deepEqual(next.settings, { model: "m1" });
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       throwIfRefused(await changeSettings(scene, EVERYONE, first.conversation, { model: "m2" }));
       const again = requireValue(await claim(first.session, "r2"));
       assert.deepEqual([again.number, again.settings], [next.number, { model: "m2" }]);
@@ -115,7 +118,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
         noticeDue: true,
       };
       assert.deepEqual(turn.fresh, fresh);
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       const again = requireValue(await claim(turn.session, "r2", T0 + HOUR));
       assert.deepEqual(again.fresh, fresh);
       await take(ANN, "more");
@@ -150,13 +153,18 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       const { conversation } = await open(signal, { person: "p_ann" });
       const asker = { person: (await get(turn.session)).owner };
       throwIfRefused(
-        await store.switchTo({ asker, session: turn.session, conversation: conversation.number, now: T0 }),
+        await store.conversations.switchTo({
+          asker,
+          session: turn.session,
+          conversation: conversation.number,
+          now: T0,
+        }),
       );
       await take(signal, "two");
       await take(ANN, "three");
-      const work = () => store.listClaimable({ now: T0 });
+      const work = () => store.turns.listClaimable({ now: T0 });
       const on = (platform: string) => [{ session: turn.session, platform }];
-      await store.retire({ runner: "r1" });
+      await store.runners.retire({ runner: "r1" });
       assert.deepEqual(await work(), on("telegram"), "the turn that runs");
       await finish(requireValue(await claim(turn.session, "r2")), "1");
       assert.deepEqual(await work(), on("signal"), "the oldest that waits");
@@ -173,5 +181,5 @@ function changeSettings(
   change: SettingsChange,
   now: number = T0,
 ): Promise<Conversation | Refused> {
-  return store.changeConversationSettings({ asker, conversation, change, now });
+  return store.conversations.changeConversationSettings({ asker, conversation, change, now });
 }

@@ -34,7 +34,10 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       await scene.reopen();
       const late = await scene.accept(ANN, "hello", { messageId: "7", now: T0 + 2 * HOUR, claim: ONE });
       assert.deepEqual(late, { duplicate: true, inbox: first.inbox });
-      const [conversation] = await scene.store.findConversations({ asker: EVERYONE, source: ANN });
+      const [conversation] = await scene.store.conversations.findConversations({
+        asker: EVERYONE,
+        source: ANN,
+      });
       assert.equal(conversation?.activeAt, T0, "a duplicate is no activity");
       const turn = requireValue(await scene.claim(first.session.id));
       assert.equal(turn.inputs.length, 1);
@@ -55,7 +58,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
         const taken = both.flatMap((it) => ("session" in it ? [it] : []));
         assert.equal(taken.length, 1);
         assert.deepEqual(await shows(requireValue(taken[0]).session.id), ["hello"]);
-        assert.equal((await store.getStats({ asker: EVERYONE })).messages, 1);
+        assert.equal((await store.sessions.getStats({ asker: EVERYONE })).messages, 1);
       },
     );
 
@@ -79,19 +82,19 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     rule("stores the platform's cursor in the same step, also for a duplicate", async (scene) => {
       const { accept } = scene;
       const at = (value: string) => ({ cursor: { name: "telegram", value } });
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), undefined);
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), undefined);
       await accept(ANN, "hello", { messageId: "7", ...at("100") });
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "100");
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "100");
       await accept(ANN, "hello", { messageId: "7", ...at("101") });
       await scene.reopen();
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "101");
-      assert.equal(await scene.store.getCursor({ name: "discord" }), undefined);
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "101");
+      assert.equal(await scene.store.inbox.getCursor({ name: "discord" }), undefined);
     });
 
     rule("takes several messages in their order in one step; the first begins the turn", async (scene) => {
       await scene.beat("r1");
       const many = (words: readonly string[], claim = ONE) =>
-        scene.store.acceptMany({
+        scene.store.inbox.acceptMany({
           messages: words.map((each) => ({
             ...scene.routing(ANN),
             messageId: each,
@@ -108,7 +111,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       for (const taken of [second, third]) assert.equal(requireValue(taken).duplicate, false);
       assert.ok(fourth !== undefined && "isFirst" in fourth);
       assert.deepEqual([fourth.tooMany, fourth.isFirst], [2, true]);
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "4");
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "4");
       const next = requireValue((await scene.finish(requireValue(first.turn), "hi", { next: ALL })).next);
       assert.deepEqual(await scene.shows(next.session), ["1", "hi", "2", "3"]);
     });
@@ -116,15 +119,18 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     rule("takes none of several messages when one of them cannot be stored", async (scene) => {
       const message = (messageId: string) => ({ ...scene.routing(ANN), messageId, message: user("hello") });
       const broken = { messages: [message("1"), message(""), message("2")] };
-      await assertRejects(scene.store.acceptMany(broken), "invalid_input");
-      assert.deepEqual(await scene.store.findConversations({ asker: EVERYONE, source: ANN }), []);
+      await assertRejects(scene.store.inbox.acceptMany(broken), "invalid_input");
+      assert.deepEqual(
+        await scene.store.conversations.findConversations({ asker: EVERYONE, source: ANN }),
+        [],
+      );
       assert.equal((await scene.accept(ANN, "hello", { messageId: "1" })).duplicate, false);
     });
 
     rule("moves a cursor where nothing is to be stored", async (scene) => {
-      await scene.store.moveCursor({ cursor: { name: "telegram", value: "7" }, now: T0 });
+      await scene.store.inbox.moveCursor({ cursor: { name: "telegram", value: "7" }, now: T0 });
       await scene.reopen();
-      assert.equal(await scene.store.getCursor({ name: "telegram" }), "7");
+      assert.equal(await scene.store.inbox.getCursor({ name: "telegram" }), "7");
     });
 
     rule("begins the turn at once when the session is free", async ({ beat, take, shows, get }) => {
@@ -148,11 +154,13 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       async ({ take, shows, claim, store }) => {
         const { session } = await take(ANN, "hello", { now: T0 + 5 });
         assert.deepEqual(await shows(session.id), []);
-        assert.deepEqual(await store.listClaimable({ now: T0 }), [
+        assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
           { session: session.id, platform: "telegram" },
         ]);
         const turn = requireValue(await claim(session.id, "r1", T0 + 10));
-        const [message] = requireValue(await store.readHistory({ asker: EVERYONE, session: session.id }));
+        const [message] = requireValue(
+          await store.messages.readHistory({ asker: EVERYONE, session: session.id }),
+        );
         assert.equal(message?.at, T0 + 5, "it was said when it came");
         assert.deepEqual(turn.inputs, [1]);
       },
@@ -166,7 +174,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       await assert.rejects(accept(ANN, "", { message, messageId: "7", claim: ONE }), {
         code: "invalid_input",
       });
-      assert.equal((await store.getStats({ asker: EVERYONE })).sessions, 0);
+      assert.equal((await store.sessions.getStats({ asker: EVERYONE })).sessions, 0);
       assert.equal((await accept(ANN, "well", { messageId: "7" })).duplicate, false);
     });
   });
@@ -218,7 +226,12 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
         const { conversation } = await open(signal, { person: "p_ann" });
         const asker = { person: (await get(turn.session)).owner };
         throwIfRefused(
-          await store.switchTo({ asker, session: turn.session, conversation: conversation.number, now: T0 }),
+          await store.conversations.switchTo({
+            asker,
+            session: turn.session,
+            conversation: conversation.number,
+            now: T0,
+          }),
         );
         await take(ANN, "two", { claim: ONE });
         await take(signal, "three", { claim: ONE });
@@ -247,9 +260,9 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE });
       assert.equal((await finish(turn, "answer")).next, undefined);
-      assert.deepEqual(await store.listClaimable({ now: T0 }), [], "whoever took it sees to it");
-      await store.retire({ runner: ONE.runner });
-      assert.deepEqual(await store.listClaimable({ now: T0 }), [
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [], "whoever took it sees to it");
+      await store.runners.retire({ runner: ONE.runner });
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
         { session: turn.session, platform: "telegram" },
       ]);
       assert.deepEqual(requireValue(await claim(turn.session, "r2")).inputs, [3]);
@@ -260,7 +273,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await talk(ANN, "hello", "hi");
       assert.equal(await claim(id), undefined);
       assert.equal(await claim("nobody"), undefined);
-      assert.deepEqual(await store.listClaimable({ now: T0 }), []);
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), []);
     });
 
     rule("gives the turn to one of many who claim it at once", async ({ take, beat, store }) => {
@@ -268,7 +281,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const runners = ["r1", "r2", "r3", "r4", "r5"];
       for (const id of runners) await beat(id);
       const turns = await Promise.all(
-        runners.map((id) => store.claim({ session: session.id, runner: id, take: "one", now: T0 })),
+        runners.map((id) => store.turns.claim({ session: session.id, runner: id, take: "one", now: T0 })),
       );
       assert.equal(turns.filter((turn) => turn !== undefined).length, 1);
     });
@@ -278,7 +291,9 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const { session, conversation } = await take(ANN, "hello");
       const newSession = { id: "next", kind: "chat" as const };
       const asker = { person: session.owner };
-      throwIfRefused(await store.reset({ asker, conversation: conversation.number, newSession, now: T0 }));
+      throwIfRefused(
+        await store.conversations.reset({ asker, conversation: conversation.number, newSession, now: T0 }),
+      );
       assert.equal(await claim(session.id), undefined);
       assert.equal(requireValue(await claim("next")).session, "next");
       assert.deepEqual(await shows("next"), ["hello"]);
@@ -290,8 +305,10 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const turn = await begin(ANN, "hello");
       const asker = { person: (await get(turn.session)).owner };
       const newSession = { id: "next", kind: "chat" as const };
-      throwIfRefused(await store.reset({ asker, conversation: turn.conversation, newSession, now: T0 }));
-      await store.retire({ runner: "r1" });
+      throwIfRefused(
+        await store.conversations.reset({ asker, conversation: turn.conversation, newSession, now: T0 }),
+      );
+      await store.runners.retire({ runner: "r1" });
       const again = requireValue(await claim(turn.session, "r2"));
       assert.deepEqual(again.target, ANN);
       assert.equal(again.session, turn.session);
@@ -306,12 +323,12 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       await take(ANN, "two", { messageId: "7" });
       await take(ANN, "three");
       await take(BOB, "other");
-      const cancelled = await store.cancelPending({ conversation: turn.conversation, now: T0 });
+      const cancelled = await store.inbox.cancelPending({ conversation: turn.conversation, now: T0 });
       assert.deepEqual(cancelled, [user("two"), user("three")]);
-      assert.deepEqual(await store.cancelPending({ conversation: turn.conversation, now: T0 }), []);
+      assert.deepEqual(await store.inbox.cancelPending({ conversation: turn.conversation, now: T0 }), []);
       assert.equal((await finish(turn, "answer", { next: ONE })).next, undefined);
       assert.equal((await accept(ANN, "two", { messageId: "7" })).duplicate, true);
-      assert.equal((await store.listClaimable({ now: T0 })).length, 1);
+      assert.equal((await store.turns.listClaimable({ now: T0 })).length, 1);
     });
   });
 
@@ -325,7 +342,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
           parts: [],
           toolCalls: [{ id: "c1", name: "look", arguments: { at: "map" } }],
         });
-        const middle = throwIfRefused(await store.append({ ...ask, messages: [call], now: T0 + 1 }));
+        const middle = throwIfRefused(await store.messages.append({ ...ask, messages: [call], now: T0 + 1 }));
         assert.deepEqual(middle.seqs, [2]);
         const result = {
           role: "tool" as const,
@@ -349,14 +366,14 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
     rule("refuses every write with an old number, and stores nothing of it", async (scene) => {
       const { begin, claim, finish } = scene;
       const old = await begin(ANN, "hello");
-      await scene.store.retire({ runner: "r1" });
+      await scene.store.runners.retire({ runner: "r1" });
       const current = requireValue(await claim(old.session, "r2"));
       await assertFenced(scene, old);
       await finish(current, "answer");
       await assertFenced(scene, current);
       assert.deepEqual(await scene.shows(old.session), ["hello", "answer"]);
       assert.equal((await scene.get(old.session)).usage.totalTokens, 0);
-      assert.deepEqual(await scene.store.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
+      assert.deepEqual(await scene.store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
     });
 
     rule(
@@ -382,15 +399,15 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
 async function assertFenced({ store }: Scene, { session, number, fence }: Turn): Promise<void> {
   const ask = { asker: EVERYONE, session, fence };
   const messages = [assistant("too late")];
-  assertRefused(await store.append({ ...ask, messages, now: T0 }), "stale_fence");
+  assertRefused(await store.messages.append({ ...ask, messages, now: T0 }), "stale_fence");
   const said = { text: "too late", thought: "" };
-  assertRefused(await store.saveDraft({ turn: number, fence, answerDraft: said }), "stale_fence");
+  assertRefused(await store.turns.saveDraft({ turn: number, fence, answerDraft: said }), "stale_fence");
   assertRefused(
-    await store.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
+    await store.sessions.recordUsage({ ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 }),
     "stale_fence",
   );
-  assertRefused(await store.changeView({ ...ask, kind: "undo", now: T0 }), "stale_fence");
-  const finish = await store.finish({
+  assertRefused(await store.messages.changeView({ ...ask, kind: "undo", now: T0 }), "stale_fence");
+  const finish = await store.turns.finish({
     turn: number,
     fence,
     outcome: "done",
@@ -400,5 +417,5 @@ async function assertFenced({ store }: Scene, { session, number, fence }: Turn):
     now: T0,
   });
   assertRefused(finish, "stale_fence");
-  assert.ok(!readTexts(await store.listMessages({ asker: EVERYONE, session })).includes("too late"));
+  assert.ok(!readTexts(await store.messages.listMessages({ asker: EVERYONE, session })).includes("too late"));
 }

@@ -40,7 +40,9 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       async (scene) => {
         const { id, reports } = await useForEverything(scene);
         await scene.reopen();
-        const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session: id }));
+        const entries = requireValue(
+          await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session: id }),
+        );
         for (const { purpose, usage } of sumByPurpose(entries))
           assert.deepEqual(pickCounts(usage), pickCounts(sumUsage(reports[purpose])), purpose);
         assert.deepEqual(
@@ -58,7 +60,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       await scene.finish(turn, "answer", { usage: { ...usage, lastPromptTokens: 500 } });
       const asked = { usage, now: T0 };
       const title = { asker: EVERYONE, session: id, title: "T", numbered: true, asked };
-      throwIfRefused(await scene.store.setTitle(title));
+      throwIfRefused(await scene.store.sessions.setTitle(title));
       await recordUsage(scene, id, "title", usage);
       await recordUsage(scene, id, "flush", usage);
       assert.equal((await scene.get(id)).usage.lastPromptTokens, 500);
@@ -70,10 +72,17 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       const { id, turn } = await startTurn(scene);
       const ask = { asker: EVERYONE, session: id, fence: turn.fence };
       const messages = [assistant("I look.")];
-      throwIfRefused(await scene.store.append({ ...ask, messages, usage: { inputTokens: 5 }, now: T0 }));
-      await scene.store.retire({ runner: "r1" });
+      throwIfRefused(
+        await scene.store.messages.append({ ...ask, messages, usage: { inputTokens: 5 }, now: T0 }),
+      );
+      await scene.store.runners.retire({ runner: "r1" });
       const again = requireValue(await scene.claim(id, "r2"));
-      const late = await scene.store.append({ ...ask, messages, usage: { inputTokens: 100 }, now: T0 });
+      const late = await scene.store.messages.append({
+        ...ask,
+        messages,
+        usage: { inputTokens: 100 },
+        now: T0,
+      });
       assertRefused(late, "stale_fence");
       await scene.finish(again, "answer", { usage: { inputTokens: 30 } });
       assert.equal((await scene.get(id)).usage.inputTokens, 35);
@@ -84,7 +93,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       const { id } = await scene.create("p_ann", [], { title: "mine" });
       const title = { asker: EVERYONE, session: id, title: "other", numbered: true, ifUntitled: true };
       const asked = { usage: { inputTokens: 3 }, now: T0 };
-      const after = throwIfRefused(await scene.store.setTitle({ ...title, titleUsage: asked }));
+      const after = throwIfRefused(await scene.store.sessions.setTitle({ ...title, titleUsage: asked }));
       assert.deepEqual([after.title, after.usage.inputTokens], ["mine", 3]);
       assert.deepEqual(await countTokensByPurpose(scene, id), { title: 3 });
     });
@@ -98,7 +107,9 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       await use("answer", "b", T0);
       await use("title", "a", T0);
       await use("answer", "a", T0 + QUARTER);
-      const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session: id }));
+      const entries = requireValue(
+        await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session: id }),
+      );
       const began = T0 - (T0 % QUARTER);
       assert.deepEqual(
         entries.map(({ at, purpose, usage }) => [at - began, purpose, usage.model, usage.inputTokens]),
@@ -110,10 +121,13 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         ],
       );
       assert.equal(
-        await scene.store.listUsageEntries({ asker: { person: "p_bob" }, session: id }),
+        await scene.store.sessions.listUsageEntries({ asker: { person: "p_bob" }, session: id }),
         undefined,
       );
-      assert.equal(await scene.store.listUsageEntries({ asker: EVERYONE, session: "nowhere" }), undefined);
+      assert.equal(
+        await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session: "nowhere" }),
+        undefined,
+      );
     });
 
     rule("of a person is that of their sessions, and by day it adds up to the same", async (scene) => {
@@ -139,7 +153,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       await recordUsage(scene, bob.id, "compress", { inputTokens: 4000 }, T0 + DAY);
       const sums = async (asker: Asker, since: number, platform?: string) => {
         const where = platform === undefined ? {} : { platform };
-        const found = await scene.store.getInsights({ asker, since, zone: "UTC", ...where });
+        const found = await scene.store.sessions.getInsights({ asker, since, zone: "UTC", ...where });
         for (const parts of [found.usageByPurpose, found.usageByDay])
           assert.deepEqual(sumUsage(parts.map(({ usage }) => usage)), found.usage);
         return found;
@@ -177,9 +191,12 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       await recordUsage(scene, id, "answer", { inputTokens: 5 });
       const fork = await scene.fork(id);
       assert.equal(fork.usage.totalTokens, 0);
-      assert.deepEqual(await scene.store.listUsageEntries({ asker: EVERYONE, session: fork.id }), []);
+      assert.deepEqual(
+        await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session: fork.id }),
+        [],
+      );
       await recordUsage(scene, fork.id, "answer", { inputTokens: 30 });
-      const { usage } = await scene.store.getInsights({ asker: { person: "p_ann" }, since: T0 });
+      const { usage } = await scene.store.sessions.getInsights({ asker: { person: "p_ann" }, since: T0 });
       assert.equal(usage.inputTokens, 35);
     });
 
@@ -190,11 +207,11 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         await recordUsage(scene, id, "answer", { inputTokens: 5 });
         const fork = await scene.fork(id);
         await recordUsage(scene, fork.id, "title", { inputTokens: 30 });
-        throwIfRefused(await scene.store.remove({ asker: EVERYONE, session: id, now: T0 }));
+        throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: id, now: T0 }));
         const sum = async () =>
-          (await scene.store.getInsights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
+          (await scene.store.sessions.getInsights({ asker: EVERYONE, since: T0 })).usage.inputTokens;
         assert.equal(await sum(), 30);
-        throwIfRefused(await scene.store.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
+        throwIfRefused(await scene.store.sessions.remove({ asker: EVERYONE, session: fork.id, now: T0 }));
         assert.equal(await sum(), 0);
       },
     );
@@ -205,9 +222,9 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
       await recordUsage(scene, ann.id, "answer", { inputTokens: 5 });
       await recordUsage(scene, bob.id, "answer", { inputTokens: 30 });
       const person = { person: ann.owner, limit: 9, now: T0 };
-      for (let step = throwIfRefused(await scene.store.erasePerson(person)); !step.done; )
-        step = throwIfRefused(await scene.store.erasePerson({ ...person, ...step }));
-      const { usage } = await scene.store.getInsights({ asker: EVERYONE, since: T0 });
+      for (let step = throwIfRefused(await scene.store.access.erasePerson(person)); !step.done; )
+        step = throwIfRefused(await scene.store.access.erasePerson({ ...person, ...step }));
+      const { usage } = await scene.store.sessions.getInsights({ asker: EVERYONE, since: T0 });
       assert.equal(usage.inputTokens, 30);
     });
 
@@ -225,13 +242,13 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         ];
         const usage = sumUsage(parts.map((part) => part.usage));
         const whole = throwIfRefused(
-          await scene.store.importSession({ ...buildImport("whole", usage), usageEntries: parts }),
+          await scene.store.sessions.importSession({ ...buildImport("whole", usage), usageEntries: parts }),
         );
         assert.deepEqual(whole.usage, usage);
         assert.deepEqual(await countTokensByPurpose(scene, "whole"), { answer: 5, title: 30 });
-        throwIfRefused(await scene.store.importSession(buildImport("bare", usage)));
+        throwIfRefused(await scene.store.sessions.importSession(buildImport("bare", usage)));
         const [only, ...others] = requireValue(
-          await scene.store.listUsageEntries({ asker: EVERYONE, session: "bare" }),
+          await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session: "bare" }),
         );
         assert.deepEqual(others, []);
         const at = T0 - DAY;
@@ -239,7 +256,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         assert.deepEqual(only?.usage, usage);
         const newer = { ...usage, inputTokens: 50, totalTokens: 50 };
         const grown = { profile: "main", session: "whole", after: 1, messages: [], blobs: [], now: T0 };
-        throwIfRefused(await scene.store.importMessages({ ...grown, usage: newer }));
+        throwIfRefused(await scene.store.sessions.importMessages({ ...grown, usage: newer }));
         assert.deepEqual((await scene.get("whole")).usage, newer);
         assert.deepEqual(await countTokensByPurpose(scene, "whole"), { answer: 50 });
       },
@@ -278,19 +295,25 @@ async function useForEverything(scene: Scene): Promise<{ id: string; reports: Re
   const ask = { asker: EVERYONE, session: id };
   const asked = { usage: reports.title[0] ?? {}, now: T0 };
   throwIfRefused(
-    await scene.store.setTitle({ ...ask, title: "T", numbered: true, ifUntitled: true, titleUsage: asked }),
+    await scene.store.sessions.setTitle({
+      ...ask,
+      title: "T",
+      numbered: true,
+      ifUntitled: true,
+      titleUsage: asked,
+    }),
   );
   await recordUsage(scene, id, "compress", reports.compress[0] ?? {});
   const replaces = { count: 2, last: { session: id, seq: 2 } };
   const summary = { kind: "compress", summary: assistant("s"), replaces } as const;
   await scene.reshape(id, { ...summary, usage: reports.compress[1] ?? {} });
   await recordUsage(scene, id, "flush", reports.flush[0] ?? {});
-  await scene.store.recordHeartbeat({ runner: createRemoteRunner("r1"), now: T0 });
-  await scene.store.requestFlush({ session: id, now: T0 });
-  const flush = requireValue(await scene.store.claimFlush({ runner: "r1", now: T0 }));
+  await scene.store.runners.recordHeartbeat({ runner: createRemoteRunner("r1"), now: T0 });
+  await scene.store.memory.requestFlush({ session: id, now: T0 });
+  const flush = requireValue(await scene.store.memory.claimFlush({ runner: "r1", now: T0 }));
   const done = { flush: flush.number, runner: "r1", changes: [], now: T0 + DAY };
-  throwIfRefused(await scene.store.finishFlush({ ...done, usage: reports.flush[1] ?? {} }));
-  assertRefused(await scene.store.finishFlush({ ...done, usage: { inputTokens: 1 } }), "stale_fence");
+  throwIfRefused(await scene.store.memory.finishFlush({ ...done, usage: reports.flush[1] ?? {} }));
+  assertRefused(await scene.store.memory.finishFlush({ ...done, usage: { inputTokens: 1 } }), "stale_fence");
   return { id, reports };
 }
 
@@ -306,7 +329,9 @@ async function recordUsage(
   usage: UsageDelta,
   now = T0,
 ) {
-  return throwIfRefused(await scene.store.recordUsage({ asker: EVERYONE, session, purpose, usage, now }));
+  return throwIfRefused(
+    await scene.store.sessions.recordUsage({ asker: EVERYONE, session, purpose, usage, now }),
+  );
 }
 
 /** Input tokens by purpose. */
@@ -314,7 +339,7 @@ async function countTokensByPurpose(
   scene: Scene,
   session: string,
 ): Promise<Partial<Record<UsagePurpose, number>>> {
-  const entries = requireValue(await scene.store.listUsageEntries({ asker: EVERYONE, session }));
+  const entries = requireValue(await scene.store.sessions.listUsageEntries({ asker: EVERYONE, session }));
   const sums = sumByPurpose(entries);
   assert.equal(
     sumUsage(entries.map(({ usage }) => usage)).totalTokens,

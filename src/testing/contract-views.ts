@@ -31,8 +31,8 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       await scene.reopen();
       assert.deepEqual(await scene.shows(id), ["q", "a"]);
       const ask = { asker: EVERYONE, session: id };
-      assert.equal((await scene.store.readHistory(ask))?.[1]?.reasoning, "because");
-      assert.deepEqual(readTexts(await scene.store.listMessages(ask)), [...FOUR, "q", "a"]);
+      assert.equal((await scene.store.messages.readHistory(ask))?.[1]?.reasoning, "because");
+      assert.deepEqual(readTexts(await scene.store.messages.listMessages(ask)), [...FOUR, "q", "a"]);
       await scene.say(id, user("more"));
       assert.deepEqual(await scene.shows(id), ["q", "a", "more"]);
     });
@@ -43,7 +43,10 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([reshaped.length, reshaped.before], [0, 4]);
       await scene.reopen();
       assert.deepEqual(await scene.shows(id), []);
-      assert.deepEqual(readTexts(await scene.store.listMessages({ asker: EVERYONE, session: id })), FOUR);
+      assert.deepEqual(
+        readTexts(await scene.store.messages.listMessages({ asker: EVERYONE, session: id })),
+        FOUR,
+      );
     });
 
     rule(
@@ -51,10 +54,10 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       async ({ create, reshape, store }) => {
         const [from, { id }] = [await create("p_ann", FOUR), await create("p_ann", ["here"])];
         const old: readonly Message[] = requireValue(
-          await store.readHistory({ asker: EVERYONE, session: from.id }),
+          await store.messages.readHistory({ asker: EVERYONE, session: from.id }),
         );
         await reshape(id, { kind: "rewrite", messages: old.slice(2) });
-        const shown = requireValue(await store.readHistory({ asker: EVERYONE, session: id }));
+        const shown = requireValue(await store.messages.readHistory({ asker: EVERYONE, session: id }));
         assert.deepEqual(readTexts(shown), ["q2", "a2"]);
         assert.deepEqual(
           shown.map(({ session, seq }) => [session, seq]),
@@ -77,8 +80,11 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
         assert.deepEqual(readTexts([requireValue(undone.firstCut)]), ["q2"]);
         assert.equal(undone.firstCut?.seq, 3);
         assert.deepEqual(await shows(id), ["q1", "a1"]);
-        assert.deepEqual(readTexts(await store.listMessages({ asker: EVERYONE, session: id })), FOUR);
-        const shape = await store.getViewRanges({ asker: EVERYONE, session: id });
+        assert.deepEqual(
+          readTexts(await store.messages.listMessages({ asker: EVERYONE, session: id })),
+          FOUR,
+        );
+        const shape = await store.messages.getViewRanges({ asker: EVERYONE, session: id });
         assert.deepEqual(shape, { pieces: [{ session: id, from: 1, to: 2 }], hidden: [{ from: 3, to: 4 }] });
       },
     );
@@ -124,7 +130,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
         await reshape(id, UNDO, later);
         await reshape(id, REDO, later);
         assert.deepEqual(await shows(id), FOUR);
-        const kept = await store.listVersions({ asker: EVERYONE, session: id });
+        const kept = await store.messages.listVersions({ asker: EVERYONE, session: id });
         assert.deepEqual(
           kept.map((version) => version.kind),
           ["redo", "undo", "begin"],
@@ -173,7 +179,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       await reshape(id, { kind: "rewrite", messages: [user("new")] }, T0 + 2);
       await say(id, assistant("answer"));
       const ask = { asker: EVERYONE, session: id };
-      assert.deepEqual(await scene.store.listVersions(ask), [
+      assert.deepEqual(await scene.store.messages.listVersions(ask), [
         { version: 2, kind: "rewrite", at: T0 + 2, length: 2 },
         { version: 1, kind: "undo", at: T0 + 1, length: 3 },
         { version: 0, kind: "begin", at: T0, length: 4 },
@@ -194,7 +200,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
         await reshape(id, UNDO);
         await reshape(id, REDO);
       }
-      const versions = await store.listVersions({ asker: EVERYONE, session: id });
+      const versions = await store.messages.listVersions({ asker: EVERYONE, session: id });
       assert.equal(versions.length, KEPT_VERSIONS);
       assert.equal(versions[0]?.version, 60);
       assertRefused(await tryReshape(id, { kind: "restore", version: 10 }), "not_found");
@@ -207,7 +213,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const later = T0 + KEPT_VERSIONS_MS + DAY;
       await reshape(id, UNDO, T0);
       await reshape(id, UNDO, later);
-      const kept = await store.listVersions({ asker: EVERYONE, session: id });
+      const kept = await store.messages.listVersions({ asker: EVERYONE, session: id });
       assert.deepEqual(
         kept.map(({ version }) => version),
         [2, 1],
@@ -228,7 +234,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       await say(id, user("q3"), assistant("a3"));
       await scene.reopen();
       assert.deepEqual(await shows(id), ["They asked twice.", "a2", "q3", "a3"]);
-      const found = await scene.store.searchMessages({ asker: EVERYONE, text: "q1" });
+      const found = await scene.store.messages.searchMessages({ asker: EVERYONE, text: "q1" });
       assert.deepEqual(
         found.map((hit) => hit.seq),
         [1],
@@ -256,7 +262,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const replaces = { count: 2, last: { session: id, seq: 2 } };
       await reshape(id, { kind: "compress", summary: assistant("s"), replaces, usage });
       assert.deepEqual(await shows(id), ["s", "q2", "a2", "meanwhile"]);
-      const [session] = await store.find({ asker: EVERYONE, text: id });
+      const [session] = await store.sessions.find({ asker: EVERYONE, text: id });
       assert.deepEqual([session?.usage.inputTokens, session?.usage.lastPromptTokens], [7, 0]);
     });
 
@@ -277,8 +283,8 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const elsewhere = await tryReshape(id, { ...late, replaces: { ...replaces, count: 4 } });
       assertRefused(elsewhere, "session_busy");
       assert.deepEqual(await shows(id), ["s", "q2", "a2"]);
-      assert.equal((await store.find({ asker: EVERYONE, text: id }))[0]?.usage.inputTokens, 0);
-      assert.equal((await store.listMessages({ asker: EVERYONE, session: id }))?.length, 5);
+      assert.equal((await store.sessions.find({ asker: EVERYONE, text: id }))[0]?.usage.inputTokens, 0);
+      assert.equal((await store.messages.listMessages({ asker: EVERYONE, session: id }))?.length, 5);
     });
 
     rule("refuses a number of messages that is none", async ({ create, tryReshape, shows, store }) => {
@@ -287,7 +293,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       await assertRejects(tryReshape(id, { kind: "compress", summary, keepLast: -1 }), "invalid_input");
       await assertRejects(tryReshape(id, { kind: "compress", summary, keepLast: 1.5 }), "invalid_input");
       assert.deepEqual(await shows(id), FOUR);
-      assert.deepEqual(readTexts(await store.listMessages({ asker: EVERYONE, session: id })), FOUR);
+      assert.deepEqual(readTexts(await store.messages.listMessages({ asker: EVERYONE, session: id })), FOUR);
     });
   });
 
@@ -298,11 +304,14 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
         [{ person: "p_bob" }, id],
         [EVERYONE, "nobody"],
       ] as const) {
-        assertRefused(await store.changeView({ asker, session, kind: "undo", now: T0 }), "not_found");
-        assert.deepEqual(await store.listVersions({ asker, session }), []);
-        assert.equal(await store.getViewRanges({ asker, session }), undefined);
-        assert.equal(await store.readHistory({ asker, session }), undefined);
-        assert.equal(await store.listMessages({ asker, session }), undefined);
+        assertRefused(
+          await store.messages.changeView({ asker, session, kind: "undo", now: T0 }),
+          "not_found",
+        );
+        assert.deepEqual(await store.messages.listVersions({ asker, session }), []);
+        assert.equal(await store.messages.getViewRanges({ asker, session }), undefined);
+        assert.equal(await store.messages.readHistory({ asker, session }), undefined);
+        assert.equal(await store.messages.listMessages({ asker, session }), undefined);
       }
       assert.deepEqual(await shows(id), FOUR);
     });
@@ -319,10 +328,10 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const ask = { asker: EVERYONE, session: id, now: T0 };
       const steps = Array.from({ length: 20 }, (_, index) => [
         say(id, user(`n${index}`)),
-        store.changeView({ ...ask, kind: "undo" }).then(throwIfRefused),
+        store.messages.changeView({ ...ask, kind: "undo" }).then(throwIfRefused),
       ]);
       await Promise.all(steps.flat());
-      const said = readTexts(await store.listMessages(ask));
+      const said = readTexts(await store.messages.listMessages(ask));
       assert.equal(said.length, FOUR.length + 20);
       assert.equal(new Set(said).size, said.length);
     });

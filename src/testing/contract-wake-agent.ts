@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { NewProcess } from "../core/process.ts";
 import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
-import type { WakeResult } from "../ports/processes.ts";
+import type { WakeResult } from "../ports/process-store.ts";
 import {
   ANN,
   assertRejects,
@@ -32,9 +32,11 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
         [turn.session, turn.conversation, turn.target, turn.attempt],
         [session, conversation, ANN, 1],
       );
-      const [said] = requireValue(await scene.store.listMessages({ asker: EVERYONE, session, after: 2 }));
+      const [said] = requireValue(
+        await scene.store.messages.listMessages({ asker: EVERYONE, session, after: 2 }),
+      );
       assert.deepEqual([said?.role, said?.origin?.proactive, said?.at], ["user", true, LATER]);
-      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id: process }));
       assert.equal(found.reported.end, true);
     });
 
@@ -56,7 +58,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
         const woken = await wakeAgent(scene, process);
         await scene.finish(requireValue(woken.state === "woken" ? woken.turn : undefined), "It went well.");
         const undo = { asker: EVERYONE, session, kind: "undo", now: LATER } as const;
-        const { firstCut, length } = throwIfRefused(await scene.store.changeView(undo));
+        const { firstCut, length } = throwIfRefused(await scene.store.messages.changeView(undo));
         assert.deepEqual([readTexts([requireValue(firstCut)]), length], [["build it"], 0]);
       },
     );
@@ -79,7 +81,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
         "Process proc_000000000001 has ended.",
         "It went well.",
       ]);
-      assert.deepEqual(await store.listWatchedProcesses(), []);
+      assert.deepEqual(await store.processes.listWatchedProcesses(), []);
     });
 
     rule("with what somebody says in the same turn keeps the conversation in use", async (scene) => {
@@ -110,14 +112,14 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       const before = await scene.shows(session);
       assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
       assert.deepEqual(await scene.shows(session), before);
-      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id: process }));
       assert.equal(found.reported.end, false);
     });
 
     rule("is not told where the conversation has expired: the next word begins anew", async (scene) => {
       const { conversation, process } = await createEndedProcess(scene);
       const reset = { idleBefore: LATER };
-      const done = await scene.store.expireConversation({ conversation, reset, now: LATER });
+      const done = await scene.store.conversations.expireConversation({ conversation, reset, now: LATER });
       assert.equal(done.expired, true);
       assert.deepEqual(await wakeAgent(scene, process), { state: "elsewhere" });
     });
@@ -134,7 +136,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
       const running = await scene.begin(ANN, "meanwhile");
       await wakeAgent(scene, process);
       await scene.accept(ANN, "and this");
-      const cancelled = await store.cancelPending({ conversation, now: LATER });
+      const cancelled = await store.inbox.cancelPending({ conversation, now: LATER });
       assert.deepEqual(readTexts(cancelled.map((message, seq) => ({ session, seq, at: T0, ...message }))), [
         "Process proc_000000000001 has ended.",
         "and this",
@@ -157,7 +159,7 @@ export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): vo
     rule("is not told before it has come", async (scene) => {
       const { process } = await createProcess(scene);
       await assertRejects(wakeAgent(scene, process), "invalid_input");
-      const found = requireValue(await scene.store.getProcess({ asker: EVERYONE, id: process }));
+      const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id: process }));
       assert.equal(found.reported.end, false);
     });
   });
@@ -176,7 +178,7 @@ async function createProcess(scene: Scene, target: Source = ANN) {
   const turn = await scene.begin(target, "build it");
   const { session, conversation } = turn;
   const { id } = throwIfRefused(
-    await scene.store.beginProcess({
+    await scene.store.processes.beginProcess({
       process: PROCESS,
       session,
       conversation,
@@ -192,16 +194,16 @@ async function createProcess(scene: Scene, target: Source = ANN) {
 /** A process that a session has started, and that has ended since. */
 async function createEndedProcess(scene: Scene) {
   const begun = await createProcess(scene);
-  throwIfRefused(await scene.store.endProcess({ id: begun.process, exit: { code: 0 }, now: T0 }));
+  throwIfRefused(await scene.store.processes.endProcess({ id: begun.process, exit: { code: 0 }, now: T0 }));
   return begun;
 }
 
 async function wakeAgent({ store, beat }: Scene, process: string, now = LATER): Promise<WakeResult> {
   await beat("r1", now);
-  return store.wakeAgent({ process, message: ENDED, claim: { runner: "r1", take: "one" }, now });
+  return store.processes.wakeAgent({ process, message: ENDED, claim: { runner: "r1", take: "one" }, now });
 }
 
 async function findConversation({ store }: Scene, number: number) {
-  const all = await store.findConversations({ asker: EVERYONE, source: ANN });
+  const all = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
   return requireValue(all.find((one) => one.number === number));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { NewProcess, Process, ProcessOutput, Watch } from "../core/process.ts";
 import { throwIfRefused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
-import type { BeginProcess } from "../ports/processes.ts";
+import type { BeginProcess } from "../ports/process-store.ts";
 import { ANN, EVERYONE, requireValue, type Scene, T0 } from "./scene.ts";
 
 export const UNWATCHED: Watch = { mode: "off", patterns: [], wakes: false };
@@ -12,7 +12,7 @@ export type ProcessOrigin = Pick<BeginProcess, "session" | "conversation" | "tar
 
 export async function createProcessOrigin(scene: Scene, target: Source = ANN): Promise<ProcessOrigin> {
   const { id } = await scene.talk(target, "hello", "hello");
-  const [found] = await scene.store.findConversations({ asker: EVERYONE, session: id });
+  const [found] = await scene.store.conversations.findConversations({ asker: EVERYONE, session: id });
   return { session: id, conversation: requireValue(found).number, target };
 }
 
@@ -37,8 +37,13 @@ export function beginTestProcess(
   at: ProcessOrigin,
   more: Partial<NewProcess> = {},
   { most = 64 }: { most?: number } = {},
-): ReturnType<Scene["store"]["beginProcess"]> {
-  return scene.store.beginProcess({ ...at, process: buildProcess(more), maxRunning: most, now: T0 });
+): ReturnType<Scene["store"]["processes"]["beginProcess"]> {
+  return scene.store.processes.beginProcess({
+    ...at,
+    process: buildProcess(more),
+    maxRunning: most,
+    now: T0,
+  });
 }
 
 export async function markTestProcessRunning(
@@ -47,7 +52,7 @@ export async function markTestProcessRunning(
   more: { keeper?: string; pty?: boolean } = {},
 ): Promise<Process> {
   const input = { id, keeper: "k1", pid: 7, startTime: "77", pty: true, now: T0, ...more };
-  return throwIfRefused(await scene.store.markProcessRunning(input));
+  return throwIfRefused(await scene.store.processes.markProcessRunning(input));
 }
 
 export async function startTestProcess(scene: Scene): Promise<Process> {
@@ -63,7 +68,7 @@ export async function appendTestOutput(
   matched?: readonly string[],
 ): Promise<void> {
   const more = { id, keeper: "k1", from, text, ...(matched !== undefined && { matched }) };
-  assert.deepEqual(throwIfRefused(await store.appendProcessOutput(more)), { kept: true });
+  assert.deepEqual(throwIfRefused(await store.processes.appendProcessOutput(more)), { kept: true });
 }
 
 export async function endTestProcess(
@@ -72,7 +77,12 @@ export async function endTestProcess(
   output?: { from: number; text: string; matched?: readonly string[] },
 ): Promise<void> {
   throwIfRefused(
-    await store.endProcess({ id, exit: { code: 0 }, now: T0, ...(output !== undefined && { output }) }),
+    await store.processes.endProcess({
+      id,
+      exit: { code: 0 },
+      now: T0,
+      ...(output !== undefined && { output }),
+    }),
   );
 }
 
@@ -81,5 +91,5 @@ export function readTestOutput(
   id: string,
   more: { from?: number; limit?: number } = {},
 ): Promise<ProcessOutput | undefined> {
-  return store.readProcessOutput({ asker: EVERYONE, id, ...more });
+  return store.processes.readProcessOutput({ asker: EVERYONE, id, ...more });
 }

@@ -196,9 +196,9 @@ function createScene(first: Store, harness: StoreHarness): Scene {
     },
     newId,
     routing,
-    open: (source, more = {}) => store.open({ ...routing(source), ...more }),
+    open: (source, more = {}) => store.conversations.open({ ...routing(source), ...more }),
     accept: (source, words, more = {}) =>
-      store.accept({ ...routing(source), messageId: `m${next()}`, message: user(words), ...more }),
+      store.inbox.accept({ ...routing(source), messageId: `m${next()}`, message: user(words), ...more }),
     async take(source, words, more) {
       const accepted = await scene.accept(source, words, more);
       assert.ok(!accepted.duplicate, "the message counts as a duplicate");
@@ -210,15 +210,15 @@ function createScene(first: Store, harness: StoreHarness): Scene {
       const claim = { runner: "r1", take: "one" as const };
       return requireValue((await scene.take(source, words, { claim, ...more })).turn);
     },
-    beat: (id, now = T0) => store.recordHeartbeat({ runner: createRemoteRunner(id), now }),
+    beat: (id, now = T0) => store.runners.recordHeartbeat({ runner: createRemoteRunner(id), now }),
     async claim(session, id = "r1", now = T0) {
       await scene.beat(id, now);
-      return store.claim({ session, runner: id, take: "one", now });
+      return store.turns.claim({ session, runner: id, take: "one", now });
     },
     async finish({ number, fence }, words, more = {}) {
       const messages = words === "" ? [] : [assistant(words)];
       const rest = { outcome: "done" as const, messages, now: T0, ...more };
-      return throwIfRefused(await store.finish({ turn: number, fence, ...rest }));
+      return throwIfRefused(await store.turns.finish({ turn: number, fence, ...rest }));
     },
     async talk(source, words, answer, more = {}) {
       const turn = await scene.begin(source, words, more);
@@ -227,26 +227,26 @@ function createScene(first: Store, harness: StoreHarness): Scene {
     },
     async create(owner, lines = [], more = {}) {
       const session = { id: newId(), kind: "chat" as const, ...more, owner };
-      const made = throwIfRefused(await store.create({ session, profile: "main", now: T0 }));
+      const made = throwIfRefused(await store.sessions.create({ session, profile: "main", now: T0 }));
       const messages = lines.map((line, index) => (index % 2 === 0 ? user(line) : assistant(line)));
       if (messages.length > 0) await scene.say(made.id, ...messages);
       return scene.get(made.id);
     },
     async say(session, ...messages) {
-      return throwIfRefused(await store.append({ ...ask(session), messages, now: T0 })).seqs;
+      return throwIfRefused(await store.messages.append({ ...ask(session), messages, now: T0 })).seqs;
     },
     async fork(session, { keep, title } = {}) {
       const newSession = { id: newId(), kind: "chat" as const, ...(title !== undefined && { title }) };
       const rest = keep === undefined ? {} : { keep };
-      return throwIfRefused(await store.fork({ ...ask(session), newSession, now: T0, ...rest }));
+      return throwIfRefused(await store.sessions.fork({ ...ask(session), newSession, now: T0, ...rest }));
     },
     async reshape(session, change, now = T0) {
       return throwIfRefused(await scene.tryReshape(session, change, now));
     },
-    tryReshape: (session, change, now = T0) => store.changeView({ ...change, ...ask(session), now }),
-    shows: async (session) => readTexts(await store.readHistory(ask(session))),
+    tryReshape: (session, change, now = T0) => store.messages.changeView({ ...change, ...ask(session), now }),
+    shows: async (session) => readTexts(await store.messages.readHistory(ask(session))),
     async get(session) {
-      const found = await store.find({ asker: EVERYONE, text: session });
+      const found = await store.sessions.find({ asker: EVERYONE, text: session });
       assert.equal(found.length, 1, `there is no session ${session}`);
       return requireValue(found[0]);
     },

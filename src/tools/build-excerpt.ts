@@ -53,11 +53,12 @@ async function readSurroundingMessages(
   isHit: (message: Message) => boolean,
 ): Promise<readonly Message[]> {
   const ask = { asker, session };
-  const shape = await store.getViewRanges(ask);
+  const shape = await store.messages.getViewRanges(ask);
   if (shape === undefined) return [];
   const limit = 2 * CONTEXT_MESSAGES + 1;
   const own =
-    (await store.listMessages({ ...ask, after: Math.max(0, seq - CONTEXT_MESSAGES - 1), limit })) ?? [];
+    (await store.messages.listMessages({ ...ask, after: Math.max(0, seq - CONTEXT_MESSAGES - 1), limit })) ??
+    [];
   const isTakenBack = (at: number): boolean => shape.hidden.some(({ from, to }) => from <= at && at <= to);
   const kept = own.filter((message) => !isTakenBack(message.seq));
   if (kept.some(isHit)) return kept;
@@ -65,7 +66,7 @@ async function readSurroundingMessages(
   for (const piece of shape.pieces) {
     if (piece.session !== session && piece.from <= seq && seq <= piece.to) {
       const from = Math.max(0, offset + seq - piece.from - CONTEXT_MESSAGES);
-      const shown = (await store.readHistory({ ...ask, offset: from, limit })) ?? [];
+      const shown = (await store.messages.readHistory({ ...ask, offset: from, limit })) ?? [];
       if (shown.some(isHit)) return shown;
     }
     offset += piece.to - piece.from + 1;

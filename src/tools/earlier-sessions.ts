@@ -20,7 +20,7 @@ export async function listRecentSessions(hands: ToolContext, limit: number): Pro
   const sessions: ListedSession[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.querySessions({
+    const page = await store.sessions.querySessions({
       asker,
       limit: 4 * limit,
       ...(cursor !== undefined && { cursor }),
@@ -53,10 +53,10 @@ export async function searchEarlierSessions(
   const { store, asker, secrets } = hands;
   const asked = { asker, text: query, ...(roles !== undefined && { roles }) };
   const lineage = createSessionAncestry(hands);
-  const hits = [...(await store.searchMessages({ ...asked, limit: HITS }))];
+  const hits = [...(await store.messages.searchMessages({ ...asked, limit: HITS }))];
   let lines = await groupByRoot(hits, hands.session, lineage);
   if (lines.length < limit && hits.length === HITS) {
-    hits.push(...(await store.searchMessages({ ...asked, offset: HITS, limit: MOST_HITS - HITS })));
+    hits.push(...(await store.messages.searchMessages({ ...asked, offset: HITS, limit: MOST_HITS - HITS })));
     lines = await groupByRoot(hits, hands.session, lineage);
   }
   const excerpting = { store, asker, query, mask: createSecretMask(secrets) };

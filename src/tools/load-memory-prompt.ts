@@ -12,5 +12,5 @@ export async function loadMemoryPrompt({
   readonly profile: string;
 }): Promise<string | undefined> {
   const owners = [owner, getProfileMemoryOwner(profile)];
-  return buildMemoryPrompt(await Promise.all(owners.map((one) => store.getMemory({ owner: one }))));
+  return buildMemoryPrompt(await Promise.all(owners.map((one) => store.memory.getMemory({ owner: one }))));
 }

@@ -17,7 +17,7 @@ async function room(more: Partial<ToolContext> = {}) {
     home,
     hands,
     change: (given: object) => called(memoryTool(hands), given),
-    entries: async (owner: string = hands.owner) => (await home.store.getMemory({ owner })).entries,
+    entries: async (owner: string = hands.owner) => (await home.store.memory.getMemory({ owner })).entries,
   };
 }
 
@@ -52,7 +52,7 @@ describe("memory", () => {
       text: "That is remembered already. This is remembered now (9 of 4000 characters):\n- Has a dog",
       failed: false,
     });
-    expect((await home.store.getMemory({ owner: hands.owner })).version).toBe(1);
+    expect((await home.store.memory.getMemory({ owner: hands.owner })).version).toBe(1);
   });
 
   it.each([

@@ -90,8 +90,8 @@ async function applyMemoryChange(
   owner: MemoryOwner,
   change: MemoryChange,
 ): Promise<string> {
-  const before = await store.getMemory({ owner });
-  const after = throwIfRefused(await store.changeMemory({ owner, change, now: clock.now() }));
+  const before = await store.memory.getMemory({ owner });
+  const after = throwIfRefused(await store.memory.changeMemory({ owner, change, now: clock.now() }));
   const did = after.version === before.version ? "That is remembered already." : CHANGE_TEXTS[change.action];
   return `${did} ${formatMemory(after)}`;
 }

@@ -125,10 +125,10 @@ async function writeInput(
   if (judged.why !== undefined && !askedLines.has(toLineKey(id, judged.line)))
     throw new PostriderError("not_allowed", "The line has changed since this was judged. Write it again.");
   // Nobody knows the line while the piece is on its way.
-  await context.store.recordProcessInput({ id });
+  await context.store.processes.recordProcessInput({ id });
   await context.processes.write(id, text);
   const { unfinished } = judged;
-  if (unfinished !== undefined) await context.store.recordProcessInput({ id, unfinished });
+  if (unfinished !== undefined) await context.store.processes.recordProcessInput({ id, unfinished });
   return toJsonOutput({ session_id: id, status: "ok", bytes_written: Buffer.byteLength(text) });
 }
 
@@ -158,7 +158,7 @@ async function reportProcess(process: Process, { store, clock }: ToolContext): P
   const now = clock.now();
   if (status.state === "ended" && watch.wakes && !reported.end) {
     const before = { upTo: reported.upTo, matches: reported.matches, end: false };
-    await store.markProcessReported({
+    await store.processes.markProcessReported({
       process: id,
       before,
       upTo: total,

@@ -42,7 +42,7 @@ describe("a process that was started", () => {
   it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
     const { start, act, hands } = await chat();
     const isTold = async (id: string) =>
-      (await hands.store.getProcess({ asker: hands.asker, id }))?.reported.end;
+      (await hands.store.processes.getProcess({ asker: hands.asker, id }))?.reported.end;
     const [seen, killed, unseen] = await Promise.all(
       Array.from({ length: 3 }, () => start("read x", { notify_on_complete: true })),
     );
@@ -366,7 +366,7 @@ describe("a dangerous line that is written in pieces", () => {
 
   it("is asked about, this once, when its beginning is not known", async () => {
     const { id, piece } = await typing("bash");
-    await room.store.recordProcessInput({ id });
+    await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
     const request = await piece("o a\n");
     expect(request?.title).toContain("beginning is not known");
@@ -409,9 +409,12 @@ describe("a dangerous line that is written in pieces", () => {
   function called({ store }: ToolContext, id: string, command: string): ToolContext["store"] {
     return {
       ...store,
-      async getProcess(input) {
-        const found = await store.getProcess(input);
-        return found?.id === id ? { ...found, command } : found;
+      processes: {
+        ...store.processes,
+        async getProcess(input) {
+          const found = await store.processes.getProcess(input);
+          return found?.id === id ? { ...found, command } : found;
+        },
       },
     };
   }

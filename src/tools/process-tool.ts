@@ -59,14 +59,18 @@ async function findOwnProcess(
   id: string,
   { store, asker, conversation }: ToolContext,
 ): Promise<Process | undefined> {
-  const found = isProcessId(id) ? await store.getProcess({ asker, id }) : undefined;
+  const found = isProcessId(id) ? await store.processes.getProcess({ asker, id }) : undefined;
   return found?.conversation === conversation ? found : undefined;
 }
 
 async function listProcesses(hands: ToolContext): Promise<ToolOutput> {
   const { store, asker, conversation, clock } = hands;
   const now = clock.now();
-  const processes = await store.listProcesses({ asker, conversation, endedSince: now - LISTED_AFTER_END_MS });
+  const processes = await store.processes.listProcesses({
+    asker,
+    conversation,
+    endedSince: now - LISTED_AFTER_END_MS,
+  });
   return toJsonOutput({ processes: processes.map((process) => describeProcess(process, now)) });
 }
 

@@ -173,7 +173,7 @@ describe("a stored output", () => {
     const { home } = at;
     const session = await home.sessions.create({ person: OWNER });
     const part = { type: "file" as const, blob: hash, mimeType: "text/plain", size: bytes.length };
-    await home.store.append({
+    await home.store.messages.append({
       asker: { person: OWNER },
       session: session.id,
       messages: [{ role: "tool", parts: [part], toolCallId: "c", toolName: "terminal" }],

@@ -30,7 +30,7 @@ async function readOutputPart(
   paging: Paging,
   { store, asker, secrets }: ToolContext,
 ): Promise<string> {
-  const bytes = await store.readBlob({ asker, hash });
+  const bytes = await store.messages.readBlob({ asker, hash });
   if (bytes === undefined)
     throw new PostriderError("not_found", "There is no such output, or it is kept no longer.");
   return formatPart("The output", { size: bytes.length }, decodeText(bytes), { ...paging, secrets });

@@ -29,7 +29,7 @@ export interface ReadableOutput {
 
 /** All that is kept of what a process has printed, to be read. */
 export async function readReadableOutput({ store, asker }: ToolContext, id: string): Promise<ReadableOutput> {
-  const output = await store.readProcessOutput({ asker, id });
+  const output = await store.processes.readProcessOutput({ asker, id });
   if (output === undefined) return { text: "", isTruncated: false };
   const isCut = output.from > 0;
   // A cut may have fallen into a line, or into the code of a colour.

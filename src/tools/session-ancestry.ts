@@ -38,5 +38,5 @@ export function createSessionAncestry({
 }
 
 async function findExactSession(store: Store, asker: Asker, id: string): Promise<Session | undefined> {
-  return (await store.find({ asker, text: id })).find((session) => session.id === id);
+  return (await store.sessions.find({ asker, text: id })).find((session) => session.id === id);
 }

@@ -110,9 +110,9 @@ describe("a command that is waited for", () => {
     const { run, hands } = await terminal();
     expect(await run({ command: "touch ran" }, AbortSignal.abort())).toMatchObject({ failed: true });
     const { asker, conversation } = hands;
-    expect(await room.store.listProcesses({ asker, conversation, foreground: true, endedSince: 0 })).toEqual(
-      [],
-    );
+    expect(
+      await room.store.processes.listProcesses({ asker, conversation, foreground: true, endedSince: 0 }),
+    ).toEqual([]);
   });
 
   it("sees nothing of the environment but what it is given", async () => {
@@ -204,7 +204,7 @@ describe("a command that is left to run", () => {
       notes: [expect.stringContaining("tool process"), "The chat is told of its end."],
     });
     expect(isAlive(Number(started.pid))).toBe(true);
-    const row = await room.store.getProcess({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.processes.getProcess({ asker: hands.asker, id: String(started.session_id) });
     expect(row).toMatchObject({
       session: hands.session,
       conversation: hands.conversation,
@@ -234,7 +234,7 @@ describe("a command that is left to run", () => {
   ])("is watched as %j wants, and that is said", async (given, watch, words) => {
     const { run, hands } = await terminal();
     const started = room.json(await run({ command: "true", background: true, ...given }));
-    const row = await room.store.getProcess({ asker: hands.asker, id: String(started.session_id) });
+    const row = await room.store.processes.getProcess({ asker: hands.asker, id: String(started.session_id) });
     expect(row?.watch).toMatchObject(watch);
     expect(JSON.stringify(started.notes)).toMatch(words);
     expect(JSON.stringify(started.notes).includes("raised")).toBe(

@@ -23,7 +23,7 @@ export async function waitForProcessEnd(
     const left = end - performance.now();
     const change = awaitChange(store, signal, Math.min(left, POLL_MS));
     try {
-      const process = await store.getProcess({ asker, id });
+      const process = await store.processes.getProcess({ asker, id });
       const isOver = process === undefined || process.status.state === "ended";
       if (isOver || signal.aborted || left <= 0) {
         over.abort();

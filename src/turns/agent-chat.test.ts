@@ -25,9 +25,9 @@ async function fallen(
   policy: ResetPolicy = NO_RESET,
 ) {
   const runner = deadRunner();
-  await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+  await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
   const reset = { default: policy, byType: {}, byPlatform: {} };
-  const accepted = await home.store.accept({
+  const accepted = await home.store.inbox.accept({
     ...buildRouting(source, { zone: "UTC", profile: "main", reset, scope: {}, clock: home.clock }),
     messageId: words,
     message: { role: "user", parts: [textPart(words)] },
@@ -72,7 +72,10 @@ describe("what is said", () => {
     const [second, third] = [await talk.submit("two"), await talk.submit("three")];
     const { id } = first.session;
     expect(await said(home, id)).toEqual(["one"]);
-    expect((await home.store.listPending({ asker: me, session: id })).map(getText)).toEqual(["two", "three"]);
+    expect((await home.store.inbox.listPending({ asker: me, session: id })).map(getText)).toEqual([
+      "two",
+      "three",
+    ]);
     await held.say("1");
     held.end();
     for (const number of ["2", "3"]) {
@@ -201,7 +204,7 @@ describe("stopping", () => {
     await (await agent.asked()).say("Once");
     const second = await talk.submit("two");
     await talk.close();
-    await home.store.retire({ runner });
+    await home.store.runners.retire({ runner });
     expect(await first.answer).toMatchObject({ parts: [textPart("Once")], origin: { interrupted: true } });
     expect(await second.answer).toBeUndefined();
     expect(await said(home, first.session.id)).toEqual(["one", "Once"]);
@@ -258,7 +261,7 @@ describe("two processes in one conversation", () => {
     // It has taken up what the other said, and is left.
     await (await agent.asked()).say("Onc");
     await leaving.talk.close();
-    await home.store.retire({ runner: leaving.runner });
+    await home.store.runners.retire({ runner: leaving.runner });
     expect(await second.answer).toMatchObject({ parts: [textPart("You said: two (before that: one)")] });
     expect(await said(home, first.session.id)).toEqual([
       "one",
@@ -385,9 +388,9 @@ describe("after a crash", () => {
     const { session } = await fallen(home, "from afar", elsewhere);
     const { talk } = await talkIn(home, echo);
     expect(await talk.recover()).toEqual([]);
-    const shown = await home.store.listMessages({ asker: { everyone: true }, session: session.id });
+    const shown = await home.store.messages.listMessages({ asker: { everyone: true }, session: session.id });
     expect(shown?.map(getText)).toEqual(["from afar"]);
-    expect(await home.store.listClaimable({ now: home.clock.now() })).toEqual([
+    expect(await home.store.turns.listClaimable({ now: home.clock.now() })).toEqual([
       { session: session.id, platform: "telegram" },
     ]);
   });
@@ -396,7 +399,7 @@ describe("after a crash", () => {
     const home = await openHome();
     const { store, clock } = home;
     const phone = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
-    await store.linkAccount({
+    await store.access.linkAccount({
       account: { platform: "telegram", userId: "7" },
       person: OWNER,
       now: clock.now(),
@@ -405,15 +408,15 @@ describe("after a crash", () => {
     if (turn === undefined) throw new Error("the session was not free");
     const { number, fence } = turn;
     const draft = throwIfRefused(
-      await store.beginDraft({ turn: number, fence, target: phone, now: clock.now() }),
+      await store.outbox.beginDraft({ turn: number, fence, target: phone, now: clock.now() }),
     );
-    await store.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "12" } });
+    await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "12" } });
 
     const { talk, ask } = await talkIn(home, echo);
     const { conversation } = await talk.open();
     await home.sessions.switchTo(me, conversation.number, session.id);
     expect(await ask("and here")).toBe("You said: and here (before that: from afar)");
-    expect(await store.listPendingDeliveries({ dueAt: clock.now(), limit: 9 })).toMatchObject([
+    expect(await store.outbox.listPendingDeliveries({ dueAt: clock.now(), limit: 9 })).toMatchObject([
       {
         number: draft.number,
         target: phone,

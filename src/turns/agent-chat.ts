@@ -9,7 +9,7 @@ import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { WakeResult } from "../ports/processes.ts";
+import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 import { type DataPart, prepareMessages } from "../sessions/message-input.ts";
@@ -128,13 +128,13 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     for (;;) {
       const change = awaitChange(store, closing);
       try {
-        const waiting = await store.listPending({ asker, session });
-        const said = (await store.listMessages({ asker, session, after })) ?? [];
+        const waiting = await store.inbox.listPending({ asker, session });
+        const said = (await store.messages.listMessages({ asker, session, after })) ?? [];
         const at = said.findIndex((message) => message.origin?.platformMessageId === messageId);
         const answer = at === -1 ? undefined : findAnswerEnd(said.slice(at + 1));
         if (answer !== undefined || closing.aborted) return answer;
         if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId)) {
-          const [conversation] = await store.findConversations({ asker: who, source });
+          const [conversation] = await store.conversations.findConversations({ asker: who, source });
           if (conversation === undefined || conversation.session === session) return undefined;
           // Another terminal has moved the conversation, and what waits in it goes along.
           [session, after] = [conversation.session, 0];
@@ -142,7 +142,8 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
         }
         const turn = turns.isRunning(session)
           ? undefined
-          : (turns.takeUnfinished(session) ?? (await store.claim({ session, ...by, now: clock.now() })));
+          : (turns.takeUnfinished(session) ??
+            (await store.turns.claim({ session, ...by, now: clock.now() })));
         if (turn === undefined) await change.happened;
         else await turns.run(turn).then(noop, ignoreTakenOver);
       } finally {
@@ -153,9 +154,9 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
 
   async function withdraw(session: string, after: number, messageId: string): Promise<void> {
     const { profile } = routing();
-    const outcome = await store.editInbound({ profile, source, messageId, now: clock.now() });
+    const outcome = await store.inbox.editInbound({ profile, source, messageId, now: clock.now() });
     if (outcome !== "late") return;
-    const said = (await store.listMessages({ asker, session, after })) ?? [];
+    const said = (await store.messages.listMessages({ asker, session, after })) ?? [];
     const input = said.find((message) => message.origin?.platformMessageId === messageId);
     if (input !== undefined) await turns.stop({ session, input: input.seq });
   }
@@ -167,11 +168,11 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
   }
 
   return {
-    open: () => store.open(routing()),
+    open: () => store.conversations.open(routing()),
     async findCurrent() {
-      const [conversation] = await store.findConversations({ asker: who, source });
+      const [conversation] = await store.conversations.findConversations({ asker: who, source });
       if (conversation === undefined) return undefined;
-      const found = await store.find({ asker: who, text: conversation.session });
+      const found = await store.sessions.find({ asker: who, text: conversation.session });
       const session = found.find(({ id }) => id === conversation.session);
       return session && { conversation, session };
     },
@@ -181,7 +182,7 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
       const { messages, blobs } = prepareMessages({ role: "user", ...said, origin });
       const [message] = messages;
       if (message === undefined) throw new Error("a text became no message");
-      const accepted = await store.accept({ ...routing(), messageId, message, blobs, claim: by });
+      const accepted = await store.inbox.accept({ ...routing(), messageId, message, blobs, claim: by });
       if (accepted.duplicate) throw new Error("a new message was taken for an old one");
       if (accepted.tooMany !== undefined) throw new Error("a message was refused though any number may wait");
       const { turn, session, conversation } = accepted;
@@ -208,12 +209,12 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     },
     async recover(only) {
       const ends: TurnEnd[] = [];
-      for (const { session, platform } of await store.listClaimable({ now: clock.now() })) {
+      for (const { session, platform } of await store.turns.listClaimable({ now: clock.now() })) {
         if (closing.aborted) break;
         if (only !== undefined && only !== session) continue;
         // Other platforms' messages are answered by whoever can deliver there.
         if (platform !== source.platform) continue;
-        const claim = () => store.claim({ session, runner, take: "one", now: clock.now() });
+        const claim = () => store.turns.claim({ session, runner, take: "one", now: clock.now() });
         if (claims === "own") {
           // Only the editor process that accepted it could answer it.
           const turn = await claim();
@@ -226,7 +227,7 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
       return ends;
     },
     async wake(process, message) {
-      const woken = await store.wakeAgent({ process, message, claim: by, now: clock.now() });
+      const woken = await store.processes.wakeAgent({ process, message, claim: by, now: clock.now() });
       // What waits behind a turn that runs here is taken up at its end.
       if (woken.state === "woken" && woken.turn !== undefined) {
         const { session } = woken;
@@ -238,7 +239,7 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     },
     stop: (conversation) => turns.stop(conversation === undefined ? undefined : { conversation }),
     async cancelPending(conversation) {
-      const cancelled = await store.cancelPending({ conversation, now: clock.now() });
+      const cancelled = await store.inbox.cancelPending({ conversation, now: clock.now() });
       return cancelled.map(getText);
     },
     isAnswering: (session) => turns.isRunning(session),

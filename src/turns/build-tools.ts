@@ -108,7 +108,7 @@ export async function findMessengerRequester(
   access: GatewaySettings["access"],
   target: Source,
 ): Promise<TurnRequester> {
-  const known = await store.getAccount(getSenderAccount(target));
+  const known = await store.access.getAccount(getSenderAccount(target));
   const chatType = await resolveChatType(store, target);
   const chat = getChatAudience({ ...target, chatType });
   return {
@@ -121,6 +121,9 @@ export async function findMessengerRequester(
 /** The type of the chat in which a turn was asked for: a background task has a type of its own. */
 export async function resolveChatType(store: Store, target: Source): Promise<string> {
   if (target.chatType !== "background") return target.chatType;
-  const direct = await store.findConversations({ asker: SYSTEM, source: { ...target, chatType: "dm" } });
+  const direct = await store.conversations.findConversations({
+    asker: SYSTEM,
+    source: { ...target, chatType: "dm" },
+  });
   return direct.length > 0 ? "dm" : target.chatType;
 }

@@ -10,12 +10,12 @@ const all = { everyone: true } as const;
 /** Counts what is read. */
 function counted(store: Store): { readonly store: Store; read(): number } {
   let read = 0;
-  const history: Store["readHistory"] = async (input) => {
-    const messages = await store.readHistory(input);
+  const history: Store["messages"]["readHistory"] = async (input) => {
+    const messages = await store.messages.readHistory(input);
     read += messages?.length ?? 0;
     return messages;
   };
-  return { store: { ...store, readHistory: history }, read: () => read };
+  return { store: { ...store, messages: { ...store.messages, readHistory: history } }, read: () => read };
 }
 
 type Step = (home: Home, session: string) => Promise<unknown>;
@@ -46,7 +46,7 @@ describe("a history that is known", () => {
         const history = cacheHistory(home.store, id);
         for (const name of names) {
           await steps[name]?.(home, id).catch(() => {}); // there may be nothing to undo
-          expect(await history()).toEqual(await home.store.readHistory({ asker: all, session: id }));
+          expect(await history()).toEqual(await home.store.messages.readHistory({ asker: all, session: id }));
         }
       }),
       { numRuns: 60 },
@@ -72,21 +72,24 @@ describe("a history that is known", () => {
     let isMeddling = false;
     const store: Store = {
       ...home.store,
-      async readHistory(input) {
-        if (isMeddling) {
-          isMeddling = false;
-          await home.sessions.undo(me, id);
-          await home.sessions.undo(me, id);
-          await say(home, id);
-          await say(home, id);
-        }
-        return home.store.readHistory(input);
+      messages: {
+        ...home.store.messages,
+        async readHistory(input) {
+          if (isMeddling) {
+            isMeddling = false;
+            await home.sessions.undo(me, id);
+            await home.sessions.undo(me, id);
+            await say(home, id);
+            await say(home, id);
+          }
+          return home.store.messages.readHistory(input);
+        },
       },
     };
     const history = cacheHistory(store, id);
     await history();
     await say(home, id);
     isMeddling = true;
-    expect(await history()).toEqual(await home.store.readHistory({ asker: all, session: id }));
+    expect(await history()).toEqual(await home.store.messages.readHistory({ asker: all, session: id }));
   });
 });

@@ -60,12 +60,12 @@ const firstWords = (messages: readonly Message[]): string[] =>
 async function begun(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
   const { store, clock, sessions } = home;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
   const routing = buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock });
-  const opened = await store.open(routing);
+  const opened = await store.conversations.open(routing);
   await sessions.append(me, opened.session.id, before);
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...routing,
     messageId: "m1",
     message: { role: "user", parts: [textPart(words)] },
@@ -291,7 +291,7 @@ describe("within a turn", () => {
     expect(stale).toMatchObject({ outcome: "unchanged" });
     done(await compress(home, turn.session, summing(200_000), { turn: { fence, inputs } }));
     expect(getText((await shown(home, turn.session)).at(-1) as Message)).toBe("What now?");
-    const finished = await home.store.finish({
+    const finished = await home.store.turns.finish({
       turn: turn.number,
       fence,
       outcome: "done",

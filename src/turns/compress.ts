@@ -75,14 +75,14 @@ export async function compressIfNeeded(wanted: CompressOptions): Promise<Compres
   const window = (wanted.model && agent.getContextWindow?.(wanted.model)) || agent.contextWindow;
   if (window === undefined)
     return force ? buildUnchanged("no_model", "Nobody here can sum up a conversation.") : undefined;
-  const session = (await store.find({ asker, text: id })).find((found) => found.id === id);
+  const session = (await store.sessions.find({ asker, text: id })).find((found) => found.id === id);
   if (session === undefined) {
     if (force) throw new PostriderError("not_found", "There is no such session.");
     return undefined;
   }
   const due = force ? 0 : wanted.share * window;
   if (!force && (await isSurelyShort(wanted, asker, session, due))) return undefined;
-  const shown = (await store.readHistory({ asker, session: id })) ?? [];
+  const shown = (await store.messages.readHistory({ asker, session: id })) ?? [];
   const tokens = estimatePromptTokens(session, shown);
   if (shown.length < FEWEST_MESSAGES || tokens < due)
     return force ? buildUnchanged("too_short", "There is too little to sum up.") : undefined;
@@ -96,12 +96,12 @@ async function isSurelyShort(
   session: Session,
   due: number,
 ): Promise<boolean> {
-  const shape = await store.getViewRanges({ asker, session: session.id });
+  const shape = await store.messages.getViewRanges({ asker, session: session.id });
   const length = shape?.pieces.reduce((sum, { from, to }) => sum + to - from + 1, 0) ?? 0;
   if (length < FEWEST_MESSAGES) return true;
   if (session.usage.lastPromptTokens === 0 || session.usage.lastPromptTokens >= due) return false;
   const offset = Math.max(0, length - RECENT);
-  const recent = (await store.readHistory({ asker, session: session.id, offset })) ?? [];
+  const recent = (await store.messages.readHistory({ asker, session: session.id, offset })) ?? [];
   return estimatePromptTokens(session, recent) < due;
 }
 
@@ -160,14 +160,14 @@ async function compress(
   // Without the fence: it was used, whoever holds the session by now.
   const recordAbandonedUsage = async ({ usage } = summary): Promise<void> => {
     if (usage === undefined) return;
-    await store.recordUsage({ asker, session, purpose: "compress", usage, now: wanted.clock.now() });
+    await store.sessions.recordUsage({ asker, session, purpose: "compress", usage, now: wanted.clock.now() });
   };
   if (summary.text === undefined) {
     await recordAbandonedUsage();
     return buildUnchanged("failed", summary.reason ?? "", nearlyFull && !signal.aborted);
   }
   const message = buildSummaryMessage(summary.text);
-  const reshaped = await store.changeView({
+  const reshaped = await store.messages.changeView({
     asker,
     session,
     kind: "compress",

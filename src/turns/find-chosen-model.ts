@@ -6,15 +6,15 @@ import type { Store } from "../ports/store.ts";
  * chat may have chosen it so that no other provider reads what is said there.
  */
 export async function findChosenModel(
-  store: Pick<Store, "findConversations" | "find">,
+  store: Pick<Store, "conversations" | "sessions">,
   session: string,
 ): Promise<string | undefined> {
-  const pointing = await store.findConversations({ asker: SYSTEM, session });
+  const pointing = await store.conversations.findConversations({ asker: SYSTEM, session });
   if (pointing.length > 0)
     return pointing.find(({ settings }) => settings.model !== undefined)?.settings.model;
   // The chat has left the session, but keeps its choice.
-  const [found] = await store.find({ asker: SYSTEM, text: session });
+  const [found] = await store.sessions.find({ asker: SYSTEM, text: session });
   if (found?.origin === undefined) return undefined;
-  const left = await store.findConversations({ asker: SYSTEM, source: found.origin });
+  const left = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
   return left.find(({ settings }) => settings.model !== undefined)?.settings.model;
 }

@@ -13,9 +13,9 @@ async function scene() {
     await sessions.append(me, session.id, { role: "user", text });
   const talk = { findCurrent: async () => ({ session, conversation }) };
   const mark = async (id: string): Promise<void> =>
-    void (await store.requestFlush({ session: id, now: clock.now() }));
+    void (await store.memory.requestFlush({ session: id, now: clock.now() }));
   const isMarked = async (): Promise<boolean> =>
-    (await store.claimFlush({ runner: "r", now: clock.now() }))?.session === session.id;
+    (await store.memory.claimFlush({ runner: "r", now: clock.now() }))?.session === session.id;
   return {
     sessions,
     talk,

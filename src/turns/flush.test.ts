@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { messengerRoom, telegram } from "../../test/support/messenger-room.ts";
 import { DAY, type Home, openHome } from "../../test/support/test-home.ts";
+import { wrapStore } from "../../test/support/wrap-store.ts";
 import { callTool } from "../agents/call-tool.ts";
 import { echo } from "../agents/echo.ts";
 import type { MemoryChange } from "../core/memory.ts";
@@ -56,7 +57,7 @@ async function scene(more: Partial<FlushContext> = {}): Promise<Scene> {
     logged.push(`${words} ${String(fields.error ?? "")}`);
   };
   const runner = localRunner();
-  await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+  await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
   const flow: FlushContext = {
     store: home.store,
     clock: home.clock,
@@ -80,13 +81,13 @@ async function left(
     role: n % 2 === 0 ? ("user" as const) : ("assistant" as const),
     parts: [textPart(line)],
   }));
-  throwIfRefused(await store.append({ asker: all, session: id, messages, now: clock.now() }));
-  await store.requestFlush({ session: id, now: clock.now() });
+  throwIfRefused(await store.messages.append({ asker: all, session: id, messages, now: clock.now() }));
+  await store.memory.requestFlush({ session: id, now: clock.now() });
   return id;
 }
 
 async function remembered(store: Store, owner = "p_ada"): Promise<readonly string[]> {
-  return (await store.getMemory({ owner })).entries;
+  return (await store.memory.getMemory({ owner })).entries;
 }
 
 const lastWords = (turn: AgentTurn | undefined): string => getText(turn?.history.at(-1) ?? { parts: [] });
@@ -138,7 +139,7 @@ describe("a session that was left", () => {
     };
     await flushMemory(flow, stopped, stop.signal);
     expect(await countedIn()).toEqual([0, ["flush", 21]]);
-    await home.store.retire({ runner: flow.runner });
+    await home.store.runners.retire({ runner: flow.runner });
     const failing: Agent = {
       name: "failing",
       canTitle: true,
@@ -157,11 +158,9 @@ describe("a session that was left", () => {
     await left({ home }, FOUR, { kind: "webhook" });
     await left({ home }, FOUR.slice(0, 3));
     let reads = 0;
-    const store = new Proxy(home.store, {
-      get(target, name) {
-        if (name === "history" || name === "messages") reads += 1;
-        return Reflect.get(target, name) as unknown;
-      },
+    const store = wrapStore(home.store, ({ name, run }) => {
+      if (name === "readHistory" || name === "listMessages") reads += 1;
+      return run();
     });
     const { agent, told } = saving(add("never"));
     await flushMemory({ ...flow, store }, agent, never);
@@ -170,7 +169,9 @@ describe("a session that was left", () => {
 
   it("comes with what is remembered, and the warning not to overwrite what is newer", async () => {
     const { home, flow } = await scene();
-    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
+    throwIfRefused(
+      await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
+    );
     await left({ home });
     const { agent, told } = saving();
     await flushMemory(flow, agent, never);
@@ -180,9 +181,15 @@ describe("a session that was left", () => {
 
   it("comes without either while nothing is remembered", async () => {
     const { home, flow } = await scene();
-    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }));
     throwIfRefused(
-      await home.store.changeMemory({ owner: "p_ada", change: { action: "remove", old: "tea" }, now: 1 }),
+      await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
+    );
+    throwIfRefused(
+      await home.store.memory.changeMemory({
+        owner: "p_ada",
+        change: { action: "remove", old: "tea" },
+        now: 1,
+      }),
     );
     await left({ home });
     const { agent, told } = saving();
@@ -196,7 +203,9 @@ describe("a session that was left", () => {
     const session = await left({ home }, long);
     await home.sessions.undo(all, session);
     const messages = [{ role: "user" as const, parts: [textPart("said later")] }];
-    throwIfRefused(await home.store.append({ asker: all, session, messages, now: home.clock.now() }));
+    throwIfRefused(
+      await home.store.messages.append({ asker: all, session, messages, now: home.clock.now() }),
+    );
     const { agent, told } = saving();
     await flushMemory(flow, agent, never);
     const said = (told[0]?.history ?? []).slice(0, -1).map(getText);
@@ -208,14 +217,16 @@ describe("a session that was left", () => {
 
   it("is not overwritten by: what was remembered meanwhile stays, and what still fits is added", async () => {
     const { home, flow } = await scene();
-    throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }));
+    throwIfRefused(
+      await home.store.memory.changeMemory({ owner: "p_ada", change: add("lives in Rome"), now: 1 }),
+    );
     await left({ home });
     const { agent } = saving({ action: "replace", old: "Rome", text: "lives in Oslo" }, add("is called Ada"));
     const meanwhile: Agent = {
       ...agent,
       async *run(turn, signal) {
         const change = { action: "replace", old: "Rome", text: "lives in Paris" } as const;
-        throwIfRefused(await home.store.changeMemory({ owner: "p_ada", change, now: 2 }));
+        throwIfRefused(await home.store.memory.changeMemory({ owner: "p_ada", change, now: 2 }));
         yield* agent.run(turn, signal);
       },
     };
@@ -228,7 +239,7 @@ describe("a session that was left", () => {
     const room = await messengerRoom(home, echo);
     for (const words of ["one", "two", "three"]) await room.ask(words);
     const { session } = await room.ask("four");
-    await home.store.requestFlush({ session: session.id, now: home.clock.now() });
+    await home.store.memory.requestFlush({ session: session.id, now: home.clock.now() });
     const { agent } = saving(add("counts"));
     const chatting: Agent = {
       ...agent,
@@ -348,7 +359,7 @@ describe("looking through sessions", () => {
     }
     expect(await remembered(home.store)).toEqual([]);
     expect(logged.filter((line) => line.includes("The model is away."))).toHaveLength(2);
-    expect(await home.store.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
+    expect(await home.store.memory.claimFlush({ runner: "another", now: home.clock.now() })).toBeUndefined();
   });
 
   it("takes an empty answer for what it is: there is nothing to remember", async () => {
@@ -406,8 +417,8 @@ describe("when the process falls", () => {
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
     for (const attempt of [1, 2]) {
-      await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
-      const claimed = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+      await home.store.runners.recordHeartbeat({ runner: dead, now: home.clock.now() });
+      const claimed = await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
       expect(claimed).toMatchObject({ session, attempt });
     }
     const { agent, told } = saving(add("never"));
@@ -421,10 +432,10 @@ describe("when the process falls", () => {
     const { home, flow } = await scene();
     await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
-    const first = await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+    await home.store.runners.recordHeartbeat({ runner: dead, now: home.clock.now() });
+    const first = await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
     await flushMemory(flow, saving(add("once")).agent, never);
-    const late = await home.store.finishFlush({
+    const late = await home.store.memory.finishFlush({
       flush: first?.number ?? 0,
       runner: dead.id,
       changes: [add("twice")],
@@ -452,7 +463,7 @@ describe("when the process falls", () => {
     await begun.promise;
     await looking.close();
     expect(await remembered(home.store)).toEqual([]);
-    await home.store.retire({ runner: flow.runner });
+    await home.store.runners.retire({ runner: flow.runner });
     const { id: runner } = await again(home);
     const { agent, told } = saving(add("all of it"));
     await flushMemory({ ...flow, runner }, agent, never);
@@ -489,7 +500,7 @@ describe("whoever looks for it", () => {
     const { sessions, store, clock } = home;
     const { id: session } = await sessions.create({ person: "p_ada" }, {});
     const messages = FOUR.map((line) => ({ role: "user" as const, parts: [textPart(line)] }));
-    throwIfRefused(await store.append({ asker: all, session, messages, now: clock.now() }));
+    throwIfRefused(await store.messages.append({ asker: all, session, messages, now: clock.now() }));
     const told: string[] = [];
     const telling = {
       store,
@@ -529,8 +540,8 @@ describe("a running gateway", () => {
     };
     await say("one", "two", "/title First", "/new", "three", "four", "/resume First");
     await untilTold("session:end", 2);
-    const owner = (await home.store.getAccount({ platform: "telegram", userId: "42" }))?.person ?? "";
-    const entries = async () => (await home.store.getMemory({ owner })).entries;
+    const owner = (await home.store.access.getAccount({ platform: "telegram", userId: "42" }))?.person ?? "";
+    const entries = async () => (await home.store.memory.getMemory({ owner })).entries;
     await expect.poll(async () => (await entries()).length).toBe(2);
     await say("five");
     await pass(2 * DAY);
@@ -545,8 +556,8 @@ describe("a running gateway", () => {
     const { home } = await scene();
     const session = await left({ home });
     const dead = { ...localRunner(), pid: 4_194_999 };
-    await home.store.recordHeartbeat({ runner: dead, now: home.clock.now() });
-    await home.store.claimFlush({ runner: dead.id, now: home.clock.now() });
+    await home.store.runners.recordHeartbeat({ runner: dead, now: home.clock.now() });
+    await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
     await gatewayRoom({ agent: remembers, home });
     await expect.poll(() => remembered(home.store)).toEqual([session]);
   });
@@ -554,6 +565,6 @@ describe("a running gateway", () => {
 
 async function again({ store, clock }: Home) {
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   return runner;
 }

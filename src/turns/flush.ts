@@ -39,7 +39,7 @@ export async function flushMemory(flow: FlushContext, agent: Agent, signal: Abor
   const work = async (): Promise<void> => {
     while (!signal.aborted) {
       const named = owner === undefined ? {} : { owner };
-      const flush = await store.claimFlush({ runner, now: clock.now(), ...named });
+      const flush = await store.memory.claimFlush({ runner, now: clock.now(), ...named });
       if (flush === undefined) return;
       await runFlush(flow, agent, flush, signal);
     }
@@ -69,12 +69,12 @@ async function runFlush(flow: FlushContext, agent: Agent, flush: Flush, signal: 
   const recordAbandonedUsage = async (): Promise<void> => {
     if (usage === undefined) return;
     const session = { asker: SYSTEM, session: flush.session };
-    await store.recordUsage({ ...session, purpose: "flush", usage, now: clock.now() });
+    await store.sessions.recordUsage({ ...session, purpose: "flush", usage, now: clock.now() });
   };
   // The next look begins it again.
   if (signal.aborted) return recordAbandonedUsage();
   const done = { flush: flush.number, runner, changes, ...used, now: clock.now() };
-  const memory = await store.finishFlush(done);
+  const memory = await store.memory.finishFlush(done);
   if (isRefused(memory)) {
     await recordAbandonedUsage();
     log.warn({ ...about, reason: memory.reason }, "what was found came too late");
@@ -89,8 +89,8 @@ async function findMemoryChanges(
   count: (usage: UsageDelta) => void,
   signal: AbortSignal,
 ): Promise<readonly MemoryChange[]> {
-  const shown = (await store.readHistory({ asker: SYSTEM, session })) ?? [];
-  const memory = await store.getMemory({ owner });
+  const shown = (await store.messages.readHistory({ asker: SYSTEM, session })) ?? [];
+  const memory = await store.memory.getMemory({ owner });
   const { tool, changes } = buildFlushTool(memory.entries);
   const history = buildFlushHistory(shown, { session, upTo, memory });
   if (history.length < 2) return [];

@@ -35,7 +35,9 @@ export async function findHaltReason(
 /** Commands outlive the process that waited for them: says how those that the turn started have ended. */
 async function describeStartedProcesses(session: string, since: number, run: HaltContext): Promise<string> {
   const asked = { asker: { everyone: true }, session, endedSince: since, foreground: true } as const;
-  const begun = (await run.store.listProcesses(asked)).filter(({ begunAt }) => begunAt >= since).toReversed();
+  const begun = (await run.store.processes.listProcesses(asked))
+    .filter(({ begunAt }) => begunAt >= since)
+    .toReversed();
   const words: string[] = [];
   for (const process of begun)
     words.push(`\n\n${formatCommand(process.command)} ${await describeProcess(process, run)}.`);
@@ -48,10 +50,10 @@ async function describeProcess({ id, status }: Process, run: HaltContext): Promi
   if (status.state === "ended") return describeExit(status.exit);
   if (status.state === "running") return `still runs (${id})`;
   const now = clock.now();
-  const ended = await store.endProcess({ id, exit: { unknown: true }, onlyIfStarting: true, now });
+  const ended = await store.processes.endProcess({ id, exit: { unknown: true }, onlyIfStarting: true, now });
   if (!isRefused(ended)) return describeProcess(ended, run);
   // It began in that moment.
-  const later = await store.getProcess({ asker: { everyone: true }, id });
+  const later = await store.processes.getProcess({ asker: { everyone: true }, id });
   return later === undefined ? "is gone with its row" : describeProcess(later, run);
 }
 

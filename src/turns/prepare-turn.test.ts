@@ -44,11 +44,14 @@ describe("what a gateway tells the model in a turn", () => {
       const { chat, home } = await gatewayRoom({ agent, settings: { memory: { enabled, flush: false } } });
       await chat(ada).say("hello");
       const first = await agent.asked();
-      const [session] = await home.store.find({ asker: { everyone: true }, text: first.turn.session });
+      const [session] = await home.store.sessions.find({
+        asker: { everyone: true },
+        text: first.turn.session,
+      });
       first.end();
       await chat(ada).sent(1);
       const change = { action: "add", text: "takes the night train" } as const;
-      await home.store.changeMemory({ owner: session?.owner ?? "", change, now: home.clock.now() });
+      await home.store.memory.changeMemory({ owner: session?.owner ?? "", change, now: home.clock.now() });
       await chat(ada).say("and now?");
       const { turn, end } = await agent.asked();
       expect(turn.prompt).toBe(first.turn.prompt);
@@ -64,7 +67,7 @@ describe("what a gateway tells the model in a turn", () => {
       settings: { busy: "queue", instructions: "Be brief." },
     });
     const { store, sessions, clock } = home;
-    await store.linkAccount({
+    await store.access.linkAccount({
       account: { platform: "telegram", userId: "1" },
       person: OWNER,
       now: clock.now(),
@@ -74,7 +77,7 @@ describe("what a gateway tells the model in a turn", () => {
     const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
     const { conversation } = await sessions.open(localSource());
     await sessions.switchTo(me, conversation.number, first.turn.session);
-    await store.accept({
+    await store.inbox.accept({
       ...buildRouting(localSource(), settings),
       messageId: "at the terminal",
       message: { role: "user", parts: [textPart("and here?")] },

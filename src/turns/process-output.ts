@@ -15,11 +15,11 @@ export interface ProcessTail {
 const TAIL_CHARACTERS = 8000;
 
 export async function readProcessTail(
-  store: Pick<Store, "readProcessOutput">,
+  store: Pick<Store, "processes">,
   { id, total }: Process,
   limit: number = TAIL_CHARACTERS,
 ): Promise<ProcessTail> {
-  const output = await store.readProcessOutput({ asker: SYSTEM, id, limit });
+  const output = await store.processes.readProcessOutput({ asker: SYSTEM, id, limit });
   return { text: toPlainText(output?.text ?? ""), total: output?.total ?? total };
 }
 

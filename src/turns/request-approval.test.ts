@@ -17,7 +17,7 @@ async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
   const asks = { store, clock, sendQuestion: async (one: Approval) => put.resolve(one), ...more };
   const answer = requestApproval(asks, turn, request, stop.signal);
   const { number } = await put.promise;
-  const row = () => store.getApproval({ asker: { everyone: true }, approval: number });
+  const row = () => store.access.getApproval({ asker: { everyone: true }, approval: number });
   return { turn, stop, answer, number, row };
 }
 
@@ -36,7 +36,7 @@ describe("a question whose process ends", () => {
     const home = await openHome();
     const { stop, answer, number } = await asking(home);
     const now = home.clock.now();
-    await home.store.answerApproval({ person: OWNER, approval: number, answer: "session", now });
+    await home.store.access.answerApproval({ person: OWNER, approval: number, answer: "session", now });
     stop.abort();
     expect(await answer).toBe("session");
   });
@@ -69,7 +69,9 @@ describe("a question that nobody answers", () => {
     await vi.waitUntil(async () => ((await row())?.deadline ?? 0) > home.clock.now(), 5000);
     home.clock.pass(MINUTE);
     const now = home.clock.now();
-    throwIfRefused(await home.store.answerApproval({ person: OWNER, approval: number, answer: "once", now }));
+    throwIfRefused(
+      await home.store.access.answerApproval({ person: OWNER, approval: number, answer: "once", now }),
+    );
     expect(await answer).toBe("once");
   });
 

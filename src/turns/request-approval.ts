@@ -36,16 +36,17 @@ export async function requestApproval(
   const now = clock.now();
   const { number, fence } = turn;
   const deadline = now + APPROVAL_TIMEOUT_MS;
-  const asked = await store.createApproval({ turn: number, fence, request, deadline, now });
+  const asked = await store.access.createApproval({ turn: number, fence, request, deadline, now });
   if (isRefused(asked)) return "deny";
   if (asked.answer !== undefined) return asked.answer;
   const { person, session } = asked;
   const { pattern, folder } = request;
   const where = { person, session, ...(folder !== undefined && { folder }) };
-  const before = pattern === undefined ? undefined : await store.checkApprovalRules({ ...where, pattern });
+  const before =
+    pattern === undefined ? undefined : await store.access.checkApprovalRules({ ...where, pattern });
   if (before !== undefined) {
     const answer = before === "allowed" ? "once" : "deny";
-    await store.answerApproval({ person, approval: asked.number, answer, now });
+    await store.access.answerApproval({ person, approval: asked.number, answer, now });
     return answer;
   }
   if (!asked.isPosted) await sendQuestion(asked);
@@ -65,7 +66,7 @@ async function waitForAnswer(
   for (;;) {
     const change = awaitChange(store, signal);
     try {
-      const { answer } = (await store.getApproval({ asker: SYSTEM, approval: asked.number })) ?? {
+      const { answer } = (await store.access.getApproval({ asker: SYSTEM, approval: asked.number })) ?? {
         answer: "deny",
       };
       if (answer !== undefined) return answer;
@@ -73,7 +74,12 @@ async function waitForAnswer(
       // What nobody waits for any more must not be allowed later, as if that still did something.
       if (signal.aborted || clock.monotonic() >= until) {
         const { person, number: approval } = asked;
-        const closed = await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
+        const closed = await store.access.answerApproval({
+          person,
+          approval,
+          answer: "expired",
+          now: clock.now(),
+        });
         // Answered in that very moment: that counts.
         if (isRefused(closed) && closed.refused === "not_allowed") continue;
         return signal.aborted ? "deny" : "expired";
@@ -81,7 +87,7 @@ async function waitForAnswer(
       // People answer by the system clock: what is stored follows when that was set.
       const deadline = Math.round(clock.now() + until - clock.monotonic());
       if (Math.abs(deadline - stored) > MIN_CLOCK_STEP_MS) {
-        await store.moveApprovalDeadline({ approval: asked.number, deadline });
+        await store.access.moveApprovalDeadline({ approval: asked.number, deadline });
         stored = deadline;
       }
       await change.happened;

@@ -29,10 +29,10 @@ let numbers = 0;
 
 async function accept(home: Home, words: string, runner = localRunner()) {
   const { store, clock } = home;
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   numbers += 1;
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: `m${numbers}`,
     message: { role: "user", parts: [textPart(words)] },
@@ -298,7 +298,7 @@ describe("a turn", () => {
       if (told?.type !== "text" || file?.type !== "file") throw new Error("it is not told so");
       expect(told.text).toMatch(/^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/);
       const kept = async (person: string) =>
-        new TextDecoder().decode(await home.store.readBlob({ asker: { person }, hash: file.blob }));
+        new TextDecoder().decode(await home.store.messages.readBlob({ asker: { person }, hash: file.blob }));
       expect([await kept("owner"), await kept("p_other")]).toEqual([long, ""]);
     },
   );
@@ -314,7 +314,7 @@ describe("a turn", () => {
     if (end.next === undefined) throw new Error("nothing was taken up");
     const last = await run(home, end.next, echo);
     expect(last.next).toBeUndefined();
-    const waiting = await home.store.listPending({ asker: me, session: turn.session });
+    const waiting = await home.store.inbox.listPending({ asker: me, session: turn.session });
     expect(waiting.map(getText)).toEqual(["three"]);
   });
 
@@ -328,9 +328,9 @@ describe("a turn", () => {
 
     // Its process is gone; whoever takes the turn up tells the model in its place.
     const runner = localRunner();
-    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
+    await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const by = { runner: runner.id, take: "one" } as const;
-    const again = await home.store.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
+    const again = await home.store.turns.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
     expect(again?.attempt).toBe(2);
 
     const notes: (string | undefined)[] = [];
@@ -352,8 +352,8 @@ describe("a turn", () => {
     const { session } = await accept(home, "fatal", deadRunner());
     for (const expected of [2, 3]) {
       const runner = expected === 3 ? localRunner() : deadRunner();
-      await home.store.recordHeartbeat({ runner, now: home.clock.now() });
-      const turn = await home.store.claim({
+      await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
+      const turn = await home.store.turns.claim({
         session: session.id,
         runner: runner.id,
         take: "one",
@@ -385,16 +385,16 @@ describe("a turn", () => {
       const asked = { asker: { everyone: true }, session: session.id, fence, now: clock.now() } as const;
       if (toolCalls !== undefined) {
         const messages = [{ role: "assistant", parts: [textPart("First I look.")], toolCalls } as const];
-        throwIfRefused(await store.append({ ...asked, messages }));
+        throwIfRefused(await store.messages.append({ ...asked, messages }));
       }
       throwIfRefused(
-        await store.saveDraft({ turn: number, fence, answerDraft: { text: "Once upon", thought: "" } }),
+        await store.turns.saveDraft({ turn: number, fence, answerDraft: { text: "Once upon", thought: "" } }),
       );
       for (let last = 1; ; ) {
         const runner = last + 1 === attempt ? localRunner() : deadRunner();
-        await store.recordHeartbeat({ runner, now: clock.now() });
+        await store.runners.recordHeartbeat({ runner, now: clock.now() });
         const by = { session: session.id, runner: runner.id, take: "one", now: clock.now() } as const;
-        const turn = await store.claim(by);
+        const turn = await store.turns.claim(by);
         if (turn === undefined) throw new Error("nothing was left");
         last = turn.attempt;
         if (last === attempt) return turn;
@@ -510,20 +510,22 @@ describe("a turn", () => {
     const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" as const };
     const messages = [{ role: "assistant" as const, parts: [], toolCalls: [call] }];
     const fence = begun?.fence ?? 0;
-    await store.append({ asker: me, session: session.id, messages, fence, now: clock.now() });
+    await store.messages.append({ asker: me, session: session.id, messages, fence, now: clock.now() });
     const begin = async (id: string, command: string): Promise<void> => {
       const watch = { mode: "result", patterns: [], wakes: false } as const;
       const process = { id, command, cwd: "/", background: true, pty: false, watch };
       const where = { session: session.id, conversation: conversation.number, target: localSource() };
-      throwIfRefused(await store.beginProcess({ process, ...where, maxRunning: 64, now: clock.now() }));
+      throwIfRefused(
+        await store.processes.beginProcess({ process, ...where, maxRunning: 64, now: clock.now() }),
+      );
     };
     const keeper = localRunner();
-    await store.recordHeartbeat({ runner: keeper, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner: keeper, now: clock.now() });
     for (const [id, command] of COMMANDS) {
       await begin(id, command);
       if (command === "on its way") continue;
       throwIfRefused(
-        await store.markProcessRunning({
+        await store.processes.markProcessRunning({
           id,
           keeper: keeper.id,
           pid: 7,
@@ -533,11 +535,11 @@ describe("a turn", () => {
         }),
       );
       if (command === "false")
-        throwIfRefused(await store.endProcess({ id, exit: { code: 1 }, now: clock.now() }));
+        throwIfRefused(await store.processes.endProcess({ id, exit: { code: 1 }, now: clock.now() }));
     }
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: clock.now() });
-    const again = await store.claim({
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
+    const again = await store.turns.claim({
       session: session.id,
       runner: runner.id,
       take: "one",
@@ -554,9 +556,9 @@ describe("a turn", () => {
     ]);
     // Nobody is told that it has ended, which it has not; and nobody begins it any more.
     const [id] = COMMANDS[2];
-    expect((await store.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
+    expect((await store.processes.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
     const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };
-    expect(await store.markProcessRunning(runs)).toMatchObject({ refused: "not_allowed" });
+    expect(await store.processes.markProcessRunning(runs)).toMatchObject({ refused: "not_allowed" });
   });
 
   it.each<[string, Partial<TurnRun>]>([
@@ -596,13 +598,16 @@ describe("a turn", () => {
     let full = 2;
     const store: Store = {
       ...home.store,
-      async append(input) {
-        if (full > 0) {
-          full -= 1;
-          expect(done).toEqual([]);
-          throw new PostriderError("disk_full", "There is no room.");
-        }
-        return home.store.append(input);
+      messages: {
+        ...home.store.messages,
+        async append(input) {
+          if (full > 0) {
+            full -= 1;
+            expect(done).toEqual([]);
+            throw new PostriderError("disk_full", "There is no room.");
+          }
+          return home.store.messages.append(input);
+        },
       },
     };
     const told: string[] = [];
@@ -627,7 +632,7 @@ describe("a turn", () => {
     const append = async (): Promise<never> => {
       throw new PostriderError("disk_full", "There is no room.");
     };
-    const store: Store = { ...home.store, append };
+    const store: Store = { ...home.store, messages: { ...home.store.messages, append } };
     await expect(run(home, turn, agent, { store })).rejects.toMatchObject({ code: "disk_full" });
     expect(done).toEqual([]);
     expect(turnsIn(home)).toEqual(["running"]);
@@ -679,8 +684,8 @@ describe("a turn", () => {
     const { session, turn } = await accept(home, "hello", deadRunner());
     if (turn === undefined) throw new Error("the session was not free");
     const runner = localRunner();
-    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
-    const taken = await home.store.claim({
+    await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
+    const taken = await home.store.turns.claim({
       session: session.id,
       runner: runner.id,
       take: "one",

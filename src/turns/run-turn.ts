@@ -105,7 +105,7 @@ export async function runTurn(turn: Turn, run: TurnRun): Promise<TurnEnd> {
   const deliveries = await run.deliveries?.(answer);
   const finish = async (): Promise<Finished> => {
     const next = run.next();
-    const finished = await store.finish({
+    const finished = await store.turns.finish({
       turn: turn.number,
       fence: turn.fence,
       outcome,
@@ -157,7 +157,7 @@ async function recordAbandonedUsage(
 ): Promise<void> {
   if (usage === undefined) return;
   const used = { purpose: "answer", usage: omitPromptTokens(usage), now: clock.now() } as const;
-  await store.recordUsage({ asker: { everyone: true }, session, ...used });
+  await store.sessions.recordUsage({ asker: { everyone: true }, session, ...used });
 }
 
 /** Whoever asked in an editor that is gone has seen that it broke off, and will ask again if they still want to know. */
@@ -191,7 +191,7 @@ async function answerTurn(turn: Turn, shown: readonly Message[], run: AnswerRun)
 
 async function readTurnHistory({ session }: Turn, { store, history }: TurnRun): Promise<readonly Message[]> {
   if (history !== undefined) return history();
-  return (await store.readHistory({ asker: { everyone: true }, session })) ?? [];
+  return (await store.messages.readHistory({ asker: { everyone: true }, session })) ?? [];
 }
 
 /** Whatever comes of it, the turn goes on. True if the session shows less now. */
@@ -220,7 +220,7 @@ async function runAgent(
   const input: AgentTurn = {
     session: turn.session,
     history: providerHistory(addSpeakerNames(shown, run.speaker)),
-    blob: (hash: string) => store.readBlob({ asker: { everyone: true }, hash }),
+    blob: (hash: string) => store.messages.readBlob({ asker: { everyone: true }, hash }),
     ...place,
     ...(notes.length > 0 && { note: notes.join("\n") }),
     ...(model !== undefined && { model }),
@@ -248,7 +248,7 @@ async function runAgent(
     await storing;
     const said = answer.getUnsaved();
     isReplaced = true;
-    throwIfRefused(await store.saveDraft({ turn: turn.number, fence: turn.fence, answerDraft: said }));
+    throwIfRefused(await store.turns.saveDraft({ turn: turn.number, fence: turn.fence, answerDraft: said }));
   };
   try {
     for await (const event of readEventsUntil(signal, agent.run(input, signal))) {
@@ -326,7 +326,7 @@ async function appendMessages(
   const counted = usage === undefined ? {} : { usage };
   const grown = { asker, session, messages, blobs, fence, ...counted };
   const appended = await retryStore(async () => {
-    const stored = await store.append({ ...grown, now: clock.now() });
+    const stored = await store.messages.append({ ...grown, now: clock.now() });
     if (isRefused(stored)) await recordAbandonedUsage(turn, counted, run);
     return throwIfRefused(stored);
   }, run);

@@ -19,7 +19,9 @@ export async function buildSystemPrompt(
   { store, settings, platforms }: { store: Store; settings: PromptSettings; platforms: readonly string[] },
 ): Promise<string> {
   const homes =
-    platforms.length === 0 ? [] : mergeHomeChannels(settings.homes, await store.listHomeChannels());
+    platforms.length === 0
+      ? []
+      : mergeHomeChannels(settings.homes, await store.conversations.listHomeChannels());
   const context = buildSessionContext(source, {
     scope: settings.scope,
     platforms: platforms.map((platform) => {

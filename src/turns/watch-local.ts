@@ -9,7 +9,7 @@ import {
   type ReportKind,
 } from "../core/process-report.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { WakeResult } from "../ports/processes.ts";
+import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
 import { type ProcessTail, readProcessTail, toPlainMatches } from "./process-output.ts";
 import { isStoreClosed } from "./store-closed.ts";
@@ -66,7 +66,7 @@ export function watchLocalProcesses(options: LocalWatchOptions): Promise<void> {
 /** One look: whatever is due is marked as told, then told. */
 export async function pollLocalProcesses(options: LocalWatchOptions): Promise<void> {
   const { store, clock, signal } = options;
-  for (const process of await store.listWatchedProcesses()) {
+  for (const process of await store.processes.listWatchedProcesses()) {
     if (signal.aborted) return;
     const news = options.isMine(process) ? findDueReport(process, clock.now()) : undefined;
     if (news !== undefined) await reportNews(options, process, news);
@@ -85,7 +85,10 @@ async function reportNews(options: LocalWatchOptions, process: Process, news: Re
   const words =
     more === "" ? formatNews(news, process, output, clock.now()) : formatEnd(process, output.text);
   // Marked first: what falls in between is missed, where two who look would both have told it.
-  const isMine = await store.markProcessReported({ ...buildReport(news, process, output), now: clock.now() });
+  const isMine = await store.processes.markProcessReported({
+    ...buildReport(news, process, output),
+    now: clock.now(),
+  });
   if (isMine && words !== undefined) options.show(more === "" ? words : `${words}\n\n${more}`, process);
 }
 

@@ -25,8 +25,8 @@ const never = new AbortController().signal;
 /** A turn that was asked for in an editor. */
 async function begin(home: Home, words: string, runner = localRunner()): Promise<Turn> {
   const { store, clock } = home;
-  await store.recordHeartbeat({ runner, now: clock.now() });
-  const accepted = await store.accept({
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
+  const accepted = await store.inbox.accept({
     source: { platform: "acp", chatId: "thread", chatType: "dm" },
     profile: "main",
     scope: { groupsPerUser: true, threadsPerUser: true },
@@ -195,9 +195,12 @@ describe("an answer in an editor", () => {
     const kept: AnswerDraft[] = [];
     const store: Store = {
       ...home.store,
-      async saveDraft(input) {
-        kept.push(input.answerDraft);
-        return home.store.saveDraft(input);
+      turns: {
+        ...home.store.turns,
+        async saveDraft(input) {
+          kept.push(input.answerDraft);
+          return home.store.turns.saveDraft(input);
+        },
       },
     };
     const shown: string[] = [];
@@ -214,10 +217,12 @@ describe("an answer in an editor", () => {
     const turn = await begin(home, "go", deadRunner());
     const { number, fence } = turn;
     const said = { text: "Once upon", thought: "hm", plan: [{ text: "tell", state: "pending" as const }] };
-    expect(await home.store.saveDraft({ turn: number, fence, answerDraft: said })).toEqual({ kept: true });
+    expect(await home.store.turns.saveDraft({ turn: number, fence, answerDraft: said })).toEqual({
+      kept: true,
+    });
     const runner = localRunner();
-    await home.store.recordHeartbeat({ runner, now: home.clock.now() });
-    const again = await home.store.claim({
+    await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
+    const again = await home.store.turns.claim({
       session: turn.session,
       runner: runner.id,
       take: "one",
@@ -240,10 +245,13 @@ describe("an answer in an editor", () => {
     const turn = await begin(home, "go");
     const store: Store = {
       ...home.store,
-      async append(input) {
-        const appended = await home.store.append(input);
-        await new Promise((resolve) => setTimeout(resolve, 100)); // longer than text may wait to be kept
-        return appended;
+      messages: {
+        ...home.store.messages,
+        async append(input) {
+          const appended = await home.store.messages.append(input);
+          await new Promise((resolve) => setTimeout(resolve, 100)); // longer than text may wait to be kept
+          return appended;
+        },
       },
     };
     const twice: string[] = [];
@@ -267,9 +275,12 @@ describe("an answer in an editor", () => {
     let isBroken = true;
     const store: Store = {
       ...home.store,
-      async finish(input) {
-        if (isBroken) throw new PostriderError("internal", "no");
-        return home.store.finish(input);
+      turns: {
+        ...home.store.turns,
+        async finish(input) {
+          if (isBroken) throw new PostriderError("internal", "no");
+          return home.store.turns.finish(input);
+        },
       },
     };
     const turns = activeTurns({

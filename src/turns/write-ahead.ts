@@ -54,7 +54,7 @@ export function writeAhead({ store, turn, signal, show, onSaved, retry }: WriteA
         await retry(async () => {
           if (!isStoring)
             throwIfRefused(
-              await store.saveDraft({ turn: turn.number, fence: turn.fence, answerDraft: said }),
+              await store.turns.saveDraft({ turn: turn.number, fence: turn.fence, answerDraft: said }),
             );
         });
       } catch (error) {

@@ -14,7 +14,7 @@ export type SaidByTalker =
 const [file = ""] = process.argv.slice(2);
 const store = await sqliteStore({ file });
 const runner = localRunner();
-await store.recordHeartbeat({ runner, now: Date.now() });
+await store.runners.recordHeartbeat({ runner, now: Date.now() });
 /** Finished turns of each session. */
 const finished = Array.from({ length: SESSIONS }, () => 0);
 let stopping = false;
@@ -22,7 +22,7 @@ let stopping = false;
 async function talk(chat: number): Promise<void> {
   for (let number = 1; !stopping; number += 1) {
     const messageId = `${chat}-${number}`;
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       ...buildRouting({ platform: "telegram", chatId: chat + 1, userId: chat + 1 }, settings),
       messageId,
       message: { role: "user", parts: [{ type: "text", text: `question ${messageId}` }] },
@@ -34,7 +34,7 @@ async function talk(chat: number): Promise<void> {
     const { number: turn, fence, target } = accepted.turn;
     const parts = [{ type: "text" as const, text: `answer ${messageId} ${"y".repeat(300)}` }];
     throwIfRefused(
-      await store.finish({
+      await store.turns.finish({
         turn,
         fence,
         outcome: "done",
@@ -60,6 +60,6 @@ for await (const line of told<string>()) {
 stopping = true;
 await talking;
 say({ step: "stopped", finished } satisfies SaidByTalker);
-await store.retire({ runner: runner.id });
+await store.runners.retire({ runner: runner.id });
 await store.close();
 process.exit(0);

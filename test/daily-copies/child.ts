@@ -10,7 +10,7 @@ const [folder = "", start = "0"] = process.argv.slice(2);
 const home = resolveHome({ POSTRIDER_HOME: folder });
 const store = await sqliteStore({ file: home.database });
 const runner = localRunner();
-await store.recordHeartbeat({ runner, now: Date.now() });
+await store.runners.recordHeartbeat({ runner, now: Date.now() });
 const clock = fakeCopyClock(Number(start));
 const copies = startDailyCopies({
   home,
@@ -25,6 +25,6 @@ for await (const ms of told<number>()) {
   say({ step: "passed", ms });
 }
 await copies.stop();
-await store.retire({ runner: runner.id });
+await store.runners.retire({ runner: runner.id });
 await store.close();
 process.exit(0);

@@ -103,7 +103,7 @@ export async function driveCrowd(
 export async function linkAnn(file: string): Promise<void> {
   const store = await sqliteStore({ file, mode: "in-process" });
   for (const userId of PEOPLE.filter((account) => humanOf(account) === "ann"))
-    await store.linkAccount({ account: { platform: "fake", userId }, person: OWNER, now: Date.now() });
+    await store.access.linkAccount({ account: { platform: "fake", userId }, person: OWNER, now: Date.now() });
   await store.close();
 }
 

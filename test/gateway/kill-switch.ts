@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Agent, AgentEvent } from "../../src/ports/agent.ts";
 import type { Platform } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
+import { wrapStore } from "../support/wrap-store.ts";
 
 /** Called at every point of the flow that has a name. What it returns is waited for around the ports' calls. */
 export type Hit = (point: string) => void | Promise<void>;
@@ -27,7 +28,12 @@ export function killSwitch(at: string | undefined, slow?: string): Hit {
 
 /** The same store, with a point before and after every one of its steps. */
 export function watchedStore(store: Store, hit: Hit): Store {
-  return watched(store, hit, (name) => name !== "onChange" && name !== "close");
+  return wrapStore(store, async ({ name, run }) => {
+    await hit(`${name}:before`);
+    const result = await run();
+    await hit(`${name}:after`);
+    return result;
+  });
 }
 
 /** The same platform, with points around what leaves; `ready` is called when it is connected. */

@@ -9,9 +9,10 @@ import type { Agent } from "../../src/ports/agent.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { Inbound, Outbound, Platform, Receiver } from "../../src/ports/platform.ts";
 import type { Store } from "../../src/ports/store.ts";
-import { WRITE_NAMES } from "../../src/stores/sqlite/write-names.ts";
+import { findOperation } from "../../src/stores/sqlite/operations.ts";
 import { listeners } from "../support/listeners.ts";
 import { type Home, openHome } from "../support/test-home.ts";
+import { wrapStore } from "../support/wrap-store.ts";
 
 /** One write of the store, in the order in which the writes were asked for. */
 export interface StoreStep {
@@ -40,12 +41,12 @@ export interface IntakeRoomOptions {
 
 /** Reads and leases are not counted: the first wait for nobody's commit, the second come by the clock. */
 const UNCOUNTED: ReadonlySet<string> = new Set([
-  "beat",
-  "lease",
-  "unlease",
+  "recordHeartbeat",
+  "acquireLease",
+  "releaseLease",
   "retire",
-  "clear",
-  "expire",
+  "purgeFinished",
+  "expireConversation",
   "claimFlush",
 ]);
 
@@ -107,7 +108,7 @@ export async function intakeRoom(options: IntakeRoomOptions): Promise<IntakeRoom
       home.clock.pass(ms);
       up?.markConnected();
       const isHeld = async (): Promise<boolean> =>
-        (await home.store.listLeases({ now: home.clock.now() })).length > 0;
+        (await home.store.runners.listLeases({ now: home.clock.now() })).length > 0;
       while (!(await isHeld())) await new Promise(setImmediate);
     },
   };
@@ -173,7 +174,7 @@ function takenIn({ name, input }: StoreStep, step: number) {
   const messages =
     name === "acceptMany"
       ? (input as { readonly messages: readonly Taken[] }).messages
-      : name === "accept" || name === "acceptLine"
+      : name === "accept" || name === "acceptCommand"
         ? [input as Taken]
         : [];
   return messages.map(({ source, messageId }) => ({ chat: source.chatId, step, messageId }));
@@ -181,21 +182,13 @@ function takenIn({ name, input }: StoreStep, step: number) {
 
 /** The same store; every write is noted when it is asked for. */
 function counted(store: Store, note: (step: StoreStep) => void): Store {
-  const entries = Object.entries(store).map(([name, value]: [string, unknown]) => {
-    if (typeof value !== "function" || !isWrite(name)) return [name, value];
-    const call = value.bind(store) as (input: unknown) => Promise<unknown>;
-    return [
-      name,
-      (input: unknown) => {
-        const result = call(input);
-        note({ name, input, result });
-        return result;
-      },
-    ];
+  return wrapStore(store, ({ name, input, run }) => {
+    const result = run();
+    if (isWrite(name)) note({ name, input, result });
+    return result;
   });
-  return Object.fromEntries(entries) as Store;
 }
 
 function isWrite(name: string): boolean {
-  return Object.hasOwn(WRITE_NAMES, name) && !UNCOUNTED.has(name);
+  return findOperation(name).kind.endsWith("rite") && !UNCOUNTED.has(name);
 }

@@ -89,7 +89,7 @@ export async function driveKeeperKills(plan: KeeperKillPlan): Promise<KeeperKill
 async function openSession(store: Store) {
   const reset = { default: NO_RESET, byType: {}, byPlatform: {} };
   const settings = { zone: "UTC", profile: "main", reset, scope: {}, clock: systemClock };
-  const { session, conversation } = await store.open(buildRouting(SOURCE, settings));
+  const { session, conversation } = await store.conversations.open(buildRouting(SOURCE, settings));
   return { session: session.id, conversation: conversation.number, target: SOURCE };
 }
 
@@ -128,10 +128,10 @@ echo "end $i"; exit ${printer.exit}`;
 async function readEnd(store: Store, id: string): Promise<Printed> {
   const until = performance.now() + LONGEST_END_MS;
   for (;;) {
-    const row = await store.getProcess({ asker: EVERYONE, id });
+    const row = await store.processes.getProcess({ asker: EVERYONE, id });
     const hasEnded = row?.status.state === "ended";
     if (hasEnded || performance.now() > until) {
-      const output = await store.readProcessOutput({ asker: EVERYONE, id });
+      const output = await store.processes.readProcessOutput({ asker: EVERYONE, id });
       const exit = row?.status.state === "ended" ? row.status.exit : undefined;
       return { ...(output ?? { text: "", from: 0, total: 0 }), exit };
     }

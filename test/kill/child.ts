@@ -73,7 +73,7 @@ const store = await withRoom(() =>
 );
 const sessions = createSessions({ store, zone: settings.zone, reset: settings.reset });
 const runner = localRunner();
-await withRoom(() => store.recordHeartbeat({ runner, now: Date.now() }));
+await withRoom(() => store.runners.recordHeartbeat({ runner, now: Date.now() }));
 const claim = { runner: runner.id, take: "one" } as const;
 const sameOptions = await withRoom(() => openWriter({ file }));
 tell({ say: "open", synchronous: Number(sameOptions.pragma("synchronous")) });
@@ -121,7 +121,7 @@ function finishOnce(turn: Turn): Promise<unknown> {
   return operation({ name: "finish", session: turn.session, count: 2, turn: turn.number }, async (key) => {
     const answer = textsOf(key, 2).map((text) => ({ type: "text" as const, text }));
     return throwIfRefused(
-      await store.finish({
+      await store.turns.finish({
         turn: turn.number,
         fence: turn.fence,
         outcome: "done",
@@ -137,10 +137,10 @@ function finishOnce(turn: Turn): Promise<unknown> {
 /** What a killed process had begun is taken up and finished. */
 async function recover(): Promise<void> {
   for (;;) {
-    const left = await store.listClaimable({ now: Date.now() });
+    const left = await store.turns.listClaimable({ now: Date.now() });
     for (const { session } of left) {
       const turn = await operation({ name: "claim", session }, () =>
-        store.claim({ session, ...claim, now: Date.now() }),
+        store.turns.claim({ session, ...claim, now: Date.now() }),
       );
       if (turn !== undefined) await finish(turn);
     }
@@ -177,7 +177,7 @@ async function work(loop: number, owned: Owned[]): Promise<void> {
     async turn({ id, chat }) {
       if (chat === undefined) return;
       const accepted = await operation({ name: "accept", session: id, count: 1 }, (key) =>
-        store.accept({
+        store.inbox.accept({
           ...buildRouting(sourceOf(chat), settings),
           messageId: key,
           message: { role: "user", parts: textsOf(key, 1).map((text) => ({ type: "text", text })) },
@@ -281,12 +281,12 @@ await recover();
 // A first read of files that are just gone fails; the next heartbeat finds out why and ends the process.
 const owned = await ownedByLoops().catch(async (error: unknown) => {
   await pause(10);
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   throw error;
 });
 tell({ say: "working" });
 await Promise.all(owned.map((sessions, loop) => work(loop, sessions)));
-await store.retire({ runner: runner.id });
+await store.runners.retire({ runner: runner.id });
 await store.close();
 tell({ say: "end" });
 process.exit(0);

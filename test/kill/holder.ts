@@ -12,8 +12,8 @@ export interface Holding {
 const [file = ""] = process.argv.slice(2);
 const store = await sqliteStore({ file });
 const runner = localRunner();
-await store.recordHeartbeat({ runner, now: Date.now() });
-const accepted = await store.accept({
+await store.runners.recordHeartbeat({ runner, now: Date.now() });
+const accepted = await store.inbox.accept({
   ...buildRouting({ platform: "telegram", chatId: "7", userId: "7" }, settings),
   messageId: "1",
   message: { role: "user", parts: [{ type: "text", text: "hello" }] },

@@ -68,7 +68,7 @@ await indexed(file);
 const ready = performance.now();
 
 const runner = localRunner();
-await store.recordHeartbeat({ runner, now: Date.now() });
+await store.runners.recordHeartbeat({ runner, now: Date.now() });
 const claim = { runner: runner.id, take: "one" } as const;
 const live = Array.from({ length: LIVE_SESSIONS }, (_, n) => `live-${n}`);
 for (const id of live) await sessions.create(who, { id });
@@ -122,7 +122,7 @@ await Promise.all([
   paced(10, async (tick) => {
     const chat = `chat-${tick % LIVE_SESSIONS}`;
     const accepted = await timed("accept", () =>
-      store.accept({
+      store.inbox.accept({
         ...buildRouting({ platform: "telegram", chatId: chat, userId: chat }, settings),
         messageId: `${tick}`,
         message: { role: "user", parts: [{ type: "text", text: text() }] },
@@ -132,7 +132,7 @@ await Promise.all([
     if (accepted.duplicate || accepted.tooMany !== undefined || accepted.turn === undefined) return;
     const { number, fence } = accepted.turn;
     throwIfRefused(
-      await store.finish({
+      await store.turns.finish({
         turn: number,
         fence,
         outcome: "done",
@@ -195,7 +195,7 @@ async function importOld(id: string): Promise<void> {
     parts: [{ type: "text" as const, text: text() }],
   }));
   throwIfRefused(
-    await store.importSession({
+    await store.sessions.importSession({
       session: { id, kind: "chat", owner: OWNER },
       profile: "main",
       usage: emptyUsage(),

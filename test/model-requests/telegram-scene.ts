@@ -35,7 +35,7 @@ export async function telegramScene(at: FullHome): Promise<TelegramScene> {
   const direct = await fake.openDm(ADA);
   const group = await fake.openGroup({ title: "Stable" });
   const store = await at.openStore();
-  await store.linkAccount({
+  await store.access.linkAccount({
     account: { platform: "telegram", userId: String(ADA) },
     person: OWNER,
     now: Date.now(),

@@ -70,7 +70,7 @@ export async function twoPlatformsRoom(at: FullHome, names: readonly string[]): 
     async pass(ms) {
       clock.pass(ms);
       for (const receiver of receivers.values()) receiver.markConnected();
-      while ((await store.listLeases({ now: clock.now() })).length < names.length)
+      while ((await store.runners.listLeases({ now: clock.now() })).length < names.length)
         await new Promise(setImmediate);
     },
   };

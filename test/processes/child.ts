@@ -87,7 +87,7 @@ async function work({ from, until }: Order): Promise<Answer> {
   const errors: string[] = [];
   let operations = 0;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   const own = `own-${role}`;
   await sessions.create(who, { id: own });
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, from - instant())));
@@ -115,7 +115,7 @@ async function work({ from, until }: Order): Promise<Answer> {
   async function accept(n: number): Promise<void> {
     const chat = `talk-${n % ACCEPTING_CHATS}`;
     const claim = { runner: runner.id, take: "one" } as const;
-    const result = await store.accept({
+    const result = await store.inbox.accept({
       ...buildRouting({ platform: "telegram", chatId: chat, userId: chat }, settings),
       messageId: `message ${n}`,
       message: { role: "user", parts: [{ type: "text", text: `message ${n}` }] },
@@ -127,7 +127,7 @@ async function work({ from, until }: Order): Promise<Answer> {
     while (turn !== undefined) {
       const text = `answer ${turn.number}`;
       const finished = throwIfRefused(
-        await store.finish({
+        await store.turns.finish({
           turn: turn.number,
           fence: turn.fence,
           outcome: "done",
@@ -149,6 +149,6 @@ async function work({ from, until }: Order): Promise<Answer> {
     }),
     loop(accept),
   ]);
-  await store.retire({ runner: runner.id });
+  await store.runners.retire({ runner: runner.id });
   return { said: "worked", operations, appended, acknowledged, opened, accepted, answered, errors };
 }

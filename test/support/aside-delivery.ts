@@ -4,11 +4,11 @@ import type { Store } from "../../src/ports/store.ts";
 export async function asideDelivery(store: Store, session: string, now: number): Promise<number> {
   const target = { platform: "telegram", chatType: "dm", chatId: "42", userId: "42" };
   const parts = [{ type: "text" as const, text: "a chart" }];
-  const made = await store.enqueue({ deliveries: [{ target, parts }], session, runner: "", now });
+  const made = await store.outbox.enqueue({ deliveries: [{ target, parts }], session, runner: "", now });
   const delivery = made.deliveries[0]?.number ?? 0;
-  await store.beginDelivery({ delivery, runner: "", now });
+  await store.outbox.beginDelivery({ delivery, runner: "", now });
   const error = "Telegram said: Internal Server Error";
-  await store.settle({
+  await store.outbox.settle({
     delivery,
     outcome: { state: "waiting", nextAt: now, error, failed: true, deferred: true },
     now,

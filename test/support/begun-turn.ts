@@ -8,10 +8,10 @@ let numbers = 0;
 /** A turn of the terminal's that has begun, and that nobody runs. */
 export async function begunTurn({ store, clock }: Home, words = "tidy up"): Promise<Turn> {
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   numbers += 1;
   const reset = { default: DEFAULT_RESET_POLICY, byType: {}, byPlatform: {} };
-  const accepted = await store.accept({
+  const accepted = await store.inbox.accept({
     ...buildRouting(localSource(), { zone: "UTC", profile: "main", reset, scope: {}, clock }),
     messageId: `begun-${numbers}`,
     message: { role: "user", parts: [textPart(words)] },

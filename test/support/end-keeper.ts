@@ -42,7 +42,11 @@ async function programsOf(folder: string): Promise<ReadonlySet<number>> {
   if (!existsSync(file)) return new Set();
   const store = await sqliteStore({ file, mode: "in-process" });
   try {
-    const rows = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 200 });
+    const rows = await store.processes.listProcesses({
+      asker: { everyone: true },
+      foreground: true,
+      limit: 200,
+    });
     const places = rows.flatMap(({ status }) => (status.state === "running" ? [status] : []));
     return new Set(places.filter(isAlive).map(({ pid }) => pid));
   } finally {

@@ -59,9 +59,9 @@ export async function furnishedHome(): Promise<Furnished> {
     await sessions.hold(me, plans.id, "export", HOUR);
 
     const runner = localRunner();
-    await store.recordHeartbeat({ runner, now: NOW });
+    await store.runners.recordHeartbeat({ runner, now: NOW });
     const said = (messageId: string, text: string, claim: boolean) =>
-      store.accept({
+      store.inbox.accept({
         ...buildRouting(
           { platform: "telegram", chatType: "group", chatId: "-100", userId: "42", userName: "Bob" },
           settings,
@@ -79,7 +79,7 @@ export async function furnishedHome(): Promise<Furnished> {
     if (first.duplicate || first.tooMany !== undefined || first.turn === undefined)
       throw new Error("the session was not free");
     await said("18", "are you there?", false);
-    await store.finish({
+    await store.turns.finish({
       turn: first.turn.number,
       fence: first.turn.fence,
       outcome: "done",

@@ -145,7 +145,8 @@ export async function gatewayRoom(options: GatewayRoomOptions): Promise<GatewayR
     async pass(ms) {
       clock.pass(ms);
       receiver.markConnected();
-      const isHeld = async (): Promise<boolean> => (await store.listLeases({ now: clock.now() })).length > 0;
+      const isHeld = async (): Promise<boolean> =>
+        (await store.runners.listLeases({ now: clock.now() })).length > 0;
       while (!(await isHeld())) await new Promise(setImmediate);
     },
     chat(source) {

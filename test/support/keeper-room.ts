@@ -59,7 +59,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
     scope: {},
     clock: systemClock,
   };
-  const { session, conversation } = await store.open(buildRouting(SOURCE, settings));
+  const { session, conversation } = await store.conversations.open(buildRouting(SOURCE, settings));
   const socket = resolveSocketPath(home.folder);
   const clients: Processes[] = [];
   const pids = new Set<number>();
@@ -78,7 +78,7 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   }
 
   async function keeperPid(): Promise<number | undefined> {
-    const held = await store.listLeases({ now: Date.now() });
+    const held = await store.runners.listLeases({ now: Date.now() });
     const pid = held.find(({ name }) => name === "keeper")?.runner.pid;
     if (pid !== undefined && pid !== process.pid) keepers.add(pid);
     return pid;
@@ -93,14 +93,14 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
   }
 
   async function row(id: string): Promise<Process> {
-    const found = await store.getProcess({ asker: { everyone: true }, id });
+    const found = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw new Error(`there is no process ${id}`);
     if (found.status.state === "running") pids.add(found.status.pid);
     return found;
   }
 
   async function printed(id: string): Promise<string> {
-    return (await store.readProcessOutput({ asker: { everyone: true }, id }))?.text ?? "";
+    return (await store.processes.readProcessOutput({ asker: { everyone: true }, id }))?.text ?? "";
   }
 
   async function until(id: string, isSo: (row: Process, printed: string) => boolean): Promise<Process> {
@@ -138,7 +138,11 @@ export async function keeperRoom({ launch }: RoomOptions = {}): Promise<KeeperRo
     await Promise.all(clients.map((one) => one.close()));
     await killKeeper();
     for (const pid of keepers) if (pid > 1) kill(pid);
-    const open = await store.listProcesses({ asker: { everyone: true }, foreground: true, limit: 200 });
+    const open = await store.processes.listProcesses({
+      asker: { everyone: true },
+      foreground: true,
+      limit: 200,
+    });
     for (const { status } of open) if (status.state === "running") pids.add(status.pid);
     for (const { pid, group, session: of } of listProcStats())
       if (pid > 1 && (pids.has(group) || pids.has(of))) kill(pid);

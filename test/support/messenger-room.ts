@@ -105,7 +105,7 @@ export async function messengerRoom(
 async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<MessengerRoom> {
   const { store, clock, runner, turns } = flow;
   if (role === "owner")
-    await store.linkAccount({ account: accountOf(source), person: OWNER, now: clock.now() });
+    await store.access.linkAccount({ account: accountOf(source), person: OWNER, now: clock.now() });
   let said = 0;
   const place = (): Promise<ChatCommandContext> => buildMessengerCommandContext(flow, source, role);
   const command = async (line: string): Promise<CommandReply> => {
@@ -115,7 +115,7 @@ async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<Mes
   const accept = async (words: string): Promise<Taken> => {
     said += 1;
     const messageId = `${source.chatId}-${source.userId}-${said}`;
-    const accepted = await store.accept({
+    const accepted = await store.inbox.accept({
       ...buildRouting(source, { ...flow.settings(), clock }),
       messageId,
       message: {
@@ -149,7 +149,7 @@ async function roomAt(flow: Flow, source: Source, role: AccessRole): Promise<Mes
 
 async function alive({ store, clock }: Home) {
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   return runner;
 }
 

@@ -18,7 +18,7 @@ export interface SpokenIn {
 /** Somebody comes to a chat; whose the session is, the store says. */
 export async function comeTo(home: Home, source: Source, more: Partial<ToolContext> = {}): Promise<SpokenIn> {
   const { conversation, session } = await home.sessions.open(source);
-  const known = await home.store.getAccount({
+  const known = await home.store.access.getAccount({
     platform: source.platform,
     ...(source.userId !== undefined && { userId: source.userId }),
   });

@@ -19,7 +19,7 @@ const NOBODYS_PID = 2 ** 30;
 export async function processRow(store: Store, wanted: RowWanted): Promise<Process> {
   const { session, now, printed = "", exit, target, ...given } = wanted;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now });
+  await store.runners.recordHeartbeat({ runner, now });
   const process: NewProcess = {
     command: "sleep 1000",
     cwd: "/tmp",
@@ -30,7 +30,7 @@ export async function processRow(store: Store, wanted: RowWanted): Promise<Proce
   };
   const chat: Source = { platform: "local", chatType: "dm", chatId: "cli" };
   throwIfRefused(
-    await store.beginProcess({
+    await store.processes.beginProcess({
       process,
       session,
       conversation: 1,
@@ -41,8 +41,10 @@ export async function processRow(store: Store, wanted: RowWanted): Promise<Proce
   );
   const { id, pty } = process;
   const runs = { id, keeper: runner.id, pid: NOBODYS_PID, startTime: "never", pty, now };
-  const running = throwIfRefused(await store.markProcessRunning(runs));
+  const running = throwIfRefused(await store.processes.markProcessRunning(runs));
   if (printed !== "")
-    throwIfRefused(await store.appendProcessOutput({ id, keeper: runner.id, from: 0, text: printed }));
-  return exit === undefined ? running : throwIfRefused(await store.endProcess({ id, exit, now }));
+    throwIfRefused(
+      await store.processes.appendProcessOutput({ id, keeper: runner.id, from: 0, text: printed }),
+    );
+  return exit === undefined ? running : throwIfRefused(await store.processes.endProcess({ id, exit, now }));
 }

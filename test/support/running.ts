@@ -25,12 +25,12 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
   const { store, clock } = home;
   const { command = "npm test", background = true, ...watch } = options;
   const settings = { zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {}, clock };
-  const opened = await store.open(buildRouting(source, settings));
+  const opened = await store.conversations.open(buildRouting(source, settings));
   const id = processIdFrom(clock.random(6));
   const keeper = localRunner();
-  await store.recordHeartbeat({ runner: keeper, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner: keeper, now: clock.now() });
   throwIfRefused(
-    await store.beginProcess({
+    await store.processes.beginProcess({
       process: {
         id,
         command,
@@ -47,9 +47,9 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
     }),
   );
   const runs = { id, keeper: keeper.id, pid: 7, startTime: "7", pty: false, now: clock.now() };
-  throwIfRefused(await store.markProcessRunning(runs));
+  throwIfRefused(await store.processes.markProcessRunning(runs));
   const now = async (): Promise<Process> => {
-    const found = await store.getProcess({ asker: { everyone: true }, id });
+    const found = await store.processes.getProcess({ asker: { everyone: true }, id });
     if (found === undefined) throw new Error("the process is gone");
     return found;
   };
@@ -59,10 +59,12 @@ export async function runIn(home: Home, source: Source, options: RunOptions = {}
     now,
     async print(text, ...matched) {
       const { total: from } = await now();
-      throwIfRefused(await store.appendProcessOutput({ id, keeper: keeper.id, from, text, matched }));
+      throwIfRefused(
+        await store.processes.appendProcessOutput({ id, keeper: keeper.id, from, text, matched }),
+      );
     },
     async end(exit = { code: 0 }) {
-      throwIfRefused(await store.endProcess({ id, exit, now: clock.now() }));
+      throwIfRefused(await store.processes.endProcess({ id, exit, now: clock.now() }));
     },
   };
 }

@@ -114,7 +114,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
   const { source = localSource(), policy = DEFAULT_RESET_POLICY, zone = "UTC" } = options;
   const { store, clock, sessions } = home;
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const events: TalkEvent[] = [];
   const reset = { default: policy, byType: {}, byPlatform: {} };
   const talk = openAgentChat({

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, vi } from "vitest";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Store } from "../../src/ports/store.ts";
 import { type FakeClock, fakeClock, type Home, openHome, START } from "./test-home.ts";
+import { wrapStore } from "./wrap-store.ts";
 
 /** The timers and the clock of a test, which move together and only when the test says so. */
 export interface Time {
@@ -50,19 +51,11 @@ const QUIET_TURNS = 4;
 /** The same store, and how many of its calls are in progress. */
 function counted(store: Store): { readonly store: Store; calls(): number } {
   let open = 0;
-  const counting = new Proxy(store, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name);
-      if (typeof found !== "function") return found;
-      return (...given: readonly unknown[]): unknown => {
-        const answer: unknown = Reflect.apply(found, target, given);
-        if (!(answer instanceof Promise)) return answer;
-        open += 1;
-        return answer.finally(() => {
-          open -= 1;
-        });
-      };
-    },
+  const counting = wrapStore(store, ({ run }) => {
+    open += 1;
+    return run().finally(() => {
+      open -= 1;
+    });
   });
   return { store: counting, calls: () => open };
 }

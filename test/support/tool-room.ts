@@ -102,7 +102,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
       const { promise: changed, resolve } = Promise.withResolvers<string>();
       const look = async (): Promise<void> => {
         const { asker, conversation } = hands;
-        for (const { id } of await store.listProcesses({ asker, conversation, foreground: true })) {
+        for (const { id } of await store.processes.listProcesses({ asker, conversation, foreground: true })) {
           const found = pattern.exec((await readReadableOutput(hands, id)).text)?.[1];
           if (found !== undefined) resolve(found);
         }
@@ -119,7 +119,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
     },
     async close() {
       // A keeper ends only what it knows of; one that was killed has left something to the next.
-      const left = await store.listProcesses({ asker: { everyone: true }, foreground: true });
+      const left = await store.processes.listProcesses({ asker: { everyone: true }, foreground: true });
       await Promise.all(left.map(({ id }) => processes.kill(id)));
       await keeper.end("SIGTERM");
       await processes.close();

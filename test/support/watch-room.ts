@@ -89,7 +89,7 @@ export async function watcher(
   { store = home.store, runner = localRunner(), ...options }: WatcherOptions = {},
 ): Promise<Watcher> {
   const { clock, sessions } = home;
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const nothing = (): void => {};
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
   const out = outbox({ store, platform, runner: runner.id, clock, log, canSend: () => true });
@@ -142,7 +142,7 @@ export async function watcher(
     await out.close();
   });
   const isSent = async (): Promise<void> => {
-    const targets = (await store.listProcesses({ asker: { everyone: true }, endedSince: 0 })).map(
+    const targets = (await store.processes.listProcesses({ asker: { everyone: true }, endedSince: 0 })).map(
       ({ target }) => target,
     );
     while (!targets.every((target) => out.isIdle(target))) await new Promise(setImmediate);

@@ -57,14 +57,14 @@ export async function gather({ database, work, ...rest }: Gathering): Promise<Ev
 
 async function belongingsOf(store: Store, name: string, work: string): Promise<Belongings> {
   const source = { platform: "fake", chatType: "dm", chatId: `dm-${name}`, userId: name };
-  const [conversation] = await store.findConversations({ asker: program, source });
+  const [conversation] = await store.conversations.findConversations({ asker: program, source });
   const session = conversation?.session ?? "";
-  const person = (await store.getAccount({ platform: "fake", userId: name }))?.person ?? "";
+  const person = (await store.access.getAccount({ platform: "fake", userId: name }))?.person ?? "";
   return {
     ledger: linesIn(join(work, ledgerOf(name))).filter((line) => line !== "END"),
-    memory: (await store.getMemory({ owner: person })).entries,
-    history: (await store.readHistory({ asker: program, session })) ?? [],
-    processes: await store.listProcesses({
+    memory: (await store.memory.getMemory({ owner: person })).entries,
+    history: (await store.messages.readHistory({ asker: program, session })) ?? [],
+    processes: await store.processes.listProcesses({
       asker: program,
       session,
       endedSince: 0,

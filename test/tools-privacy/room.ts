@@ -70,7 +70,11 @@ export async function privacyRoom({ seed, tools, busy = "queue" }: RoomOptions):
   const store = await sqliteStore({ file: home.database, mode: "workers" });
   onTestFinished(() => store.close());
   onTestFinished(() => endKeeper(home.folder));
-  await store.linkAccount({ account: { platform: "telegram", userId: ANN }, person: OWNER, now: Date.now() });
+  await store.access.linkAccount({
+    account: { platform: "telegram", userId: ANN },
+    person: OWNER,
+    now: Date.now(),
+  });
   const seen = witness();
   const random = seeded(seed);
   const workspace = home.workspaces;

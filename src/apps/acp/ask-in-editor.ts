@@ -93,7 +93,7 @@ async function requestPermission(
     );
   if (signal.aborted || answer === undefined) return;
   // Refused only when it was answered elsewhere in the same moment: that answer counts.
-  await store.answerApproval({ person, approval, answer, now: clock.now() });
+  await store.access.answerApproval({ person, approval, answer, now: clock.now() });
 }
 
 function toApprovalCard({ number, request }: Approval): ToolCallUpdate {

@@ -3,6 +3,6 @@ import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
 
 /** The person's session of exactly this id. */
 export async function findStoredSession({ store }: EditorContext, id: string): Promise<Session | undefined> {
-  const found = await store.find({ asker: OWNER_ASKER, text: id });
+  const found = await store.sessions.find({ asker: OWNER_ASKER, text: id });
   return found.find((session) => session.id === id);
 }

@@ -15,7 +15,7 @@ export async function removeUnusedSessions(editor: EditorContext): Promise<void>
   for (const { id, lastAt } of unused.items) {
     if (lastAt > clock.now() - UNUSED_TTL_MS) continue;
     // Accepted, and not answered yet: the next one who opens it does that.
-    if ((await store.listPending({ asker: OWNER_ASKER, session: id })).length > 0) continue;
+    if ((await store.inbox.listPending({ asker: OWNER_ASKER, session: id })).length > 0) continue;
     await sessions.remove(OWNER_ASKER, id);
   }
 }

@@ -100,9 +100,9 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       process.stderr.write(`postrider: ${text}\n`);
     });
     const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-    await store.recordHeartbeat({ runner, now: clock.now() });
+    await store.runners.recordHeartbeat({ runner, now: clock.now() });
     heart = setInterval(() => {
-      store
+      store.runners
         .recordHeartbeat({ runner, now: clock.now() })
         .catch((error: unknown) => log.error({ error }, "no heartbeat"));
     }, HEARTBEAT_MS);
@@ -161,7 +161,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
     const { removeUnusedSessions: removeUnused } = await import("./remove-unused-sessions.ts");
     await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
     await localTools.processes.close();
-    await store.retire({ runner: runner.id });
+    await store.runners.retire({ runner: runner.id });
   } finally {
     await store.close();
   }

@@ -85,7 +85,7 @@ export function sessionFollower(
   /** Shows what another process has written of its next message, as it grows. */
   async function showGrowing(): Promise<void> {
     if (turn !== undefined || until.aborted) return;
-    const growing = await store.getDraft({ asker: OWNER_ASKER, session });
+    const growing = await store.turns.getDraft({ asker: OWNER_ASKER, session });
     // What stands before it may not be shown yet: then its next change brings it.
     if (growing === undefined || turn !== undefined || reached !== growing.seq - 1) return;
     for (const update of grown.getNewUpdates(growing)) show(update);

@@ -68,7 +68,7 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
   const { cwd } = given;
   const routing = (): Routing => buildEditorRouting(editor, id, cwd);
   const { source } = routing();
-  throwIfRefused(await store.attach({ asker: OWNER_ASKER, session: id, ...routing() }));
+  throwIfRefused(await store.conversations.attach({ asker: OWNER_ASKER, session: id, ...routing() }));
   const show = (update: SessionUpdate): void => {
     client.notify("session/update", { sessionId: id, update }).catch(() => {}); // the editor is gone, and so are we
   };
@@ -82,7 +82,10 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
     notify: (sentence) => show(toNoticeUpdate(`_${sentence}_\n\n`)),
     onToolsChanged: () => refreshTools(),
   });
-  const drawn = buildReplayContext({ cwd, blob: (hash) => store.readBlob({ asker: OWNER_ASKER, hash }) });
+  const drawn = buildReplayContext({
+    cwd,
+    blob: (hash) => store.messages.readBlob({ asker: OWNER_ASKER, hash }),
+  });
   const others = sessionFollower(editor, id, (message) => toSessionUpdates(message, drawn), show);
   const answer = liveAnswer(id, drawn);
   const terminals = terminalCards(drawn.calls, show);
@@ -181,7 +184,7 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
       const session = await findStoredSession(editor, id);
       // Before the history is read: what runs then is in it, or its end is.
       const isRunning = await isTurnRunning(editor, id);
-      const history = (await store.readHistory({ asker: OWNER_ASKER, session: id })) ?? [];
+      const history = (await store.messages.readHistory({ asker: OWNER_ASKER, session: id })) ?? [];
       for await (const update of replayHistory(history, { ...drawn, isRunning }))
         await client.notify("session/update", { sessionId: id, update });
       others.start(session?.messageCount ?? 0, collectSeqs(history, id));
@@ -195,7 +198,7 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
       const named =
         clean === undefined
           ? await findStoredSession(editor, id)
-          : throwIfRefused(await store.setTitle({ ...ask, title: clean }));
+          : throwIfRefused(await store.sessions.setTitle({ ...ask, title: clean }));
       return named?.title ?? "";
     },
     usage: () => used && toAcpUsage(used),
@@ -220,7 +223,7 @@ export function toNoticeUpdate(text: string): SessionUpdate {
 
 /** Whether an answer is being written in the session, here or elsewhere. */
 async function isTurnRunning({ store }: EditorContext, session: string): Promise<boolean> {
-  const around = await store.getDiagnostics({ asker: OWNER_ASKER, session });
+  const around = await store.sessions.getDiagnostics({ asker: OWNER_ASKER, session });
   return around?.turns.some(({ state }) => state === "running") ?? false;
 }
 

@@ -32,7 +32,7 @@ export async function createThread(editor: EditorContext, given: NewSessionReque
   editor.requireAgent(); // whoever has none is told before anything is made
   const cwd = requireExistingFolder(given.cwd);
   const id = createSessionId(editor);
-  await editor.store.open(buildEditorRouting(editor, id, cwd));
+  await editor.store.conversations.open(buildEditorRouting(editor, id, cwd));
   editor.unusedSessions.add(id);
   const thread = await reopenThread(editor, id, { cwd, ...readServers(given) });
   thread.follower.start(0);
@@ -78,7 +78,10 @@ async function copySettings(
   origin: string,
   { talk }: Thread,
 ): Promise<void> {
-  const [before] = await store.findConversations({ asker: OWNER_ASKER, source: buildEditorSource(origin) });
+  const [before] = await store.conversations.findConversations({
+    asker: OWNER_ASKER,
+    source: buildEditorSource(origin),
+  });
   const { model, personality, reasoning } = before?.settings ?? {};
   const change = {
     ...(model !== undefined && { model }),
@@ -88,7 +91,7 @@ async function copySettings(
   if (Object.keys(change).length === 0) return;
   const { conversation } = await talk.open();
   throwIfRefused(
-    await store.changeConversationSettings({
+    await store.conversations.changeConversationSettings({
       asker: OWNER_ASKER,
       conversation: conversation.number,
       change,
@@ -151,7 +154,7 @@ export async function applyChoice(
   const { conversation } = await thread.talk.open();
   const { store, clock } = editor;
   throwIfRefused(
-    await store.changeConversationSettings({
+    await store.conversations.changeConversationSettings({
       asker: OWNER_ASKER,
       conversation: conversation.number,
       change,

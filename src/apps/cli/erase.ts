@@ -4,7 +4,8 @@ import { PostriderError } from "../../core/errors.ts";
 import type { PersonCounts } from "../../core/person.ts";
 import { pluralize } from "../../core/pluralize.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
-import type { ErasureProgress, Store } from "../../ports/store.ts";
+import type { ErasureProgress } from "../../ports/access-store.ts";
+import type { Store } from "../../ports/store.ts";
 import { scrubDatabase } from "../../stores/sqlite/upkeep/scrub-database.ts";
 import { resolveHome } from "../home.ts";
 import { type Command, defineCommand, JSON_OPTION } from "./command.ts";
@@ -105,7 +106,7 @@ async function eraseAll(store: Store, person: string, io: Io): Promise<void> {
   for (let step: ErasureProgress = { done: false }; !step.done; ) {
     const { after } = step;
     step = throwIfRefused(
-      await store.erasePerson({ ...input, now: io.now(), ...(after !== undefined && { after }) }),
+      await store.access.erasePerson({ ...input, now: io.now(), ...(after !== undefined && { after }) }),
     );
   }
 }

@@ -93,7 +93,7 @@ async function writeExport(
 async function* listSessionIds(store: Store, owner: string): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
-    const page = await store.querySessions({
+    const page = await store.sessions.querySessions({
       asker: EVERYONE_ASKER,
       owner,
       archived: "both",

@@ -34,7 +34,7 @@ export const insightsCommand: Command = defineCommand({
     const zone = (await loadLocalConfig(io))?.gateway.zone ?? systemZone();
     const since = io.now() - days * DAY;
     const asked = { asker: toAsker(everyone), since, zone, ...parsePlatform(values.platform) };
-    const found = await withStore(io, ({ store }) => store.getInsights(asked));
+    const found = await withStore(io, ({ store }) => store.sessions.getInsights(asked));
     if (values.json) return printJson(io, { since, zone, ...formatInsightsJson(found) });
     printLine(io, formatInsights(found).join("\n"));
   },

@@ -4,10 +4,10 @@ import type { Store } from "../../ports/store.ts";
 
 /** Who is meant by `owner`, `p_…` or `telegram:42`. */
 export async function findPersonArgument(store: Store, text: string): Promise<PersonData | undefined> {
-  const byId = await store.readPersonData({ person: text });
+  const byId = await store.access.readPersonData({ person: text });
   const colon = text.indexOf(":");
   if (byId !== undefined || colon < 1) return byId;
-  return store.readPersonData({ platform: text.slice(0, colon), account: text.slice(colon + 1) });
+  return store.access.readPersonData({ platform: text.slice(0, colon), account: text.slice(colon + 1) });
 }
 
 export function personNotFound(text: string): PostriderError {

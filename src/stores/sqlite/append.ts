@@ -2,7 +2,7 @@ import { PostriderError } from "../../core/errors.ts";
 import { countToolCalls, isHuman, type NewMessage } from "../../core/message.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { Blob } from "../../core/turn.ts";
-import type { Append } from "../../ports/store.ts";
+import type { Append } from "../../ports/message-store.ts";
 import type { Db } from "./connection.ts";
 import { SEQS_PER_SESSION, type SessionRow, toMessageColumns, toMessageId } from "./rows.ts";
 import * as sql from "./sql.ts";

@@ -1,6 +1,7 @@
 import type { Opened } from "../../core/conversation.ts";
 import { isRefused, type Refused } from "../../core/refusal.ts";
-import type { Attach, SessionRequest } from "../../ports/store.ts";
+import type { Attach } from "../../ports/conversation-store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
 import type { Db } from "./connection.ts";
 import { requireObject } from "./json-columns.ts";
 import {

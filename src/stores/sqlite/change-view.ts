@@ -22,7 +22,7 @@ import {
   type ViewChange,
   type ViewChangeResult,
 } from "../../core/view-change.ts";
-import type { SessionRequest } from "../../ports/store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
 import { checkFence, insertMessages } from "./append.ts";
 import type { Db } from "./connection.ts";
 import { requireObject } from "./json-columns.ts";

@@ -1,7 +1,8 @@
 import type { ConversationDetails, Diagnostics, InboundRecord, TurnRecord } from "../../core/diagnostics.ts";
 import { matchesKey, parseKey } from "../../core/key.ts";
 import { type Asker, isEveryone } from "../../core/owner.ts";
-import type { InboundQuery, SessionRequest } from "../../ports/store.ts";
+import type { InboundQuery } from "../../ports/inbox-store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
 import { type AccountRow, accountByNumberSql } from "./accounts.ts";
 import type { Db } from "./connection.ts";
 import { type DeliveryRow, toDelivery } from "./deliveries.ts";

@@ -4,7 +4,7 @@ import { stripSender } from "../../core/person.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
 import { buildIndexText } from "../../core/search-terms.ts";
 import type { Source } from "../../core/source.ts";
-import type { ErasePerson, ErasureProgress } from "../../ports/store.ts";
+import type { ErasePerson, ErasureProgress } from "../../ports/access-store.ts";
 import { getBlobHashes, releaseBlob } from "./blobs.ts";
 import type { Db } from "./connection.ts";
 import { parseList, parseObject } from "./json-columns.ts";

@@ -1,5 +1,5 @@
 import type { Db } from "./connection.ts";
-import { type CallOutcome, getWriteOperation, type WriteCall } from "./operations.ts";
+import type { CallOutcome, LoadedOperations, WriteCall } from "./operations.ts";
 import * as sql from "./sql.ts";
 import { retryBusy } from "./store-errors.ts";
 
@@ -13,14 +13,18 @@ export const MAX_BATCH = 64;
  * A full disk may make SQLite roll the whole transaction back, and with it calls that had succeeded. Their
  * answers were not given yet, so all calls then run again, each alone, in order.
  */
-export function commitBatch(db: Db, calls: readonly WriteCall[]): CallOutcome[] {
-  if (calls.length === 1) return commitEach(db, calls);
+export function commitBatch(
+  db: Db,
+  calls: readonly WriteCall[],
+  operations: LoadedOperations,
+): CallOutcome[] {
+  if (calls.length === 1) return commitEach(db, calls, operations);
   const outcomes: CallOutcome[] = [];
   try {
     retryBusy(() => db.run(sql.beginImmediateSql));
     for (const call of calls) {
-      const outcome = runInSavepoint(db, call);
-      if (outcome === undefined) return commitEach(db, calls);
+      const outcome = runInSavepoint(db, call, operations);
+      if (outcome === undefined) return commitEach(db, calls, operations);
       outcomes.push(outcome);
     }
     db.run(sql.commitSql);
@@ -28,15 +32,15 @@ export function commitBatch(db: Db, calls: readonly WriteCall[]): CallOutcome[] 
   } catch {
     // BEGIN, COMMIT or a savepoint failed, not a call: what is true of each call shows when it runs alone.
     rollBack(db);
-    return commitEach(db, calls);
+    return commitEach(db, calls, operations);
   }
 }
 
 /** `undefined` when the transaction is gone. */
-function runInSavepoint(db: Db, call: WriteCall): CallOutcome | undefined {
+function runInSavepoint(db: Db, call: WriteCall, operations: LoadedOperations): CallOutcome | undefined {
   db.run(sql.savepointSql);
   try {
-    const value = getWriteOperation(call.name)(db, call.input);
+    const value = runWrite(db, call, operations);
     db.run(sql.releaseSavepointSql);
     return { value };
   } catch (error) {
@@ -47,11 +51,11 @@ function runInSavepoint(db: Db, call: WriteCall): CallOutcome | undefined {
   }
 }
 
-function commitEach(db: Db, calls: readonly WriteCall[]): CallOutcome[] {
+function commitEach(db: Db, calls: readonly WriteCall[], operations: LoadedOperations): CallOutcome[] {
   return calls.map((call) => {
     try {
       retryBusy(() => db.run(sql.beginImmediateSql));
-      const value = getWriteOperation(call.name)(db, call.input);
+      const value = runWrite(db, call, operations);
       db.run(sql.commitSql);
       return { value };
     } catch (error) {
@@ -59,6 +63,12 @@ function commitEach(db: Db, calls: readonly WriteCall[]): CallOutcome[] {
       return { error };
     }
   });
+}
+
+function runWrite(db: Db, { name, input }: WriteCall, operations: LoadedOperations): unknown {
+  const operation = operations.get(name);
+  if (operation === undefined) throw new Error(`${name} is not a write of the store`);
+  return operation(db, input);
 }
 
 export function rollBack(db: Db): void {

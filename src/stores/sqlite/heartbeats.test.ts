@@ -9,12 +9,12 @@ it("a runner elsewhere that beat under a clock two days ahead is dead half a min
   const { store } = await openHome();
   const gone = { id: "gone", host: "elsewhere", boot: "b", pid: 1, started: "1" };
   const lease = { name: "expiry", ttlMs: RUNNER_DEAD_MS };
-  await store.recordHeartbeat({ runner: gone, now: START + 2 * DAY });
-  await store.acquireLease({ ...lease, runner: "gone", now: START + 2 * DAY });
-  const take = () => store.acquireLease({ ...lease, runner: "next", now: START });
+  await store.runners.recordHeartbeat({ runner: gone, now: START + 2 * DAY });
+  await store.runners.acquireLease({ ...lease, runner: "gone", now: START + 2 * DAY });
+  const take = () => store.runners.acquireLease({ ...lease, runner: "next", now: START });
   expect(await take(), "it may live: its clock may be the right one").toBeUndefined();
   vi.advanceTimersByTime(RUNNER_DEAD_MS - 1000);
-  await store.recordHeartbeat({ runner: gone, now: START + 2 * DAY + 1 });
+  await store.runners.recordHeartbeat({ runner: gone, now: START + 2 * DAY + 1 });
   expect(await take()).toBeUndefined();
   vi.advanceTimersByTime(RUNNER_DEAD_MS - 1000);
   expect(await take(), "it has beaten since").toBeUndefined();

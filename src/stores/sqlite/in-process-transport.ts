@@ -1,9 +1,14 @@
 import { type Db, openIfCurrent, openReader } from "./connection.ts";
-import { LAZY_READS } from "./lazy-reads.ts";
-import type { CallOutcome, StoreOperation, StoreReads, WriteCall } from "./operations.ts";
+import {
+  type CallOutcome,
+  findOperation,
+  hasWritten,
+  loadOperations,
+  type StoreOperation,
+  type WriteCall,
+} from "./operations.ts";
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
-import { hasWritten } from "./write-names.ts";
 import type { Writer } from "./writer.ts";
 
 interface QueuedCall {
@@ -39,8 +44,11 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
   let isClosed = false;
 
   async function openWriting(): Promise<Writer> {
-    const { startWriter } = await import("./writer.ts");
-    return startWriter(options);
+    const [{ startWriter }, operations] = await Promise.all([
+      import("./writer.ts"),
+      loadOperations("write", "tryWrite"),
+    ]);
+    return startWriter(options, operations);
   }
   function drain(): void {
     const batch = queue;
@@ -90,17 +98,17 @@ export async function openInProcessTransport(options: SqliteOptions): Promise<Tr
     }
   }
 
-  async function loaded(name: keyof StoreReads): Promise<unknown> {
+  async function loadRead(name: string): Promise<StoreOperation> {
     loading += 1;
     try {
-      return await LAZY_READS[name]();
+      return await findOperation(name).load();
     } finally {
       loading -= 1;
     }
   }
-  async function readNow(name: keyof StoreReads, input: unknown): Promise<unknown> {
+  async function readNow(name: string, input: unknown): Promise<unknown> {
     try {
-      const operation = (await loaded(name)) as StoreOperation;
+      const operation = await loadRead(name);
       return await retryBusyAsync(() => operation(reader, input));
     } catch (error) {
       throw toStoreError(error, options.file);

@@ -27,7 +27,7 @@ const routing = (chatId: string) => ({
 });
 
 async function say(store: Store, chat: string, id: string, runner?: string) {
-  return store.accept({
+  return store.inbox.accept({
     ...routing(chat),
     messageId: id,
     message: {
@@ -43,14 +43,17 @@ async function say(store: Store, chat: string, id: string, runner?: string) {
 /** Rows with every JSON column: ada's are broken one by one, bob's stay whole. */
 async function fill(): Promise<void> {
   const store = await sqliteStore({ file, mode: "in-process" });
-  for (const runner of [gone, own]) await store.recordHeartbeat({ runner, now: NOW });
+  for (const runner of [gone, own]) await store.runners.recordHeartbeat({ runner, now: NOW });
   for (const chat of ["ada", "bob"]) {
     const first = await say(store, chat, "1", gone.id);
     if (first.duplicate || first.tooMany !== undefined || first.turn === undefined)
       throw new Error("no turn");
     await say(store, chat, "2");
-    await store.setHomeChannel({ home: { platform: chat, chatId: chat, name: chat }, now: NOW });
-    await store.changeMemory({ owner: chat, change: { action: "add", text: "likes tea" }, now: NOW });
+    await store.conversations.setHomeChannel({
+      home: { platform: chat, chatId: chat, name: chat },
+      now: NOW,
+    });
+    await store.memory.changeMemory({ owner: chat, change: { action: "add", text: "likes tea" }, now: NOW });
   }
   await store.close();
   const db = new Database(file);
@@ -132,7 +135,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       breakFirst(column, value);
       const store = await sqliteStore({ file, mode: "in-process" });
       onTestFinished(() => store.close());
-      const listed = (await store.querySessions({ asker: everyone, limit: 10 })).items;
+      const listed = (await store.sessions.querySessions({ asker: everyone, limit: 10 })).items;
       expect(listed.map(({ id }) => id).sort()).toEqual(["session-ada", "session-bob"]);
       const hasDamage = column.table === "sessions";
       expect(listed.find(({ id }) => id === "session-ada")?.damaged).toEqual(
@@ -140,38 +143,40 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       );
       for (const { id, owner } of listed) {
         const ask = { asker: everyone, session: id };
-        expect((await store.readHistory(ask))?.map(({ parts: [part] }) => part)).toMatchObject([
+        expect((await store.messages.readHistory(ask))?.map(({ parts: [part] }) => part)).toMatchObject([
           { type: "text", text: expect.stringContaining("words 1") },
         ]);
-        await store.find({ asker: everyone, text: id });
-        await store.listPending(ask);
-        await store.getDiagnostics(ask);
-        await store.findConversations(ask);
-        await store.listApprovals({ person: owner });
-        await store.readPersonData({ person: owner });
-        expect((await store.getMemory({ owner: id.slice(8) })).version).toBe(1);
+        await store.sessions.find({ asker: everyone, text: id });
+        await store.inbox.listPending(ask);
+        await store.sessions.getDiagnostics(ask);
+        await store.conversations.findConversations(ask);
+        await store.access.listApprovals({ person: owner });
+        await store.access.readPersonData({ person: owner });
+        expect((await store.memory.getMemory({ owner: id.slice(8) })).version).toBe(1);
       }
-      expect(await store.searchMessages({ asker: everyone, text: "words" })).toBeDefined();
-      await store.getInsights({ asker: everyone, since: 0 });
-      await store.getStats({ asker: everyone });
-      expect((await store.listHomeChannels()).map(({ platform }) => platform)).toContain("bob");
-      expect((await store.listPairings({ now: NOW })).length).toBe(2);
-      const due = await store.listPendingDeliveries({ dueAt: NOW, limit: 10 });
+      expect(await store.messages.searchMessages({ asker: everyone, text: "words" })).toBeDefined();
+      await store.sessions.getInsights({ asker: everyone, since: 0 });
+      await store.sessions.getStats({ asker: everyone });
+      expect((await store.conversations.listHomeChannels()).map(({ platform }) => platform)).toContain("bob");
+      expect((await store.access.listPairings({ now: NOW })).length).toBe(2);
+      const due = await store.outbox.listPendingDeliveries({ dueAt: NOW, limit: 10 });
       expect(due.map(({ session }) => session)).toContain("session-bob");
-      await store.listOrphanedDeliveries({ platform: "telegram", now: NOW });
-      await store.listOrphanedCommands({ platform: "telegram", now: NOW });
-      const processes = (await store.listProcesses({ asker: everyone })).map(({ id }) => id);
+      await store.outbox.listOrphanedDeliveries({ platform: "telegram", now: NOW });
+      await store.inbox.listOrphanedCommands({ platform: "telegram", now: NOW });
+      const processes = (await store.processes.listProcesses({ asker: everyone })).map(({ id }) => id);
       expect(processes).toContain("proc_bob");
-      await store.listWatchedProcesses();
-      await store.adoptProcesses({ keeper: own.id, now: NOW });
+      await store.processes.listWatchedProcesses();
+      await store.processes.adoptProcesses({ keeper: own.id, now: NOW });
 
       // What was left is taken up, and new words are taken in, in both chats.
-      const waits = (await store.listClaimable({ now: NOW })).map(({ session }) => session);
+      const waits = (await store.turns.listClaimable({ now: NOW })).map(({ session }) => session);
       expect(waits).toEqual(expect.arrayContaining(["session-ada", "session-bob"]));
       for (const { id } of listed)
-        expect(await store.claim({ session: id, runner: own.id, take: "all", now: NOW })).toMatchObject({
-          target: { platform: "telegram" },
-        });
+        expect(await store.turns.claim({ session: id, runner: own.id, take: "all", now: NOW })).toMatchObject(
+          {
+            target: { platform: "telegram" },
+          },
+        );
       for (const chat of ["ada", "bob"])
         expect(await say(store, chat, "3")).toMatchObject({ duplicate: false });
     });
@@ -197,8 +202,8 @@ it("refuses to fork or attach a session whose config cannot be read, and names t
   onTestFinished(() => store.close());
   const named = { code: "corrupt", details: { table: "sessions", column: "config" } };
   const fork = { asker: everyone, session: "session-ada", newSession: { id: "fork" }, now: NOW };
-  await expect(store.fork(fork)).rejects.toMatchObject(named);
+  await expect(store.sessions.fork(fork)).rejects.toMatchObject(named);
   const attach = { ...routing("eve"), asker: everyone, session: "session-ada", now: NOW };
-  await expect(store.attach(attach)).rejects.toMatchObject(named);
-  expect(isRefused(await store.fork({ ...fork, session: "session-bob" }))).toBe(false);
+  await expect(store.conversations.attach(attach)).rejects.toMatchObject(named);
+  expect(isRefused(await store.sessions.fork({ ...fork, session: "session-bob" }))).toBe(false);
 });

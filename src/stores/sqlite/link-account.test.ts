@@ -5,7 +5,10 @@ import { OWNER } from "../../core/owner.ts";
 import { isRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { WRITE_OPERATIONS } from "./operations.ts";
+import { linkAccount } from "./link-account.ts";
+import { open } from "./routing.ts";
+import { setTitle } from "./sessions.ts";
+import { switchTo } from "./switching.ts";
 
 const T0 = Date.UTC(2026, 2, 15);
 const NAMES = ["a", "b", "c"];
@@ -68,7 +71,7 @@ function act(db: Db, deed: Deed, index: number): void {
     return rows[n % Math.max(1, rows.length)];
   };
   if (deed.does === "speaks") {
-    WRITE_OPERATIONS.open(db, {
+    open(db, {
       source: sourceOf(deed),
       profile: "main",
       scope: { groupsPerUser: true, threadsPerUser: true },
@@ -79,7 +82,7 @@ function act(db: Db, deed: Deed, index: number): void {
   } else if (deed.does === "links") {
     const person = deed.to === 0 ? OWNER : pick("people", deed.to)?.id;
     if (person === undefined) return;
-    const linked = WRITE_OPERATIONS.linkAccount(db, {
+    const linked = linkAccount(db, {
       account: { platform: deed.platform, userId: deed.name },
       person,
       now,
@@ -88,13 +91,22 @@ function act(db: Db, deed: Deed, index: number): void {
   } else if (deed.does === "names") {
     const session = pick("sessions", deed.n);
     if (session !== undefined)
-      WRITE_OPERATIONS.setTitle(db, { asker: { everyone: true }, session: session.id, title: deed.title });
+      setTitle(db, {
+        asker: { everyone: true },
+        session: session.id,
+        title: deed.title,
+      });
   } else {
     const conversation = pick("conversations", deed.conversation);
     const session = pick("sessions", deed.session);
     if (conversation?.person == null || session === undefined) return;
     const asker = { person: conversation.person };
-    WRITE_OPERATIONS.switchTo(db, { asker, session: session.id, conversation: conversation.n, now });
+    switchTo(db, {
+      asker,
+      session: session.id,
+      conversation: conversation.n,
+      now,
+    });
   }
 }
 

@@ -40,7 +40,7 @@ async function opened(mode: "workers" | "in-process", onLost?: (error: Postrider
 /** The files are looked at every few milliseconds, in the store's own time. */
 const untilNextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
 const runner = localRunner();
-const beat = (store: Store, now: number): Promise<void> => store.recordHeartbeat({ runner, now });
+const beat = (store: Store, now: number): Promise<void> => store.runners.recordHeartbeat({ runner, now });
 const heartbeatIn = (path: string): unknown => {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
@@ -138,7 +138,7 @@ describe("a long read while the files are away", () => {
   it("fails, and succeeds once they are back", async () => {
     const store = await opened("workers");
     const aside = `${home}-aside`;
-    const list = () => store.querySessions({ asker: { everyone: true }, limit: 10 });
+    const list = () => store.sessions.querySessions({ asker: { everyone: true }, limit: 10 });
     renameSync(home, aside);
     mkdirSync(home);
     await expect(list()).rejects.toMatchObject({ code: "read_only" });

@@ -8,10 +8,9 @@ import type { Asker } from "../../core/owner.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
 import { emptyUsage } from "../../core/usage.ts";
-import type { ErasureProgress } from "../../ports/store.ts";
+import type { ErasureProgress } from "../../ports/access-store.ts";
 import { type Db, openWriter } from "./connection.ts";
-import { WRITE_OPERATIONS } from "./operations.ts";
-import { READ_OPERATIONS } from "./read-operations.ts";
+import { type Facets, findOperation, type OnConnection, OPERATIONS } from "./operations.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 
@@ -136,7 +135,7 @@ describe("query plans", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "postrider-plans-"));
     db = openWriter({ file: join(folder, "postrider.db") });
-    everyStep(recording(db, run), called);
+    everyStep(recording(db, run), await loadFacets(called));
   });
   afterAll(async () => {
     db.close();
@@ -145,7 +144,9 @@ describe("query plans", () => {
 
   it("are taken from every step and every read there is", () => {
     expect([...called].toSorted()).toEqual(
-      [...Object.keys(WRITE_OPERATIONS), ...Object.keys(READ_OPERATIONS)].toSorted(),
+      Object.values(OPERATIONS)
+        .flatMap((facet) => Object.keys(facet))
+        .toSorted(),
     );
     expect(run.size).toBeGreaterThan(100);
   });
@@ -217,16 +218,30 @@ function recording(db: Db, statements: Set<string>): Db {
   };
 }
 
-/** Goes through all that a store can do, so that each of its statements has been run. */
-function everyStep(db: Db, called: Set<string>): void {
-  const noting = <Table extends object>(table: Table): Table =>
-    new Proxy(table, {
-      get(target, name, receiver) {
-        called.add(String(name));
-        return Reflect.get(target, name, receiver);
-      },
+type ConnectionFacets = {
+  readonly [Facet in keyof Facets]: {
+    readonly [Name in keyof Facets[Facet]]: OnConnection<Facets[Facet][Name]>;
+  };
+};
+
+/** Every operation, which notes its name when it is called. */
+async function loadFacets(called: Set<string>): Promise<ConnectionFacets> {
+  const facets = Object.entries(OPERATIONS).map(async ([facet, entries]) => {
+    const operations = Object.keys(entries).map(async (name) => {
+      const operation = await findOperation(name).load();
+      const noted = (db: Db, input: unknown): unknown => {
+        called.add(name);
+        return operation(db, input);
+      };
+      return [name, noted];
     });
-  const [write, read] = [noting(WRITE_OPERATIONS), noting(READ_OPERATIONS)];
+    return [facet, Object.fromEntries(await Promise.all(operations))];
+  });
+  return Object.fromEntries(await Promise.all(facets)) as ConnectionFacets;
+}
+
+/** Goes through all that a store can do, so that each of its statements has been run. */
+function everyStep(db: Db, store: ConnectionFacets): void {
   let ids = 0;
   const newSession = () => {
     ids += 1;
@@ -245,43 +260,43 @@ function everyStep(db: Db, called: Set<string>): void {
   const group: Source = { ...ANN, chatType: "group", chatId: "-100" };
   const claim = { runner: "r1", take: "one" as const };
 
-  write.recordHeartbeat(db, {
+  store.runners.recordHeartbeat(db, {
     runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" },
     now: T0,
   });
-  write.acquireLease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
-  write.acquireLease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
-  write.releaseLease(db, { name: "expiry", runner: "r1" });
+  store.runners.acquireLease(db, { name: "expiry", runner: "r1", ttlMs: 1000, now: T0 });
+  store.runners.acquireLease(db, { name: "expiry", runner: "r2", ttlMs: 1000, now: T0 });
+  store.runners.releaseLease(db, { name: "expiry", runner: "r1" });
 
   // Routing: first contact, a reset, one kept by a hold, a joining of accounts.
-  const opened = write.open(db, routing(ANN));
-  write.open(db, routing({ ...ANN, userName: "Ann", chatName: "Ann" }));
+  const opened = store.conversations.open(db, routing(ANN));
+  store.conversations.open(db, routing({ ...ANN, userName: "Ann", chatName: "Ann" }));
   const id = opened.session.id;
   const conversation = opened.conversation.number;
-  write.hold(db, { asker: ann, session: id, name: "job", until: T0 + 9 });
-  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 } }));
-  write.release(db, { asker: ann, session: id, name: "job" });
-  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 }, now: T0 + 2 }));
-  write.markResetNotified(db, { conversation, notified: { note: true, notice: true } });
+  store.sessions.hold(db, { asker: ann, session: id, name: "job", until: T0 + 9 });
+  store.conversations.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 } }));
+  store.sessions.release(db, { asker: ann, session: id, name: "job" });
+  store.conversations.open(db, routing(ANN, { reset: { idleBefore: T0 + 1 }, now: T0 + 2 }));
+  store.conversations.markResetNotified(db, { conversation, notified: { note: true, notice: true } });
   for (const chatId of ["g1", "g2"]) {
-    write.open(
+    store.conversations.open(
       db,
       routing({ platform: "signal", chatType: "group", chatId, userId: "+49" }, { person: "p_old" }),
     );
   }
-  write.open(
+  store.conversations.open(
     db,
     routing({ platform: "signal", chatType: "group", chatId: "g1", userIdAlt: "u" }, { person: "p_new" }),
   );
-  write.open(
+  store.conversations.open(
     db,
     routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+49", userIdAlt: "u" }),
   );
-  write.open(
+  store.conversations.open(
     db,
     routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+50", userIdAlt: "u" }),
   );
-  write.open(
+  store.conversations.open(
     db,
     routing({ platform: "signal", chatType: "group", chatId: "g1", userId: "+50", userIdAlt: "v" }),
   );
@@ -289,7 +304,7 @@ function everyStep(db: Db, called: Set<string>): void {
   // Turns: at once, waiting, taken up again, finished with a next one.
   const accepted = (source: Source, message = hello, more: object = {}) => {
     const input = { ...routing(source), messageId: `m${ids}`, message, ...more };
-    return write.accept(db, input);
+    return store.inbox.accept(db, input);
   };
   const cursor = { name: "telegram", value: "7" };
   const first = accepted(ANN, picture, { claim, cursor, blobs: [bytes] });
@@ -299,12 +314,18 @@ function everyStep(db: Db, called: Set<string>): void {
   accepted(ANN, picture, { claim });
   accepted(ANN, hello, { claim });
   const said = { text: "hel", thought: "" };
-  write.saveDraft(db, { turn: turn.number, fence: turn.fence, answerDraft: said });
-  write.append(db, { asker: ann, session: turn.session, messages: [hello], fence: turn.fence, now: T0 });
-  write.retire(db, { runner: "r1" });
-  const again = write.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
+  store.turns.saveDraft(db, { turn: turn.number, fence: turn.fence, answerDraft: said });
+  store.messages.append(db, {
+    asker: ann,
+    session: turn.session,
+    messages: [hello],
+    fence: turn.fence,
+    now: T0,
+  });
+  store.runners.retire(db, { runner: "r1" });
+  const again = store.turns.claim(db, { session: turn.session, runner: "r1", take: "one", now: T0 });
   const finished = throwIfRefused(
-    write.finish(db, {
+    store.turns.finish(db, {
       turn: turn.number,
       fence: again?.fence ?? 0,
       outcome: "done",
@@ -316,21 +337,25 @@ function everyStep(db: Db, called: Set<string>): void {
       now: T0,
     }),
   );
-  write.settle(db, { delivery: finished.deliveries[0]?.number ?? 0, outcome: { state: "sent" }, now: T0 });
+  store.outbox.settle(db, {
+    delivery: finished.deliveries[0]?.number ?? 0,
+    outcome: { state: "sent" },
+    now: T0,
+  });
   accepted(ANN);
-  write.cancelPending(db, { conversation, now: T0 });
+  store.inbox.cancelPending(db, { conversation, now: T0 });
   accepted(group, picture);
 
   // The outbox: drafts, lines, too much that waits, second thoughts.
   const line = { profile: "main", source: ANN, line: "/status", runner: "r0", now: T0 };
-  const asking = write.acceptCommand(db, { ...line, messageId: "line 1" });
-  write.acceptCommand(db, { ...line, messageId: "line 2" });
+  const asking = store.inbox.acceptCommand(db, { ...line, messageId: "line 1" });
+  store.inbox.acceptCommand(db, { ...line, messageId: "line 2" });
   const together = ["one", "two"].map((messageId) => ({ ...routing(ANN), messageId, message: hello }));
-  write.acceptMany(db, { messages: together });
-  write.cancelPending(db, { conversation, now: T0 });
-  write.moveCursor(db, { cursor, now: T0 });
-  read.listOrphanedCommands(db, { platform: "telegram", now: T0 });
-  const [one, two] = write.enqueue(db, {
+  store.inbox.acceptMany(db, { messages: together });
+  store.inbox.cancelPending(db, { conversation, now: T0 });
+  store.inbox.moveCursor(db, { cursor, now: T0 });
+  store.inbox.listOrphanedCommands(db, { platform: "telegram", now: T0 });
+  const [one, two] = store.outbox.enqueue(db, {
     deliveries: [
       { target: ANN, parts: hello.parts, quiet: true },
       { target: ANN, parts: picture.parts, sendNow: true },
@@ -341,85 +366,97 @@ function everyStep(db: Db, called: Set<string>): void {
     runner: "r0",
     now: T0,
   }).deliveries;
-  const [unowned] = write.enqueue(db, {
+  const [unowned] = store.outbox.enqueue(db, {
     deliveries: [{ target: ANN, parts: picture.parts }],
     blobs: [bytes],
     runner: "r0",
     now: T0,
   }).deliveries;
   for (const delivery of [one, two, unowned].map((it) => it?.number ?? 0)) {
-    write.beginDelivery(db, { delivery, runner: "r0", now: T0 });
-    read.listOrphanedDeliveries(db, { platform: "telegram", now: T0 });
+    store.outbox.beginDelivery(db, { delivery, runner: "r0", now: T0 });
+    store.outbox.listOrphanedDeliveries(db, { platform: "telegram", now: T0 });
     const aside = { state: "waiting", nextAt: T0, error: "500", failed: true, aside: true } as const;
-    write.settle(db, { delivery, outcome: aside, notice: { target: ANN, parts: hello.parts }, now: T0 });
-    read.listDeferredDeliveries(db, { limit: 10 });
-    write.settle(db, { delivery, outcome: { state: "sent" }, now: T0 });
+    store.outbox.settle(db, {
+      delivery,
+      outcome: aside,
+      notice: { target: ANN, parts: hello.parts },
+      now: T0,
+    });
+    store.outbox.listDeferredDeliveries(db, { limit: 10 });
+    store.outbox.settle(db, { delivery, outcome: { state: "sent" }, now: T0 });
   }
   for (const ending of ["complete", "abandon", "never shown"]) {
     const drafting = accepted({ ...ANN, chatId: ending }, hello, { claim });
     if (!("turn" in drafting) || drafting.turn === undefined) throw new Error("the turn did not begin");
     const held = { turn: drafting.turn.number, fence: drafting.turn.fence };
-    const { number: draft } = throwIfRefused(write.beginDraft(db, { ...held, target: ANN, now: T0 }));
-    write.recordDraftOutcome(db, {
+    const { number: draft } = throwIfRefused(store.outbox.beginDraft(db, { ...held, target: ANN, now: T0 }));
+    store.outbox.recordDraftOutcome(db, {
       delivery: draft,
       shown: ending === "never shown" ? "nothing" : "unknown",
     });
     const deliveries = ending === "complete" ? [{ target: ANN, parts: hello.parts, draft }] : [];
-    write.finish(db, { ...held, outcome: "done", messages: [], deliveries, now: T0 });
+    store.turns.finish(db, { ...held, outcome: "done", messages: [], deliveries, now: T0 });
   }
   for (const mostWaiting of [2, 0]) accepted(ANN, hello, { claim, mostWaiting });
   const thought = { profile: "main", source: ANN, now: T0 };
   accepted(ANN, picture, { messageId: "thought" });
-  write.editInbound(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });
-  write.editInbound(db, { ...thought, messageId: "thought", message: hello });
-  write.editInbound(db, { ...thought, messageId: "thought" });
-  write.cancelPending(db, { conversation, now: T0 });
-  write.changeConversationSettings(db, { asker: ann, conversation, change: { busy: "queue" }, now: T0 });
+  store.inbox.editInbound(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });
+  store.inbox.editInbound(db, { ...thought, messageId: "thought", message: hello });
+  store.inbox.editInbound(db, { ...thought, messageId: "thought" });
+  store.inbox.cancelPending(db, { conversation, now: T0 });
+  store.conversations.changeConversationSettings(db, {
+    asker: ann,
+    conversation,
+    change: { busy: "queue" },
+    now: T0,
+  });
 
   // Shapes.
   const made = throwIfRefused(
-    write.create(db, {
+    store.sessions.create(db, {
       session: { ...newSession(), owner: "p_ann", title: "Plan" },
       profile: "main",
       now: T0,
     }),
   );
   const ask = { asker: ann, session: made.id, now: T0 };
-  write.append(db, { ...ask, messages: [hello, hello, picture], blobs: [bytes] });
-  write.changeView(db, { ...ask, kind: "undo" });
-  write.changeView(db, { ...ask, kind: "redo" });
-  write.changeView(db, { ...ask, kind: "rewind", to: { session: made.id, seq: 2 } });
-  write.changeView(db, { ...ask, kind: "restore", version: 0 });
-  write.changeView(db, { ...ask, kind: "compress", summary: hello, keepLast: 1 });
-  write.changeView(db, { ...ask, kind: "rewrite", messages: [hello, picture] });
-  const copy = throwIfRefused(write.fork(db, { ...ask, newSession: newSession() }));
-  write.setTitle(db, { ...ask, title: "Other" });
-  write.setTitle(db, { ...ask, title: "Other", numbered: true });
-  write.change(db, { ...ask, change: { model: "m", archived: true, ended: true } });
-  write.change(db, { ...ask, change: { archived: false, ended: false } });
-  write.recordUsage(db, { ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 });
-  write.switchTo(db, { ...ask, conversation });
+  store.messages.append(db, { ...ask, messages: [hello, hello, picture], blobs: [bytes] });
+  store.messages.changeView(db, { ...ask, kind: "undo" });
+  store.messages.changeView(db, { ...ask, kind: "redo" });
+  store.messages.changeView(db, { ...ask, kind: "rewind", to: { session: made.id, seq: 2 } });
+  store.messages.changeView(db, { ...ask, kind: "restore", version: 0 });
+  store.messages.changeView(db, { ...ask, kind: "compress", summary: hello, keepLast: 1 });
+  store.messages.changeView(db, { ...ask, kind: "rewrite", messages: [hello, picture] });
+  const copy = throwIfRefused(store.sessions.fork(db, { ...ask, newSession: newSession() }));
+  store.sessions.setTitle(db, { ...ask, title: "Other" });
+  store.sessions.setTitle(db, { ...ask, title: "Other", numbered: true });
+  store.sessions.change(db, { ...ask, change: { model: "m", archived: true, ended: true } });
+  store.sessions.change(db, { ...ask, change: { archived: false, ended: false } });
+  store.sessions.recordUsage(db, { ...ask, purpose: "answer", usage: { inputTokens: 1 }, now: T0 });
+  store.conversations.switchTo(db, { ...ask, conversation });
 
   // Editors: attached, what waits for them, what is left to them.
   const desk = throwIfRefused(
-    write.create(db, { session: { ...newSession(), owner: "owner" }, profile: "main", now: T0 }),
+    store.sessions.create(db, { session: { ...newSession(), owner: "owner" }, profile: "main", now: T0 }),
   );
   const editor = { platform: "acp", chatType: "dm", chatId: desk.id };
   const place = { source: editor, profile: "second", scope: routing(ANN).scope };
-  for (const now of [T0, T0 + 1]) write.attach(db, { asker: everyone, session: desk.id, ...place, now });
+  for (const now of [T0, T0 + 1])
+    store.conversations.attach(db, { asker: everyone, session: desk.id, ...place, now });
   const own = { runner: "e1", take: "one", own: true } as const;
   for (const runner of ["e1", "e1", "e2"])
-    write.accept(db, {
+    store.inbox.accept(db, {
       ...routing(editor),
       ...place,
       messageId: `m${ids}`,
       message: hello,
       claim: { ...own, runner },
     });
-  for (const runner of ["e3", "e1", "e2"]) write.claim(db, { session: desk.id, ...own, runner, now: T0 });
-  write.claim(db, { session: desk.id, ...claim, now: T0 });
-  write.reset(db, { asker: ann, conversation, newSession: newSession(), now: T0 });
-  write.importSession(db, {
+  for (const runner of ["e3", "e1", "e2"])
+    store.turns.claim(db, { session: desk.id, ...own, runner, now: T0 });
+  store.turns.claim(db, { session: desk.id, ...claim, now: T0 });
+  store.conversations.reset(db, { asker: ann, conversation, newSession: newSession(), now: T0 });
+  store.sessions.importSession(db, {
     profile: "main",
     session: { ...newSession(), owner: "p_ann", title: "Plan" },
     usage: emptyUsage(),
@@ -447,13 +484,13 @@ function everyStep(db: Db, called: Set<string>): void {
     hidden: [],
     now: T0,
   };
-  write.importSession(db, { ...brought, conversations: chats });
-  write.importSession(db, {
+  store.sessions.importSession(db, { ...brought, conversations: chats });
+  store.sessions.importSession(db, {
     ...brought,
     session: newSession(),
     account: { platform: "telegram", userId: "x" },
   });
-  write.importMessages(db, {
+  store.sessions.importMessages(db, {
     profile: "main",
     session: brought.session.id,
     after: 0,
@@ -465,43 +502,43 @@ function everyStep(db: Db, called: Set<string>): void {
     now: T0,
   });
   indexMessages(db, 9);
-  write.append(db, { ...ask, messages: [hello] });
+  store.messages.append(db, { ...ask, messages: [hello] });
 
   // Reads, as each sort of asker.
   for (const asker of [ann, inChat, everyone]) {
-    read.find(db, { asker, text: made.id });
-    read.find(db, { asker, text: made.handle });
-    read.find(db, { asker, text: "s" });
-    read.findByTitle(db, { asker, title: "Plan" });
-    read.findConversations(db, { asker, source: ANN });
-    read.findConversations(db, { asker, session: id });
-    read.listConversations(db, { asker, platform: "telegram" });
-    read.listConversations(db, { asker: { person: "p_ann", chat: "chat:telegram:1" } });
-    read.readHistory(db, { asker, session: copy.id });
-    read.listMessages(db, { asker, session: made.id });
-    read.getViewRanges(db, { asker, session: copy.id });
-    read.listVersions(db, { asker, session: made.id });
-    read.listDecisions(db, { asker, conversation });
-    read.listPending(db, { asker, session: id });
-    read.getDraft(db, { asker, session: id });
-    read.getDiagnostics(db, { asker, session: id });
-    read.findConversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
-    read.findInbound(db, { asker, session: id, seq: 1 });
-    read.findInbound(db, { asker, platform: "telegram", chatId: "ann", messageId: "m1" });
-    read.readBlob(db, { asker, hash: bytes.hash });
-    read.hasOther(db, { asker, session: made.id });
-    read.getStats(db, { asker });
-    read.searchMessages(db, { asker, text: "hello" });
-    read.searchMessages(db, {
+    store.sessions.find(db, { asker, text: made.id });
+    store.sessions.find(db, { asker, text: made.handle });
+    store.sessions.find(db, { asker, text: "s" });
+    store.sessions.findByTitle(db, { asker, title: "Plan" });
+    store.conversations.findConversations(db, { asker, source: ANN });
+    store.conversations.findConversations(db, { asker, session: id });
+    store.conversations.listConversations(db, { asker, platform: "telegram" });
+    store.conversations.listConversations(db, { asker: { person: "p_ann", chat: "chat:telegram:1" } });
+    store.messages.readHistory(db, { asker, session: copy.id });
+    store.messages.listMessages(db, { asker, session: made.id });
+    store.messages.getViewRanges(db, { asker, session: copy.id });
+    store.messages.listVersions(db, { asker, session: made.id });
+    store.conversations.listDecisions(db, { asker, conversation });
+    store.inbox.listPending(db, { asker, session: id });
+    store.turns.getDraft(db, { asker, session: id });
+    store.sessions.getDiagnostics(db, { asker, session: id });
+    store.conversations.findConversationsByKey(db, { asker, key: "agent:main:telegram:dm:ann" });
+    store.inbox.findInbound(db, { asker, session: id, seq: 1 });
+    store.inbox.findInbound(db, { asker, platform: "telegram", chatId: "ann", messageId: "m1" });
+    store.messages.readBlob(db, { asker, hash: bytes.hash });
+    store.sessions.hasOther(db, { asker, session: made.id });
+    store.sessions.getStats(db, { asker });
+    store.messages.searchMessages(db, { asker, text: "hello" });
+    store.messages.searchMessages(db, {
       asker,
       text: "hello",
       session: copy.id,
       platforms: ["telegram"],
       kinds: ["chat"],
     });
-    read.countUnindexed(db, { asker, text: "hello" });
-    read.querySessions(db, { asker });
-    read.querySessions(db, {
+    store.messages.countUnindexed(db, { asker, text: "hello" });
+    store.sessions.querySessions(db, { asker });
+    store.sessions.querySessions(db, {
       asker,
       activeSince: T0,
       platform: "telegram",
@@ -513,119 +550,148 @@ function everyStep(db: Db, called: Set<string>): void {
       cwd: "/",
       cursor: "1.1",
     });
-    write.prune(db, { asker, before: T0, platform: "telegram", kinds: ["chat"], dryRun: true, now: T0 });
+    store.sessions.prune(db, {
+      asker,
+      before: T0,
+      platform: "telegram",
+      kinds: ["chat"],
+      dryRun: true,
+      now: T0,
+    });
   }
-  read.listClaimable(db, { now: T0 });
+  store.turns.listClaimable(db, { now: T0 });
 
   // Processes: begun, printing, adopted, told of, ended.
   for (const [index, background] of [true, false, true].entries()) {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
     const program = { id: `proc_${index}`, command: "make", cwd: "/", background, pty: false, watch };
     const beginning = { process: program, session: id, conversation, target: ANN, maxRunning: 3, now: T0 };
-    throwIfRefused(write.beginProcess(db, beginning));
+    throwIfRefused(store.processes.beginProcess(db, beginning));
     const running = { id: program.id, keeper: `k${index}`, pid: 1, startTime: "1", pty: false, now: T0 };
-    if (index < 2) write.markProcessRunning(db, running);
+    if (index < 2) store.processes.markProcessRunning(db, running);
   }
   const printed = { id: "proc_0", keeper: "k0", from: 0, text: "x".repeat(5_000), matched: ["x"] };
-  write.appendProcessOutput(db, printed);
-  write.appendProcessOutput(db, { ...printed, from: 5_000, text: "y".repeat(200_000) });
-  write.appendProcessOutput(db, { ...printed, from: 205_000, text: "z" });
-  write.appendProcessOutput(db, { ...printed, from: 205_001, text: "z" });
-  write.adoptProcesses(db, { keeper: "k2", now: T0 + 31_000 });
+  store.processes.appendProcessOutput(db, printed);
+  store.processes.appendProcessOutput(db, { ...printed, from: 5_000, text: "y".repeat(200_000) });
+  store.processes.appendProcessOutput(db, { ...printed, from: 205_000, text: "z" });
+  store.processes.appendProcessOutput(db, { ...printed, from: 205_001, text: "z" });
+  store.processes.adoptProcesses(db, { keeper: "k2", now: T0 + 31_000 });
   const untold = { process: "proc_0", before: { upTo: 0, matches: 0, end: false }, matches: 0, end: false };
-  write.recordProcessInput(db, { id: untold.process, unfinished: "rm -" });
-  write.markProcessReported(db, { ...untold, upTo: 1, now: T0 });
+  store.processes.recordProcessInput(db, { id: untold.process, unfinished: "rm -" });
+  store.processes.markProcessReported(db, { ...untold, upTo: 1, now: T0 });
   const tells = { ...untold, before: { ...untold.before, upTo: 1 }, upTo: 2, isProgress: true };
-  write.enqueue(db, {
+  store.outbox.enqueue(db, {
     deliveries: [{ target: ANN, parts: hello.parts }],
     runner: "r0",
     processReport: tells,
     now: T0,
   });
   for (const asker of [ann, inChat, everyone]) {
-    read.getProcess(db, { asker, id: "proc_0" });
+    store.processes.getProcess(db, { asker, id: "proc_0" });
     for (const from of [0, 300, undefined])
-      read.readProcessOutput(db, { asker, id: "proc_0", ...(from !== undefined && { from }) });
+      store.processes.readProcessOutput(db, { asker, id: "proc_0", ...(from !== undefined && { from }) });
     for (const narrow of [{}, { session: id }, { conversation }, { session: id, conversation }]) {
-      read.listProcesses(db, { asker, ...narrow });
-      read.listProcesses(db, { asker, ...narrow, endedSince: T0, foreground: true, limit: 9 });
+      store.processes.listProcesses(db, { asker, ...narrow });
+      store.processes.listProcesses(db, { asker, ...narrow, endedSince: T0, foreground: true, limit: 9 });
     }
   }
-  read.listWatchedProcesses(db);
-  write.open(db, routing(ANN, { reset: { idleBefore: T0 + 99 }, now: T0 + 99 }));
-  write.remove(db, { asker: everyone, session: id, now: T0 });
-  for (const index of [0, 1]) write.endProcess(db, { id: `proc_${index}`, exit: { code: 0 }, now: T0 });
-  read.getDelivery(db, { number: 1 });
-  read.listPendingDeliveries(db, { dueAt: T0, limit: 9 });
-  read.listPendingDeliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
-  read.getCursor(db, { name: "telegram" });
+  store.processes.listWatchedProcesses(db);
+  store.conversations.open(db, routing(ANN, { reset: { idleBefore: T0 + 99 }, now: T0 + 99 }));
+  store.sessions.remove(db, { asker: everyone, session: id, now: T0 });
+  for (const index of [0, 1])
+    store.processes.endProcess(db, { id: `proc_${index}`, exit: { code: 0 }, now: T0 });
+  store.outbox.getDelivery(db, { number: 1 });
+  store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9 });
+  store.outbox.listPendingDeliveries(db, { dueAt: T0, limit: 9, platform: "telegram" });
+  store.inbox.getCursor(db, { name: "telegram" });
 
   // Access: codes, guesses, roles, accounts that change hands, and an agent's questions.
   const code = { platform: "telegram", salt: "s", hash: "h", expiresAt: T0 + 9, everyMs: 5, maxPending: 3 };
-  const letIn = write.requestPairing(db, {
+  const letIn = store.access.requestPairing(db, {
     ...code,
     asker: { ...ANN, chatId: "eve", userId: "eve" },
     now: T0,
   });
-  const linking = write.requestPairing(db, { ...code, person: "p_ann", now: T0 });
+  const linking = store.access.requestPairing(db, { ...code, person: "p_ann", now: T0 });
   if (letIn.state !== "asked" || linking.state !== "asked") throw new Error("there is no code");
-  read.listPairings(db, { now: T0 });
-  read.listPairings(db, { platform: "telegram", now: T0 });
-  const { person: eve } = throwIfRefused(write.redeemPairing(db, { pairing: letIn.number, now: T0 }));
+  store.access.listPairings(db, { now: T0 });
+  store.access.listPairings(db, { platform: "telegram", now: T0 });
+  const { person: eve } = throwIfRefused(store.access.redeemPairing(db, { pairing: letIn.number, now: T0 }));
   const phone = { platform: "signal", userId: "+60", altId: "w" };
-  write.redeemPairing(db, { pairing: linking.number, account: phone, now: T0 });
-  write.countGuess(db, { name: "x", maxGuesses: 3, lockMs: 1, now: T0 });
-  write.clearGuesses(db, { name: "x" });
-  write.setRole(db, { person: eve, role: "member", now: T0 });
-  read.listGrants(db);
-  read.getAccount(db, phone);
-  read.getAccount(db, { platform: "telegram", userId: "eve" });
-  write.open(db, routing({ ...ANN, platform: "signal", chatId: "+60", userId: "+60" }));
-  write.linkAccount(db, { account: phone, person: eve, now: T0 });
-  write.linkAccount(db, { account: { platform: "telegram", userId: "fay" }, person: "p_ann", now: T0 });
-  write.setTitle(db, { ...ask, title: "Fay" });
-  write.open(db, routing({ ...ANN, chatId: "gus", userId: "gus" }, { person: "p_gus" }));
-  write.linkAccount(db, { account: { platform: "telegram", userId: "gus" }, person: "p_ann", now: T0 });
+  store.access.redeemPairing(db, { pairing: linking.number, account: phone, now: T0 });
+  store.access.countGuess(db, { name: "x", maxGuesses: 3, lockMs: 1, now: T0 });
+  store.access.clearGuesses(db, { name: "x" });
+  store.access.setRole(db, { person: eve, role: "member", now: T0 });
+  store.access.listGrants(db);
+  store.access.getAccount(db, phone);
+  store.access.getAccount(db, { platform: "telegram", userId: "eve" });
+  store.conversations.open(db, routing({ ...ANN, platform: "signal", chatId: "+60", userId: "+60" }));
+  store.access.linkAccount(db, { account: phone, person: eve, now: T0 });
+  store.access.linkAccount(db, {
+    account: { platform: "telegram", userId: "fay" },
+    person: "p_ann",
+    now: T0,
+  });
+  store.sessions.setTitle(db, { ...ask, title: "Fay" });
+  store.conversations.open(db, routing({ ...ANN, chatId: "gus", userId: "gus" }, { person: "p_gus" }));
+  store.access.linkAccount(db, {
+    account: { platform: "telegram", userId: "gus" },
+    person: "p_ann",
+    now: T0,
+  });
   const acting = accepted(ANN, hello, { claim });
   if (acting.duplicate || acting.tooMany !== undefined || acting.turn === undefined)
     throw new Error("the turn did not begin");
   const { number: doing, fence: held } = acting.turn;
   const request = { title: "list", pattern: "ls" };
   const asked = throwIfRefused(
-    write.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+    store.access.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
   const approval = asked.number;
-  write.moveApprovalDeadline(db, { approval, deadline: T0 + 60_000 });
-  write.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
-  write.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
+  store.access.moveApprovalDeadline(db, { approval, deadline: T0 + 60_000 });
+  store.access.answerApproval(db, { person: asked.person, approval, answer: "always", now: T0 });
+  store.access.answerApproval(db, { person: asked.person, approval, answer: "once", now: T0 });
   const denied = throwIfRefused(
-    write.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
+    store.access.createApproval(db, { turn: doing, fence: held, request, deadline: T0, now: T0 }),
   );
-  write.answerApproval(db, { person: denied.person, approval: denied.number, answer: "never", now: T0 });
-  read.listApprovals(db, { person: asked.person, conversation });
-  read.getApproval(db, { asker: ann, approval });
-  read.checkApprovalRules(db, { person: asked.person, session: asked.session, pattern: "ls" });
-  write.retire(db, { runner: "r1" });
-  const resumed = write.claim(db, { session: asked.session, runner: "r1", take: "one", now: T0 });
+  store.access.answerApproval(db, {
+    person: denied.person,
+    approval: denied.number,
+    answer: "never",
+    now: T0,
+  });
+  store.access.listApprovals(db, { person: asked.person, conversation });
+  store.access.getApproval(db, { asker: ann, approval });
+  store.access.checkApprovalRules(db, { person: asked.person, session: asked.session, pattern: "ls" });
+  store.runners.retire(db, { runner: "r1" });
+  const resumed = store.turns.claim(db, { session: asked.session, runner: "r1", take: "one", now: T0 });
   const fenced = { turn: doing, fence: resumed?.fence ?? 0 };
-  throwIfRefused(write.createApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
-  write.enqueue(db, { deliveries: [], runner: "r0", approval: approval, now: T0 });
-  read.listApprovalRules(db, { person: asked.person });
-  write.removeApprovalRule(db, { person: asked.person, pattern: "ls", session: asked.session, now: T0 });
-  write.finish(db, { ...fenced, outcome: "done", messages: [], now: T0 });
+  throwIfRefused(store.access.createApproval(db, { ...fenced, request, deadline: T0, now: T0 }));
+  store.outbox.enqueue(db, { deliveries: [], runner: "r0", approval: approval, now: T0 });
+  store.access.listApprovalRules(db, { person: asked.person });
+  store.access.removeApprovalRule(db, {
+    person: asked.person,
+    pattern: "ls",
+    session: asked.session,
+    now: T0,
+  });
+  store.turns.finish(db, { ...fenced, outcome: "done", messages: [], now: T0 });
 
   // Memory: changed, as it was, and told of what was said; and what a process tells its agent.
   for (const owner of ["p_gus in chat:x", "p_ann", "p_ann in chat:x"])
-    write.changeMemory(db, { owner, change: { action: "add", text: owner }, now: T0 });
-  write.restoreMemory(db, { owner: "p_ann", version: 1, now: T0 });
-  read.getMemory(db, { owner: "p_ann" });
-  read.listMemoryVersions(db, { owner: "p_ann" });
-  const lively = write.open(db, routing({ ...ANN, chatId: "hal", userId: "hal" }, { person: "p_ann" }));
+    store.memory.changeMemory(db, { owner, change: { action: "add", text: owner }, now: T0 });
+  store.memory.restoreMemory(db, { owner: "p_ann", version: 1, now: T0 });
+  store.memory.getMemory(db, { owner: "p_ann" });
+  store.memory.listMemoryVersions(db, { owner: "p_ann" });
+  const lively = store.conversations.open(
+    db,
+    routing({ ...ANN, chatId: "hal", userId: "hal" }, { person: "p_ann" }),
+  );
   const { id: told } = lively.session;
-  write.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
-  write.requestFlush(db, { session: told, now: T0 });
-  const flush = write.claimFlush(db, { runner: "r1", now: T0 });
-  write.finishFlush(db, {
+  store.messages.append(db, { asker: everyone, session: told, messages: Array(4).fill(hello), now: T0 });
+  store.memory.requestFlush(db, { session: told, now: T0 });
+  const flush = store.memory.claimFlush(db, { runner: "r1", now: T0 });
+  store.memory.finishFlush(db, {
     flush: flush?.number ?? 0,
     runner: "r1",
     changes: [],
@@ -636,44 +702,47 @@ function everyStep(db: Db, called: Set<string>): void {
     const watch = { mode: "all", patterns: [], wakes: true } as const;
     const program = { id: name, command: "make", cwd: "/", background: true, pty: false, watch };
     const { number } = lively.conversation;
-    write.beginProcess(db, {
+    store.processes.beginProcess(db, {
       ...{ process: program, session: told, conversation: number, target: ANN, maxRunning: 9, now: T0 },
     });
-    write.endProcess(db, { id: name, exit: { code: 0 }, now: T0 });
-    const woken = write.wakeAgent(db, { process: name, message: hello, claim, now: T0 });
+    store.processes.endProcess(db, { id: name, exit: { code: 0 }, now: T0 });
+    const woken = store.processes.wakeAgent(db, { process: name, message: hello, claim, now: T0 });
     if (woken.state !== "woken") throw new Error("the process is not told of");
   }
 
   // Rounds: what fell silent, what may go, who holds what.
-  for (const { conversation: silent } of read.listIdle(db, { before: T0 + 99, limit: 9 }))
-    write.expireConversation(db, {
+  for (const { conversation: silent } of store.conversations.listIdle(db, { before: T0 + 99, limit: 9 }))
+    store.conversations.expireConversation(db, {
       conversation: silent.number,
       reset: { idleBefore: T0 + 99 },
       now: T0 + 99,
     });
-  write.clampActivity(db, { now: T0 + 99 });
-  write.setHomeChannel(db, { home: { platform: "telegram", chatId: "ann", name: "Ann" }, now: T0 });
-  read.listHomeChannels(db);
-  write.removeHomeChannel(db, { platform: "telegram" });
-  read.listLeases(db, { now: T0 });
+  store.conversations.clampActivity(db, { now: T0 + 99 });
+  store.conversations.setHomeChannel(db, {
+    home: { platform: "telegram", chatId: "ann", name: "Ann" },
+    now: T0,
+  });
+  store.conversations.listHomeChannels(db);
+  store.conversations.removeHomeChannel(db, { platform: "telegram" });
+  store.runners.listLeases(db, { now: T0 });
   for (const asker of [ann, inChat, everyone]) {
-    read.getInsights(db, { asker, since: T0, platform: "telegram" });
-    read.getInsights(db, { asker, since: T0 });
+    store.sessions.getInsights(db, { asker, since: T0, platform: "telegram" });
+    store.sessions.getInsights(db, { asker, since: T0 });
   }
-  read.listUsageEntries(db, ask);
-  write.purgeFinished(db, { before: T0, limit: 3, now: T0 });
+  store.sessions.listUsageEntries(db, ask);
+  store.upkeep.purgeFinished(db, { before: T0, limit: 3, now: T0 });
 
   // Removal: with a fork that shows a part, then the fork, then what has ended.
-  write.remove(db, ask);
-  write.remove(db, { ...ask, session: copy.id });
-  write.prune(db, { asker: ann, before: T0 + 99, dryRun: false, now: T0 });
+  store.sessions.remove(db, ask);
+  store.sessions.remove(db, { ...ask, session: copy.id });
+  store.sessions.prune(db, { asker: ann, before: T0 + 99, dryRun: false, now: T0 });
 
   // A person, also among others: told of, and erased.
   const shared = {
     ...routing(group, { scope: { groupsPerUser: false, threadsPerUser: false } }),
     messageId: "shared",
   };
-  const spoken = write.accept(db, {
+  const spoken = store.inbox.accept(db, {
     ...shared,
     source: { ...group, chatId: "-200" },
     message: picture,
@@ -686,7 +755,7 @@ function everyStep(db: Db, called: Set<string>): void {
   const messages: NewMessage[] = [
     { ...hello, role: "assistant", toolCalls: [{ id: "1", name: "t", arguments: {} }] },
   ];
-  write.finish(db, {
+  store.turns.finish(db, {
     turn: number,
     fence,
     outcome: "done",
@@ -694,8 +763,8 @@ function everyStep(db: Db, called: Set<string>): void {
     deliveries: [{ target: group, parts: [] }],
     now: T0,
   });
-  read.readPersonData(db, { platform: "telegram", account: "ann" });
-  read.readPersonData(db, { person: "p_ann" });
+  store.access.readPersonData(db, { platform: "telegram", account: "ann" });
+  store.access.readPersonData(db, { person: "p_ann" });
   for (let step: ErasureProgress = { done: false }; !step.done; )
-    step = throwIfRefused(write.erasePerson(db, { person: "p_ann", limit: 1, now: T0, ...step }));
+    step = throwIfRefused(store.access.erasePerson(db, { person: "p_ann", limit: 1, now: T0, ...step }));
 }

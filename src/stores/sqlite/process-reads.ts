@@ -1,6 +1,6 @@
 import type { Asker } from "../../core/owner.ts";
 import { KEPT_OUTPUT, type Process, type ProcessOutput } from "../../core/process.ts";
-import type { ProcessQuery } from "../../ports/processes.ts";
+import type { ProcessQuery } from "../../ports/process-store.ts";
 import type { Db } from "./connection.ts";
 import { convertReadable } from "./json-columns.ts";
 import { readLastOutput, readOutputFrom } from "./process-output.ts";

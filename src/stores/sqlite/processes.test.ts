@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KEPT_OUTPUT, type NewProcess } from "../../core/process.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
-import type { ErasureProgress } from "../../ports/store.ts";
+import type { ErasureProgress } from "../../ports/access-store.ts";
 import { type Db, openWriter } from "./connection.ts";
 import { erasePerson } from "./erase-person.ts";
 import { readProcessOutput } from "./process-reads.ts";

@@ -1,6 +1,6 @@
 import { type Exit, KEPT_OUTPUT, type Process, type ProcessReport } from "../../core/process.ts";
 import { type Refused, refuse } from "../../core/refusal.ts";
-import type { BeginProcess, ProcessOutputChunk } from "../../ports/processes.ts";
+import type { BeginProcess, ProcessOutputChunk } from "../../ports/process-store.ts";
 import type { Db } from "./connection.ts";
 import { convertReadable, parseList } from "./json-columns.ts";
 import { appendChunk, findKeptStart } from "./process-output.ts";

@@ -8,7 +8,8 @@ import { indexed } from "../../../test/support/database.ts";
 import type { NewMessage } from "../../core/message.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
 import type { Source } from "../../core/source.ts";
-import type { ErasureProgress, Store } from "../../ports/store.ts";
+import type { ErasureProgress } from "../../ports/access-store.ts";
+import type { Store } from "../../ports/store.ts";
 import { type Db, migrate, openReader, openWriter } from "./connection.ts";
 import { APPLICATION_ID, MIGRATIONS } from "./schema.ts";
 import { indexMessages } from "./search.ts";
@@ -95,8 +96,12 @@ describe("the connection that writes", () => {
   it("gives the disk back whole: one file, which only its owner may read", async () => {
     for (const mode of ["in-process", "workers"] as const) {
       const opened = await store(mode);
-      await opened.create({ session: { id: mode, kind: "chat", owner: "p_ann" }, profile: "main", now: T0 });
-      await opened.querySessions({ asker: ann });
+      await opened.sessions.create({
+        session: { id: mode, kind: "chat", owner: "p_ann" },
+        profile: "main",
+        now: T0,
+      });
+      await opened.sessions.querySessions({ asker: ann });
       for (const name of readdirSync(folder)) {
         expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
       }
@@ -138,7 +143,7 @@ describe("migrations", () => {
   it("carry what the first version held into the present one", async () => {
     directly(firstVersion);
     const opened = await store();
-    const [delivery, ...others] = await opened.listPendingDeliveries({
+    const [delivery, ...others] = await opened.outbox.listPendingDeliveries({
       dueAt: T0,
       limit: 9,
       platform: "telegram",
@@ -154,15 +159,17 @@ describe("migrations", () => {
       status: { state: "waiting", attempts: 2, nextAt: 5, shown: "nothing", lastError: "429" },
     });
     expect(
-      (await opened.listOrphanedDeliveries({ platform: "signal", now: T0 })).map(({ number }) => number),
+      (await opened.outbox.listOrphanedDeliveries({ platform: "signal", now: T0 })).map(
+        ({ number }) => number,
+      ),
     ).toEqual([8]);
-    const { deliveries } = await opened.enqueue({
+    const { deliveries } = await opened.outbox.enqueue({
       deliveries: [{ target: { platform: "telegram", chatType: "dm", chatId: "ann" }, parts: [] }],
       runner: "r1",
       now: T0,
     });
     expect(deliveries[0]?.number).toBe(9);
-    const turn = await opened.claim({ session: "s1", runner: "r1", take: "all", now: T0 });
+    const turn = await opened.turns.claim({ session: "s1", runner: "r1", take: "all", now: T0 });
     expect(turn).toMatchObject({ inputs: [1], settings: {}, target: { chatId: "ann" } });
     expect(existsSync(`${file}.schema-1.bak`)).toBe(true);
   });
@@ -182,14 +189,14 @@ describe("migrations", () => {
           ('unused', 'b', 'chat', 'main', 'p_ann', 1, ${T0}, 'm', null, 0, 0, 0, 0, 0, 0, null, 'unknown')`);
     });
     const opened = await store();
-    const [session] = await opened.find({ asker: ann, text: "used" });
+    const [session] = await opened.sessions.find({ asker: ann, text: "used" });
     const { lastPromptTokens, ...counted } = session?.usage ?? {};
     expect(lastPromptTokens).toBe(77);
-    expect(await opened.listUsageEntries({ asker: ann, session: "used" })).toEqual([
+    expect(await opened.sessions.listUsageEntries({ asker: ann, session: "used" })).toEqual([
       { at: T0, purpose: "answer", usage: { ...counted, lastPromptTokens: 0 } },
     ]);
-    expect(await opened.listUsageEntries({ asker: ann, session: "unused" })).toEqual([]);
-    const { usage } = await opened.getInsights({ asker: ann, since: T0 });
+    expect(await opened.sessions.listUsageEntries({ asker: ann, session: "unused" })).toEqual([]);
+    const { usage } = await opened.sessions.getInsights({ asker: ann, since: T0 });
     expect([usage.totalTokens, usage.costUsd, usage.costStatus]).toEqual([4321, 0.5, "actual"]);
   });
 
@@ -202,18 +209,18 @@ describe("migrations", () => {
     });
     const opened = await store();
     const person = "p_ann";
-    expect(await opened.listApprovalRules({ person })).toEqual([
+    expect(await opened.access.listApprovalRules({ person })).toEqual([
       { pattern: "git push --force", kind: "never", at: 1 },
       { pattern: "mcp:files/list", kind: "allowed", at: 1 },
     ]);
     const never = { person, session: "any", pattern: "git push --force" };
-    expect(await opened.checkApprovalRules({ ...never, folder: "/home/ann/shop" })).toBe("never");
+    expect(await opened.access.checkApprovalRules({ ...never, folder: "/home/ann/shop" })).toBe("never");
   });
 
   it("carry a running turn from the second version into the present one", async () => {
     directly(secondVersion);
     const opened = await store();
-    const turn = await opened.claim({ session: "s1", runner: "r2", take: "one", now: T0 });
+    const turn = await opened.turns.claim({ session: "s1", runner: "r2", take: "one", now: T0 });
     expect(turn).toEqual({
       number: 3,
       session: "s1",
@@ -225,8 +232,8 @@ describe("migrations", () => {
       settings: {},
     });
     const said = { text: "It is", thought: "" };
-    expect(await opened.saveDraft({ turn: 3, fence: 5, answerDraft: said })).toEqual({ kept: true });
-    const again = await opened.claim({ session: "s1", runner: "r3", take: "one", now: T0 });
+    expect(await opened.turns.saveDraft({ turn: 3, fence: 5, answerDraft: said })).toEqual({ kept: true });
+    const again = await opened.turns.claim({ session: "s1", runner: "r3", take: "one", now: T0 });
     expect(again).toMatchObject({ attempt: 3, said });
     expect(existsSync(`${file}.schema-2.bak`)).toBe(true);
   });
@@ -377,8 +384,12 @@ describe("a file that is not ours to change", () => {
   it("is made once by two who start at the same time", async () => {
     const both = await Promise.all([store("workers"), store("workers"), store("in-process")]);
     const [one, two] = both;
-    await one?.create({ session: { id: "s1", kind: "chat", owner: "p_ann" }, profile: "main", now: T0 });
-    expect(await two?.find({ asker: ann, text: "s1" })).toHaveLength(1);
+    await one?.sessions.create({
+      session: { id: "s1", kind: "chat", owner: "p_ann" },
+      profile: "main",
+      now: T0,
+    });
+    expect(await two?.sessions.find({ asker: ann, text: "s1" })).toHaveLength(1);
     expect(readdirSync(folder).filter((name) => name.includes(".new-"))).toEqual([]);
   });
 });
@@ -415,17 +426,19 @@ describe("removed words", () => {
           owner: "p_ann",
           ...(id === "s1" && { title: "Hidden title" }),
         };
-        throwIfRefused(await opened.create({ session, profile: "main", now: T0 }));
+        throwIfRefused(await opened.sessions.create({ session, profile: "main", now: T0 }));
         const other: NewMessage = { role: "user", parts: [{ type: "text", text: "other" }] };
         const messages = id === "s1" ? [said, said, shown] : [other];
-        throwIfRefused(await opened.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }));
+        throwIfRefused(
+          await opened.messages.append({ asker: ann, session: id, messages, blobs: [picture], now: T0 }),
+        );
       }
       await indexed(file);
-      expect(await opened.searchMessages({ asker: ann, text: secret })).toHaveLength(2);
+      expect(await opened.messages.searchMessages({ asker: ann, text: secret })).toHaveLength(2);
       expect(traces()).not.toEqual([]);
-      expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
+      expect(await opened.sessions.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
       expect(traces()).toEqual([]);
-      expect(await opened.searchMessages({ asker: ann, text: "other" })).toHaveLength(1);
+      expect(await opened.messages.searchMessages({ asker: ann, text: "other" })).toHaveLength(1);
       await opened.close();
       expect(traces()).toEqual([]);
     });
@@ -449,25 +462,25 @@ describe("removed words", () => {
       newSession: { id: "s1", kind: "chat" as const },
       now: T0,
     };
-    await opened.recordHeartbeat({
+    await opened.runners.recordHeartbeat({
       runner: { id: "r1", host: "elsewhere", boot: "b", pid: 1, started: "1" },
       now: T0,
     });
     const claim = { runner: "r1", take: "one" as const };
-    const first = await opened.accept({ ...routing, messageId: "1", message: said, claim });
+    const first = await opened.inbox.accept({ ...routing, messageId: "1", message: said, claim });
     const turn = "turn" in first ? first.turn : undefined;
-    await opened.accept({ ...routing, messageId: "2", message: said });
+    await opened.inbox.accept({ ...routing, messageId: "2", message: said });
     const deliveries = [{ target: source, parts: said.parts }];
     const finish = { turn: turn?.number ?? 0, fence: turn?.fence ?? 0, outcome: "done" as const };
-    throwIfRefused(await opened.finish({ ...finish, messages: [said], deliveries, now: T0 }));
-    expect(await opened.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
+    throwIfRefused(await opened.turns.finish({ ...finish, messages: [said], deliveries, now: T0 }));
+    expect(await opened.sessions.remove({ asker: ann, session: "s1", now: T0 })).toBe(true);
     // The account keeps the name it was first known by: it is whom the next message will belong to.
     expect(traces().filter((trace) => !trace.startsWith("Zwiebelturm"))).toEqual([]);
   });
 
   const editor = { platform: "acp", chatType: "dm", chatId: "s1" };
   const begun = async (opened: Store, id: string, source: Source, scope = true, messageId = "1") => {
-    const accepted = await opened.accept({
+    const accepted = await opened.inbox.accept({
       source,
       profile: "main",
       scope: { groupsPerUser: scope, threadsPerUser: scope },
@@ -480,7 +493,11 @@ describe("removed words", () => {
     });
     const { number = 0, fence = 0 } = ("turn" in accepted ? accepted.turn : undefined) ?? {};
     const words = (text: string) =>
-      opened.saveDraft({ turn: number, fence, answerDraft: { text, thought: "Zwiebelturm ".repeat(2000) } });
+      opened.turns.saveDraft({
+        turn: number,
+        fence,
+        answerDraft: { text, thought: "Zwiebelturm ".repeat(2000) },
+      });
     throwIfRefused(await words(secret));
     throwIfRefused(await words(`${secret} `.repeat(1000)));
     return { turn: number, fence };
@@ -493,7 +510,7 @@ describe("removed words", () => {
       const opened = await store(mode);
       await begun(opened, "s1", editor);
       expect(traces()).not.toEqual([]);
-      expect(await opened.remove({ asker: { person: "owner" }, session: "s1", now: T0 })).toBe(true);
+      expect(await opened.sessions.remove({ asker: { person: "owner" }, session: "s1", now: T0 })).toBe(true);
       expect(traces()).toEqual([]);
       await opened.close();
       expect(traces()).toEqual([]);
@@ -505,10 +522,10 @@ describe("removed words", () => {
     const held = await begun(opened, "s1", editor);
     const messages: NewMessage[] = [{ role: "assistant", parts: [{ type: "text", text: "Done." }] }];
     const ask = { asker: { person: "owner" }, session: "s1", messages, now: T0 };
-    throwIfRefused(await opened.append({ ...ask, fence: held.fence }));
+    throwIfRefused(await opened.messages.append({ ...ask, fence: held.fence }));
     expect(saidIn()).toEqual([null]);
-    throwIfRefused(await opened.saveDraft({ ...held, answerDraft: { text: secret, thought: "" } }));
-    throwIfRefused(await opened.finish({ ...held, outcome: "interrupted", messages, now: T0 }));
+    throwIfRefused(await opened.turns.saveDraft({ ...held, answerDraft: { text: secret, thought: "" } }));
+    throwIfRefused(await opened.turns.finish({ ...held, outcome: "interrupted", messages, now: T0 }));
     expect(saidIn()).toEqual([null]);
   });
 
@@ -520,14 +537,14 @@ describe("removed words", () => {
     // What Bob is being told may repeat what Ann has said before him.
     const elsewhere = { ...inGroup, chatId: "-200" };
     const held = await begun(opened, "s3", { ...elsewhere, userId: "ann" }, false);
-    throwIfRefused(await opened.finish({ ...held, outcome: "done", messages: [], now: T0 }));
+    throwIfRefused(await opened.turns.finish({ ...held, outcome: "done", messages: [], now: T0 }));
     await begun(opened, "s4", { ...elsewhere, userId: "bob" }, false, "2");
     expect(saidIn().filter((words) => words !== null)).toHaveLength(3);
-    const known = await opened.getAccount({ platform: "telegram", userId: "ann" });
+    const known = await opened.access.getAccount({ platform: "telegram", userId: "ann" });
     const person = known?.person ?? "";
     let step: ErasureProgress = { done: false };
     while (!step.done)
-      step = throwIfRefused(await opened.erasePerson({ person, limit: 9, now: T0, ...step }));
+      step = throwIfRefused(await opened.access.erasePerson({ person, limit: 9, now: T0, ...step }));
     expect(saidIn()).toEqual([null, null, null]);
     expect(traces()).toEqual([]);
   });

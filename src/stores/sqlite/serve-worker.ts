@@ -1,8 +1,14 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { PostriderError } from "../../core/errors.ts";
 import { openReader, type WriterOptions } from "./connection.ts";
-import type { CallOutcome, WriteCall } from "./operations.ts";
-import { getReadOperation } from "./read-operations.ts";
+import {
+  type CallOutcome,
+  type LoadedOperations,
+  loadOperations,
+  type StoreOperation,
+  type WriteCall,
+} from "./operations.ts";
+import { readRunRows } from "./session-reads.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
 import { startWriter } from "./writer.ts";
 
@@ -41,10 +47,10 @@ const SPIN_MS = 0.2;
 const { role, options } = workerData as WorkerStart;
 
 /** What a worker does from its start to its end. */
-export function serveWorker(port: MessagePort): void {
+export async function serveWorker(port: MessagePort): Promise<void> {
   let worker: WorkerService;
   try {
-    worker = role === "writer" ? serveWrites(port) : serveReads(port);
+    worker = await (role === "writer" ? serveWrites(port) : serveReads(port));
   } catch (error) {
     port.postMessage({ failed: toPlainError(toStoreError(error, options.file)) } satisfies FromWorker);
     port.close();
@@ -91,8 +97,8 @@ function shutDown(port: MessagePort, worker: WorkerService, calls: readonly Numb
   port.close();
 }
 
-function serveWrites(port: MessagePort): WorkerService {
-  const writer = startWriter(options);
+async function serveWrites(port: MessagePort): Promise<WorkerService> {
+  const writer = startWriter(options, await loadOperations("write", "tryWrite"));
   let poll: NodeJS.Timeout | undefined;
   return {
     run(calls) {
@@ -122,12 +128,20 @@ function serveWrites(port: MessagePort): WorkerService {
   };
 }
 
-function serveReads(port: MessagePort): WorkerService {
+async function serveReads(port: MessagePort): Promise<WorkerService> {
+  const operations: LoadedOperations = new Map([
+    ...(await loadOperations("read", "readLong")),
+    ["rows", readRunRows as StoreOperation],
+  ]);
   const db = openReader(options.file);
   const outcomeOf = (name: string, input: unknown): CallOutcome => {
     try {
       return {
-        value: retryBusy(() => getReadOperation(name as Parameters<typeof getReadOperation>[0])(db, input)),
+        value: retryBusy(() => {
+          const operation = operations.get(name);
+          if (operation === undefined) throw new Error(`${name} is not a read of the store`);
+          return operation(db, input);
+        }),
       };
     } catch (error) {
       return { error };

@@ -133,7 +133,8 @@ describe("any course of conversations", () => {
           for (const next of steps) await take(store, world, next);
           await compare(store, world);
           await compareSearch(store, world);
-          for (const { id } of world.living) await store.remove({ asker: ann, session: id, now: NOW });
+          for (const { id } of world.living)
+            await store.sessions.remove({ asker: ann, session: id, now: NOW });
           await store.close();
           expect(leftovers(file)).toEqual({});
         } finally {
@@ -163,7 +164,7 @@ async function create(store: Store, world: World): Promise<void> {
   world.sessions += 1;
   const id = `s${world.sessions}`;
   throwIfRefused(
-    await store.create({ session: { id, kind: "chat", owner: "p_ann" }, profile: "main", now: NOW }),
+    await store.sessions.create({ session: { id, kind: "chat", owner: "p_ann" }, profile: "main", now: NOW }),
   );
   world.living.push({ id, said: [], shown: [], hidden: new Set(), left: new Map(), version: 0, redo: [] });
 }
@@ -175,7 +176,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
   if (model === undefined) return create(store, world);
   const ask = { asker: ann, session: model.id, now: NOW };
   const reshape = async (change: Change, shown: readonly Line[] | undefined, redo: Model["redo"] = []) => {
-    const done = await store.changeView({ ...change, ...ask });
+    const done = await store.messages.changeView({ ...change, ...ask });
     expect(isRefused(done)).toBe(shown === undefined);
     if (isRefused(done) || shown === undefined) return;
     expect([done.length, done.before]).toEqual([shown.length, model.shown.length]);
@@ -185,7 +186,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
   switch (next.kind) {
     case "say": {
       const lines = newLines(world, model, next.human);
-      throwIfRefused(await store.append({ ...ask, messages: lines.map(messageOf) }));
+      throwIfRefused(await store.messages.append({ ...ask, messages: lines.map(messageOf) }));
       model.shown = [...model.shown, ...lines];
       model.redo = [];
       return;
@@ -228,7 +229,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
       world.sessions += 1;
       const newSession = { id: `s${world.sessions}`, kind: "chat" as const };
       const keep = next.keep === undefined ? {} : { keep: next.keep };
-      throwIfRefused(await store.fork({ ...ask, newSession, ...keep }));
+      throwIfRefused(await store.sessions.fork({ ...ask, newSession, ...keep }));
       const shown = model.shown.slice(0, next.keep ?? model.shown.length);
       living.push({
         id: newSession.id,
@@ -242,7 +243,7 @@ async function take(store: Store, world: World, next: Step): Promise<void> {
       return;
     }
     case "remove":
-      expect(await store.remove(ask)).toBe(true);
+      expect(await store.sessions.remove(ask)).toBe(true);
       living.splice(living.indexOf(model), 1);
       return compare(store, world);
     case "index":
@@ -290,10 +291,14 @@ function seqOf(world: World, line: Line): number {
 async function compare(store: Store, { living }: World): Promise<void> {
   for (const model of living) {
     const ask = { asker: ann, session: model.id };
-    expect((await store.readHistory(ask))?.map(getText)).toEqual(model.shown.map((line) => line.word));
-    expect((await store.listMessages(ask))?.map(getText)).toEqual(model.said.map((line) => line.word));
+    expect((await store.messages.readHistory(ask))?.map(getText)).toEqual(
+      model.shown.map((line) => line.word),
+    );
+    expect((await store.messages.listMessages(ask))?.map(getText)).toEqual(
+      model.said.map((line) => line.word),
+    );
   }
-  expect((await store.getStats({ asker: ann })).sessions).toBe(living.length);
+  expect((await store.sessions.getStats({ asker: ann })).sessions).toBe(living.length);
 }
 
 /** A line is found where it was said, while that shows it or left it out unasked; else where a fork shows it. */
@@ -301,11 +306,13 @@ async function compareSearch(store: Store, { living, lines }: World): Promise<vo
   for (const line of lines) {
     const own = living.find((model) => model.id === line.saidIn);
     const showing = living.filter((model) => model.id !== line.saidIn && model.shown.includes(line));
-    const found = (await store.searchMessages({ asker: ann, text: line.word })).map((hit) => hit.session);
+    const found = (await store.messages.searchMessages({ asker: ann, text: line.word })).map(
+      (hit) => hit.session,
+    );
     if (own !== undefined && !own.hidden.has(line)) expect([line.word, found]).toEqual([line.word, [own.id]]);
     else if (showing.length === 0) expect([line.word, found]).toEqual([line.word, []]);
     else expect(showing.map((model) => [model.id])).toContainEqual(found);
-    const all = await store.searchMessages({ asker: ann, text: line.word, undone: true });
+    const all = await store.messages.searchMessages({ asker: ann, text: line.word, undone: true });
     expect(all.length).toBe(own !== undefined || showing.length > 0 ? 1 : 0);
   }
 }

@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
 import { PostriderError } from "../../core/errors.ts";
 import type { Store } from "../../ports/store.ts";
-import { LAZY_READS } from "./lazy-reads.ts";
-import type { StoreReads, StoreWrites } from "./operations.ts";
-import { WRITE_NAMES } from "./write-names.ts";
+import { OPERATIONS, type OperationKind } from "./operations.ts";
 
 export interface SqliteOptions {
   /** The database file; created, with its first contents, when it is not there. Its folder must exist. */
@@ -24,8 +22,8 @@ export interface SqliteOptions {
 
 /** How the port's calls reach the database, whichever threads are involved. */
 export interface Transport {
-  write(name: keyof StoreWrites, input: unknown): Promise<unknown>;
-  read(name: keyof StoreReads, input: unknown): Promise<unknown>;
+  write(name: string, input: unknown): Promise<unknown>;
+  read(name: string, input: unknown): Promise<unknown>;
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -39,10 +37,16 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     ? (await import("./in-process-transport.ts")).openInProcessTransport(settings)
     : (await import("./worker-transport.ts")).openWorkerTransport(settings));
   const write = onLost === undefined ? transport.write : reportLoss(transport.write, onLost);
-  const store: Record<string, unknown> = { onChange: transport.onChange, close: transport.close };
-  for (const name of listKeys(WRITE_NAMES)) store[name] = (input: unknown) => write(name, input);
-  for (const name of listKeys(LAZY_READS)) store[name] = (input: unknown) => transport.read(name, input);
-  return store as unknown as Store;
+  const call = (name: string, kind: OperationKind) =>
+    kind === "read" || kind === "readLong"
+      ? (input: unknown) => transport.read(name, input)
+      : (input: unknown) => write(name, input);
+  const facets = Object.entries(OPERATIONS).map(([facet, operations]) => [
+    facet,
+    Object.fromEntries(Object.entries(operations).map(([name, { kind }]) => [name, call(name, kind)])),
+  ]);
+  const { onChange, close } = transport;
+  return { ...Object.fromEntries(facets), onChange, close } as Store;
 }
 
 function reportLoss(write: Transport["write"], onLost: (error: PostriderError) => void): Transport["write"] {
@@ -68,8 +72,4 @@ function checkOptions(options: SqliteOptions): void {
     throw wrong("file", "the path of a file");
   if (mode !== "workers" && mode !== "in-process") throw wrong("mode", "workers or in-process");
   if (!Number.isFinite(maxBytes) || maxBytes <= 0) throw wrong("maxBytes", "a number of bytes");
-}
-
-function listKeys<Name extends string>(table: Readonly<Record<Name, unknown>>): Name[] {
-  return Object.keys(table) as Name[];
 }

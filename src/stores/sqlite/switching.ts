@@ -3,7 +3,7 @@ import { type Asker, canSee, getChatAudience, isEveryone } from "../../core/owne
 import { type Refused, refuse } from "../../core/refusal.ts";
 import type { NewSession } from "../../core/session.ts";
 import type { Source } from "../../core/source.ts";
-import type { SessionRequest } from "../../ports/store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
 import { recordBlobUses } from "./append.ts";
 import type { Db } from "./connection.ts";
 import {

@@ -10,7 +10,8 @@ import {
   type UsageEntry,
   type UsagePurpose,
 } from "../../core/usage.ts";
-import type { RecordUsage, SessionRequest } from "../../ports/store.ts";
+import type { RecordUsage } from "../../ports/session-store.ts";
+import type { SessionRequest } from "../../ports/store-request.ts";
 import type { Db } from "./connection.ts";
 import { type CounterColumns, type SessionRow, toUsage } from "./rows.ts";
 import * as sql from "./sql.ts";

@@ -1,6 +1,6 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Source } from "../../core/source.ts";
-import type { WakeRequest, WakeResult } from "../../ports/processes.ts";
+import type { WakeRequest, WakeResult } from "../../ports/process-store.ts";
 import type { Db } from "./connection.ts";
 import { findDuplicate } from "./inbox.ts";
 import { requireObject } from "./json-columns.ts";

@@ -49,7 +49,7 @@ async function opened(mode: "workers" | "in-process" = "workers"): Promise<Store
 async function withSession(mode?: "in-process"): Promise<Store> {
   const store = await opened(mode);
   const session = { id: "s1", kind: "chat" as const, owner: "p_ann" };
-  throwIfRefused(await store.create({ session, profile: "main", now: T0 }));
+  throwIfRefused(await store.sessions.create({ session, profile: "main", now: T0 }));
   return store;
 }
 
@@ -71,22 +71,25 @@ function thread(index: number): Worker {
 describe("a thread that falls", () => {
   it("rejects every write that waits for it, and every later one, with a code", async () => {
     const store = await withSession();
-    const calls = Array.from({ length: 5 }, (_, index) => store.append(saying(String(index))));
+    const calls = Array.from({ length: 5 }, (_, index) => store.messages.append(saying(String(index))));
     const settled = Promise.allSettled(calls);
     await thread(0).terminate();
     for (const outcome of await settled) {
       // Those that were stored before the fall may have been answered.
       if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "closed" });
     }
-    await expect(store.append(saying("later"))).rejects.toMatchObject({ code: "closed" });
-    await expect(store.append(saying("later"))).rejects.toThrow(/Open the store again/);
+    await expect(store.messages.append(saying("later"))).rejects.toMatchObject({ code: "closed" });
+    await expect(store.messages.append(saying("later"))).rejects.toThrow(/Open the store again/);
     await store.close();
   });
 
   it("leaves no promise open that was made in the moment of its fall", async () => {
     const store = await withSession();
     const falling = thread(0).terminate();
-    const outcomes = await Promise.allSettled([store.append(saying("a")), store.append(saying("b"))]);
+    const outcomes = await Promise.allSettled([
+      store.messages.append(saying("a")),
+      store.messages.append(saying("b")),
+    ]);
     await falling;
     expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code)).toEqual([
       "closed",
@@ -96,28 +99,28 @@ describe("a thread that falls", () => {
 
   it("leaves everything that was answered in the file", async () => {
     const store = await withSession();
-    throwIfRefused(await store.append(saying("kept")));
+    throwIfRefused(await store.messages.append(saying("kept")));
     await thread(0).terminate();
     await store.close();
     const again = await opened();
-    expect((await again.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
+    expect((await again.messages.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
   });
 
   it("rejects long reads, and leaves short ones and writes alone", async () => {
     const store = await withSession();
-    await store.querySessions({ asker: ann });
+    await store.sessions.querySessions({ asker: ann });
     expect(threads).toHaveLength(2);
-    const reading = store.searchMessages({ asker: ann, text: "x" }).catch((error: unknown) => error);
+    const reading = store.messages.searchMessages({ asker: ann, text: "x" }).catch((error: unknown) => error);
     await thread(1).terminate();
     expect([[], expect.objectContaining({ code: "closed" })]).toContainEqual(await reading);
-    await expect(store.querySessions({ asker: ann })).rejects.toMatchObject({ code: "closed" });
-    expect(throwIfRefused(await store.append(saying("still"))).seqs).toEqual([1]);
-    expect((await store.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
+    await expect(store.sessions.querySessions({ asker: ann })).rejects.toMatchObject({ code: "closed" });
+    expect(throwIfRefused(await store.messages.append(saying("still"))).seqs).toEqual([1]);
+    expect((await store.messages.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
   });
 
   it("by an error of its own rejects with that as the cause", async () => {
     const store = await withSession();
-    const call = store.append(saying("a"));
+    const call = store.messages.append(saying("a"));
     thread(0).emit("error", new Error("boom"));
     await expect(call).rejects.toMatchObject({
       code: "internal",
@@ -139,15 +142,15 @@ describe("an input that cannot be carried to another thread", () => {
   it("rejects alone, and the other calls of the moment succeed", async () => {
     const store = await withSession();
     const outcomes = await Promise.allSettled([
-      store.append(saying("one")),
-      store.append(saying("two", { callback: () => "no data" })),
-      store.append(saying("three")),
+      store.messages.append(saying("one")),
+      store.messages.append(saying("two", { callback: () => "no data" })),
+      store.messages.append(saying("three")),
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(outcomes[1]).toMatchObject({
       reason: { code: "invalid_input", message: expect.stringContaining("append") },
     });
-    const history = await store.readHistory({ asker: ann, session: "s1" });
+    const history = await store.messages.readHistory({ asker: ann, session: "s1" });
     expect(history?.map((message) => message.parts)).toEqual([
       [{ type: "text", text: "one" }],
       [{ type: "text", text: "three" }],
@@ -162,7 +165,7 @@ describe("errors that cross between threads", () => {
     const seen: unknown[] = [];
     for (const mode of [undefined, "in-process"] as const) {
       const store = mode === undefined ? await withSession() : await opened(mode);
-      const error = await store.append(broken).catch((reason: unknown) => reason);
+      const error = await store.messages.append(broken).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(Error);
       const { code, message, details } = error as { code: string; message: string; details: object };
       seen.push({ code, message, details });
@@ -178,12 +181,12 @@ describe("listeners", () => {
       const writing = await withSession();
       const listening = await opened(mode);
       const own = new Promise<void>((resolve) => listening.onChange(resolve));
-      await listening.release({ asker: ann, session: "s1", name: "none" });
+      await listening.sessions.release({ asker: ann, session: "s1", name: "none" });
       await own;
       const news = new Promise<void>((resolve) => listening.onChange(resolve));
-      throwIfRefused(await writing.append(saying("news")));
+      throwIfRefused(await writing.messages.append(saying("news")));
       await news;
-      expect((await listening.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
+      expect((await listening.messages.readHistory({ asker: ann, session: "s1" }))?.length).toBe(1);
     });
   }
 });
@@ -220,7 +223,7 @@ describe("a program", () => {
     `;
     expect(await run(program)).toBe("stored\n");
     const store = await opened("in-process");
-    expect(await store.find({ asker: ann, text: "s1" })).toHaveLength(1);
+    expect(await store.sessions.find({ asker: ann, text: "s1" })).toHaveLength(1);
   });
 
   it("that closes its store while something is still asked of it sees it closed before it ends", async () => {

@@ -1,6 +1,5 @@
 import { type Db, openReader } from "./connection.ts";
-import type { StoreReads } from "./operations.ts";
-import { getReadOperation } from "./read-operations.ts";
+import { findOperation, hasWritten, loadOperations } from "./operations.ts";
 import {
   findHistoryRuns,
   findMessageRuns,
@@ -13,31 +12,15 @@ import {
 import type { SqliteOptions, Transport } from "./store.ts";
 import { createClosedError, retryBusyAsync, toStoreError } from "./store-errors.ts";
 import { openWorkerChannel } from "./worker-channel.ts";
-import { hasWritten } from "./write-names.ts";
 
-/** Reads that may touch much: never on the main thread. */
-const LONG_READS: ReadonlySet<string> = new Set<keyof StoreReads>([
-  "querySessions",
-  "searchMessages",
-  "countUnindexed",
-  "getStats",
-  "readBlob",
-  "getDiagnostics",
-  "findInbound",
-  "readPersonData",
-  "getInsights",
-  "listIdle",
-]);
 /** Up to here a history costs the main thread no more than receiving it from another would. */
 const MAX_LOCAL_HISTORY = 2000;
 const MAX_RUN_LENGTH = 1000;
 /** Where the messages lie is a short read; how many there are decides who reads them. */
-const RUN_FINDERS: Readonly<
-  Partial<Record<keyof StoreReads, (db: Db, input: never) => MessageRun[] | undefined>>
-> = {
-  readHistory: findHistoryRuns,
-  listMessages: findMessageRuns,
-};
+const RUN_FINDERS: ReadonlyMap<string, (db: Db, input: never) => MessageRun[] | undefined> = new Map([
+  ["readHistory", findHistoryRuns],
+  ["listMessages", findMessageRuns],
+]);
 
 /**
  * Three connections: one thread writes; this one makes short keyed reads itself; a third thread, started when
@@ -50,7 +33,10 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
   const changed = (): void => {
     for (const listener of listeners) queueMicrotask(listener);
   };
-  const writer = await openWorkerChannel({ role: "writer", options }, changed);
+  const [writer, reads] = await Promise.all([
+    openWorkerChannel({ role: "writer", options }, changed),
+    loadOperations("read"),
+  ]);
   const here = openReader(file);
   let reader: ReturnType<typeof openWorkerChannel> | undefined;
   let closing: Promise<void> | undefined;
@@ -63,13 +49,13 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
     });
     return opening;
   };
-  const readThere = async (name: keyof StoreReads | "rows", input: unknown): Promise<unknown> => {
+  const readThere = async (name: string, input: unknown): Promise<unknown> => {
     reader ??= openReaderThread();
     return (await reader).call(name, input);
   };
-  const readHere = (name: keyof StoreReads, input: unknown): unknown => {
-    const runs = RUN_FINDERS[name]?.(here, input as never);
-    if (runs === undefined) return getReadOperation(name)(here, input);
+  const readHere = (name: string, input: unknown): unknown => {
+    const runs = RUN_FINDERS.get(name)?.(here, input as never);
+    if (runs === undefined) return reads.get(name)?.(here, input);
     if (runs.reduce((sum, run) => sum + getRunLength(run), 0) <= MAX_LOCAL_HISTORY)
       return readMessageRuns(here, runs);
     return readLong(runs);
@@ -91,7 +77,7 @@ export async function openWorkerTransport(options: SqliteOptions): Promise<Trans
     async read(name, input) {
       if (closing !== undefined) throw createClosedError();
       try {
-        return await (LONG_READS.has(name)
+        return await (findOperation(name).kind === "readLong"
           ? readThere(name, input)
           : retryBusyAsync(() => readHere(name, input)));
       } catch (error) {

@@ -3,5 +3,5 @@ import { parentPort } from "node:worker_threads";
 
 // Before anything else is loaded, or the cache serves nothing.
 module.enableCompileCache();
-const { serveWorker: serve } = await import("./serve-worker.ts");
-if (parentPort !== null) serve(parentPort);
+const { serveWorker } = await import("./serve-worker.ts");
+if (parentPort !== null) await serveWorker(parentPort);

@@ -2,7 +2,7 @@ import type { PostriderError } from "../../core/errors.ts";
 import { type Db, openWriter, type WriterOptions } from "./connection.ts";
 import { guardFiles } from "./file-guard.ts";
 import { commitBatch, MAX_BATCH, rollBack } from "./group-commit.ts";
-import type { CallOutcome, WriteCall } from "./operations.ts";
+import type { CallOutcome, LoadedOperations, WriteCall } from "./operations.ts";
 import { indexMessages } from "./search.ts";
 import * as sql from "./sql.ts";
 import { retryBusy, toStoreError } from "./store-errors.ts";
@@ -32,7 +32,7 @@ export interface Writer {
 
 const REMOVING_WRITES: ReadonlySet<string> = new Set(["remove", "prune", "erasePerson"]);
 
-export function startWriter(options: WriterOptions): Writer {
+export function startWriter(options: WriterOptions, operations: LoadedOperations): Writer {
   const db = openWriter(options);
   const guard = guardFiles(db);
   let lost: PostriderError | undefined;
@@ -56,7 +56,7 @@ export function startWriter(options: WriterOptions): Writer {
       if (lost !== undefined) return refuse(lost);
       const outcomes: CallOutcome[] = [];
       for (let at = 0; at < calls.length; at += MAX_BATCH) {
-        outcomes.push(...commitBatch(db, calls.slice(at, at + MAX_BATCH)));
+        outcomes.push(...commitBatch(db, calls.slice(at, at + MAX_BATCH), operations));
       }
       if (calls.some((call) => REMOVING_WRITES.has(call.name))) truncateLog(db);
       // After the commit and before the answer: nothing is acknowledged that went into a file without a name.

@@ -23,8 +23,8 @@ async function asking(home: Home, kind: TerminalApprovalContext["kind"]) {
     new AbortController().signal,
   );
   const give = async (given: ApprovalAnswer): Promise<void> => {
-    const [asked] = await store.listApprovals({ person: OWNER });
-    await store.answerApproval({
+    const [asked] = await store.access.listApprovals({ person: OWNER });
+    await store.access.answerApproval({
       person: OWNER,
       approval: asked?.number ?? 0,
       answer: given,
@@ -64,7 +64,7 @@ describe.each(["pipe", "query"] as const)("where nobody can be asked, as with a 
     expect(notices).toEqual([
       "Nobody can be asked here, so this was not done: Run a command that deletes x. Ask for it in a terminal or a messenger, and allow it there.",
     ]);
-    expect(await home.store.listApprovals({ person: OWNER })).toEqual([]);
+    expect(await home.store.access.listApprovals({ person: OWNER })).toEqual([]);
   });
 
   it("it is done where it was always allowed before", async () => {
@@ -74,7 +74,7 @@ describe.each(["pipe", "query"] as const)("where nobody can be asked, as with a 
     await before.give("always");
     await before.answer;
     const { number: turn, fence } = before.turn;
-    await home.store.finish({ turn, fence, outcome: "done", messages: [], now: home.clock.now() });
+    await home.store.turns.finish({ turn, fence, outcome: "done", messages: [], now: home.clock.now() });
     const { answer, notices } = await asking(home, kind);
     expect([await answer, notices]).toEqual(["once", []]);
   });

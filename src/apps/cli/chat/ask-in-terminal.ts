@@ -46,7 +46,7 @@ async function denyUnattended(
   let isOpen = false;
   const put = async ({ person, number: approval }: Approval): Promise<void> => {
     isOpen = true;
-    await store.answerApproval({ person, approval, answer: "expired", now: clock.now() });
+    await store.access.answerApproval({ person, approval, answer: "expired", now: clock.now() });
     notify(
       `Nobody can be asked here, so this was not done: ${request.title}. Ask for it in a terminal or a messenger, and allow it there.`,
     );

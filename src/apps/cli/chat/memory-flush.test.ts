@@ -24,7 +24,7 @@ async function terminal(more: { readonly stays?: boolean; readonly enabled?: boo
   const { store, clock } = home;
   const talking = await talkIn(home, echo);
   const runner = localRunner();
-  await store.recordHeartbeat({ runner, now: clock.now() });
+  await store.runners.recordHeartbeat({ runner, now: clock.now() });
   const { enabled = true, stays = true } = more;
   const memory = memoryFlush({
     ...{ store, clock, runner: runner.id, agent: saving, isLongLived: stays },
@@ -45,8 +45,8 @@ async function terminal(more: { readonly stays?: boolean; readonly enabled?: boo
   };
 }
 
-const remembered = async ({ store }: Home) => (await store.getMemory({ owner: OWNER })).entries;
-const waiting = ({ store, clock }: Home) => store.claimFlush({ runner: "another", now: clock.now() });
+const remembered = async ({ store }: Home) => (await store.memory.getMemory({ owner: OWNER })).entries;
+const waiting = ({ store, clock }: Home) => store.memory.claimFlush({ runner: "another", now: clock.now() });
 
 describe("a session that is left in a terminal", () => {
   it("is looked through after /new and after /resume, once for what was said", async () => {
@@ -79,7 +79,7 @@ describe("a session that is left in a terminal", () => {
   it("is taken up where an earlier terminal fell, with the first words", async () => {
     const { home, memory, here, ask } = await terminal();
     for (const words of ["one", "two"]) await ask(words);
-    await home.store.requestFlush({ session: await here(), now: home.clock.now() });
+    await home.store.memory.requestFlush({ session: await here(), now: home.clock.now() });
     memory.startTurn({});
     const first = await here();
     await expect.poll(() => remembered(home)).toEqual([first]);

@@ -55,7 +55,7 @@ export function memoryFlush(options: MemoryFlushOptions): MemoryFlush {
     if (options.isLongLived && !isClosing) (await flusher()).trigger();
   }
   async function left(session: string): Promise<void> {
-    if (await store.requestFlush({ session, now: clock.now() })) await look();
+    if (await store.memory.requestFlush({ session, now: clock.now() })) await look();
   }
   return {
     startTurn({ fresh }) {

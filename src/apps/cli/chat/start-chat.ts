@@ -69,8 +69,8 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     throw error;
   });
   const heart = setInterval(() => {
-    Promise.all([store.recordHeartbeat({ runner, now: Date.now() }), held?.renew()]).catch((error: Error) =>
-      notify(error.message),
+    Promise.all([store.runners.recordHeartbeat({ runner, now: Date.now() }), held?.renew()]).catch(
+      (error: Error) => notify(error.message),
     );
   }, HEARTBEAT_MS);
   const source = held?.source ?? localSource();
@@ -151,7 +151,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
         await hands.processes.close();
         await memory.close();
         await held?.release();
-        await store.retire({ runner: runner.id });
+        await store.runners.retire({ runner: runner.id });
       } finally {
         await store.close();
       }
@@ -164,7 +164,7 @@ async function registerRunner(
   runner: Runner,
   kind: ChatOptions["kind"],
 ): Promise<TerminalSlot | undefined> {
-  await store.recordHeartbeat({ runner, now: Date.now() });
+  await store.runners.recordHeartbeat({ runner, now: Date.now() });
   return kind === "pipe" ? undefined : leaseTerminalSlot(store, runner.id, kind, RUNNER_DEAD_MS);
 }
 

@@ -23,12 +23,12 @@ export async function leaseTerminalSlot(
 ): Promise<TerminalSlot> {
   for (let number = 1; ; number += 1) {
     const name = `${kind}:${number}`;
-    const take = () => store.acquireLease({ name, runner, ttlMs, now: Date.now() });
+    const take = () => store.runners.acquireLease({ name, runner, ttlMs, now: Date.now() });
     if ((await take()) === undefined) continue;
     return {
       source: buildSlotSource(kind, number),
       renew: async () => void (await take()),
-      release: async () => void (await store.releaseLease({ name, runner })),
+      release: async () => void (await store.runners.releaseLease({ name, runner })),
     };
   }
 }

@@ -18,13 +18,13 @@ export interface PendingLink {
 }
 
 export async function listOwnAccounts(store: Store): Promise<readonly AccountName[]> {
-  const owner = (await store.listGrants()).find(({ person }) => person === OWNER);
+  const owner = (await store.access.listGrants()).find(({ person }) => person === OWNER);
   return owner?.accounts.filter(({ platform }) => platform === PLATFORM) ?? [];
 }
 
 export async function createLink(store: Store): Promise<PendingLink> {
   const open = async () =>
-    (await store.listPairings({ platform: PLATFORM, now: Date.now() })).filter(
+    (await store.access.listPairings({ platform: PLATFORM, now: Date.now() })).filter(
       ({ person }) => person === OWNER,
     );
   const earlier = new Set((await open()).map(({ number }) => number));
@@ -60,7 +60,7 @@ export async function waitForLinkedAccount(
       told = connection.state;
       onState(told);
     }
-    const open = await store.listPairings({ platform: PLATFORM, now: Date.now() });
+    const open = await store.access.listPairings({ platform: PLATFORM, now: Date.now() });
     return !open.some(({ number }) => number === link.number);
   };
   if (!(await waitUntilTrue(store, isUsed, Math.min(ms, link.expiresAt - Date.now()), signal)))
@@ -73,13 +73,13 @@ export async function waitForLinkedAccount(
 /** Says something to the account, through whichever gateway is connected. Resolves when it is on its way. */
 export async function sendGreeting(store: Store, { userId = "" }: AccountName, words: string): Promise<void> {
   const target = { platform: PLATFORM, chatType: "dm", chatId: userId, userId };
-  const { deliveries } = await store.enqueue({
+  const { deliveries } = await store.outbox.enqueue({
     deliveries: [{ target, parts: [textPart(words)] }],
     runner: "",
     now: Date.now(),
   });
   const isTaken = async (): Promise<boolean> => {
-    const waiting = await store.listPendingDeliveries({
+    const waiting = await store.outbox.listPendingDeliveries({
       dueAt: Number.MAX_SAFE_INTEGER,
       limit: 1000,
       platform: PLATFORM,

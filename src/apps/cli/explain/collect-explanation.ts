@@ -60,12 +60,12 @@ export async function collectExplanation(
 ): Promise<Explanation> {
   const session = target.what === "key" ? undefined : target.session;
   const ask = session && { asker, session: session.id };
-  const around = ask && (await store.getDiagnostics(ask));
+  const around = ask && (await store.sessions.getDiagnostics(ask));
   const placed = target.what === "key" ? target.conversations : (around?.conversations ?? []);
   const conversations: ConversationExplanation[] = [];
   for (const conversation of placed) {
-    const own = around ?? (await store.getDiagnostics({ asker, session: conversation.session }));
-    const decisions = await store.listDecisions({ asker, conversation: conversation.number });
+    const own = around ?? (await store.sessions.getDiagnostics({ asker, session: conversation.session }));
+    const decisions = await store.conversations.listDecisions({ asker, conversation: conversation.number });
     conversations.push(explainConversation(conversation, own, decisions, moment));
   }
   const seq = target.what === "message" ? target.seq : undefined;
@@ -80,7 +80,7 @@ export async function collectExplanation(
     arrivals: target.what === "message" ? target.arrivals : [],
     conversations,
     ...(around !== undefined && { diagnostics: around }),
-    versions: ask === undefined ? [] : await store.listVersions(ask),
+    versions: ask === undefined ? [] : await store.messages.listVersions(ask),
   };
 }
 
@@ -121,8 +121,9 @@ async function findMessage(
   seq: number,
 ): Promise<Message & { readonly shown: boolean }> {
   const ask = { asker, session: session.id };
-  const shown = (await store.readHistory(ask)) ?? [];
-  const [own] = seq < 1 ? [] : ((await store.listMessages({ ...ask, after: seq - 1, limit: 1 })) ?? []);
+  const shown = (await store.messages.readHistory(ask)) ?? [];
+  const [own] =
+    seq < 1 ? [] : ((await store.messages.listMessages({ ...ask, after: seq - 1, limit: 1 })) ?? []);
   const found = own ?? shown.find((message) => message.seq === seq);
   if (found === undefined) throw messageNotFound(session, seq);
   return { ...found, shown: shown.some((one) => one.session === found.session && one.seq === found.seq) };

@@ -23,7 +23,7 @@ export async function resolveExplainTarget(store: Store, who: Asker, text: strin
   const [, name, seq] = /^(.+)\/(\d{1,8})$/su.exec(text) ?? [];
   if (name !== undefined && seq !== undefined) {
     const session = await resolveSessionArgument(store, who, name);
-    const arrivals = await store.findInbound({ asker: who, session: session.id, seq: Number(seq) });
+    const arrivals = await store.inbox.findInbound({ asker: who, session: session.id, seq: Number(seq) });
     return { what: "message", session, seq: Number(seq), arrivals };
   }
   try {
@@ -43,7 +43,7 @@ async function findByKey(store: Store, asker: Asker, key: string): Promise<Expla
       { details: { field: "key" } },
     );
   }
-  const conversations = await store.findConversationsByKey({ asker, key });
+  const conversations = await store.conversations.findConversationsByKey({ asker, key });
   if (conversations.length > 0) return { what: "key", key, conversations };
   const elsewhere = "everyone" in asker ? "" : " --everyone looks at other people's too.";
   throw new PostriderError("not_found", `No conversation has the key ${key.slice(0, 120)}.${elsewhere}`, {
@@ -61,10 +61,11 @@ async function findByPlatformId(
   const [platform, chatId, messageId, ...more] = parts;
   if (platform === undefined || chatId === undefined || messageId === undefined || more.length > 0)
     return undefined;
-  const arrivals = await store.findInbound({ asker, platform, chatId, messageId });
+  const arrivals = await store.inbox.findInbound({ asker, platform, chatId, messageId });
   const [first] = arrivals;
   if (first === undefined) return undefined;
-  const [session] = first.session === undefined ? [] : await store.find({ asker, text: first.session });
+  const [session] =
+    first.session === undefined ? [] : await store.sessions.find({ asker, text: first.session });
   return {
     what: "message",
     arrivals,

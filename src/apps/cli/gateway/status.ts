@@ -42,7 +42,7 @@ export const gatewayStatusCommand: Command = defineCommand({
       return {
         gateway,
         trouble: gateway?.silentSince === undefined ? undefined : await findTrouble(store, gateway, now),
-        homes: mergeHomeChannels(config?.gateway.homes ?? [], await store.listHomeChannels()),
+        homes: mergeHomeChannels(config?.gateway.homes ?? [], await store.conversations.listHomeChannels()),
         waiting: await countPendingWork(store, now),
       };
     });
@@ -79,10 +79,10 @@ interface PendingWork {
 
 async function countPendingWork(store: Store, now: number): Promise<PendingWork> {
   const [work, deliveries, aside, processes] = await Promise.all([
-    store.listClaimable({ now }),
-    store.listPendingDeliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: MAX_COUNTED }),
-    store.listDeferredDeliveries({ limit: MAX_FAILING }),
-    store.listProcesses({ asker: { everyone: true } }),
+    store.turns.listClaimable({ now }),
+    store.outbox.listPendingDeliveries({ dueAt: Number.MAX_SAFE_INTEGER, limit: MAX_COUNTED }),
+    store.outbox.listDeferredDeliveries({ limit: MAX_FAILING }),
+    store.processes.listProcesses({ asker: { everyone: true } }),
   ]);
   return {
     sessions_waiting: work.length,
@@ -101,8 +101,8 @@ async function findTrouble(store: Store, gateway: RunningGateway, now: number): 
   const self = localRunner();
   try {
     // A write of our own meets what stops the gateway's.
-    await store.recordHeartbeat({ runner: self, now });
-    await store.retire({ runner: self.id });
+    await store.runners.recordHeartbeat({ runner: self, now });
+    await store.runners.retire({ runner: self.id });
   } catch (error) {
     if (!(error instanceof PostriderError)) throw error;
     const reason = error.code === "disk_full" ? "the disk is full" : "the database cannot be written";

@@ -36,7 +36,10 @@ end, nothing is lost. Only a process that is still the gateway is told so, and o
       // Whoever has got its pid since is not it.
       if (isRunning(seen.runner)) process.kill(seen.runner.pid, "SIGTERM");
       if (!(await waitUntilGone(store, seen, seconds * 1000))) throw stillRunningError(seen.runner, seconds);
-      return { gateway: seen, running: (await store.listProcesses({ asker: { everyone: true } })).length };
+      return {
+        gateway: seen,
+        running: (await store.processes.listProcesses({ asker: { everyone: true } })).length,
+      };
     });
     const { pid } = gateway.runner;
     if (values.json) return printJson(io, { stopped: true, pid, processes_running: running });

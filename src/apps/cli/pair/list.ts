@@ -21,8 +21,8 @@ export const pairListCommand: Command = defineCommand({
   async run({ values }, io) {
     const now = io.now();
     const { open, people } = await withStore(io, async ({ store }) => ({
-      open: await store.listPairings({ now }),
-      people: await store.listGrants(),
+      open: await store.access.listPairings({ now }),
+      people: await store.access.listGrants(),
     }));
     if (values.json)
       return printJson(io, { open: open.map(formatPairingJson), people: people.map(formatGrantJson) });

@@ -24,13 +24,13 @@ export const pairRevokeCommand: Command = defineCommand({
       const known = await findPersonId(store, words);
       if (known === undefined) throw personNotFound(name);
       if (known === OWNER) return unlinkAccount(store, words, io.now());
-      const isMember = (await store.listGrants()).some((one) => one.person === known);
+      const isMember = (await store.access.listGrants()).some((one) => one.person === known);
       if (!isMember)
         throw new PostriderError(
           "not_found",
           `${name} was not let in by pairing. If they may speak, a list in the configuration says so.`,
         );
-      await store.setRole({ person: known, role: undefined, now: io.now() });
+      await store.access.setRole({ person: known, role: undefined, now: io.now() });
       return known;
     });
     if (values.json) return printJson(io, { person });
@@ -47,14 +47,14 @@ async function unlinkAccount(store: Store, words: readonly string[], now: number
       "not_allowed",
       `${platform} is the owner, whose role cannot be taken. To part with one of their accounts, name it: postrider pair revoke telegram 42`,
     );
-  const byId = await store.getAccount({ platform, userId: id });
+  const byId = await store.access.getAccount({ platform, userId: id });
   const account = byId === undefined ? { platform, altId: id } : { platform, userId: id };
-  return throwIfRefused(await store.linkAccount({ account, now })).person;
+  return throwIfRefused(await store.access.linkAccount({ account, now })).person;
 }
 
 async function findPersonId(store: Store, words: readonly string[]): Promise<string | undefined> {
   const [first = "", id] = words;
   if (id === undefined) return (await findPersonArgument(store, first))?.person;
-  const byId = await store.getAccount({ platform: first, userId: id });
-  return (byId ?? (await store.getAccount({ platform: first, altId: id })))?.person;
+  const byId = await store.access.getAccount({ platform: first, userId: id });
+  return (byId ?? (await store.access.getAccount({ platform: first, altId: id })))?.person;
 }

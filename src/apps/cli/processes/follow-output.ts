@@ -27,8 +27,8 @@ export async function* followOutput(
     for (;;) {
       changed = false;
       // The row before the output: once it says that all is over, nothing comes after what is read then.
-      known = (await store.getProcess({ asker, id: process.id })) ?? toEnded(known);
-      const output = await store.readProcessOutput({ asker, id: process.id, from: next });
+      known = (await store.processes.getProcess({ asker, id: process.id })) ?? toEnded(known);
+      const output = await store.processes.readProcessOutput({ asker, id: process.id, from: next });
       if (output !== undefined && output.text !== "") {
         yield { text: output.text, missed: output.from - next };
         next = output.from + output.text.length;

@@ -40,7 +40,7 @@ id of one, or a beginning of it that no other has.`,
     const now = io.now();
     const who = toAsker(values.everyone);
     const { processes, handles } = await withStore(io, async ({ store }) => {
-      const found = await store.listProcesses({
+      const found = await store.processes.listProcesses({
         asker: who,
         endedSince: now - (values.all ? OUTPUT_KEPT_MS : LISTED_AFTER_END_MS),
         foreground: values.foreground,
@@ -80,6 +80,6 @@ async function findHandles(
   processes: readonly Process[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(processes.map(({ session }) => session));
-  const found = await Promise.all([...ids].map((text) => store.find({ asker: who, text })));
+  const found = await Promise.all([...ids].map((text) => store.sessions.find({ asker: who, text })));
   return new Map(found.flat().map(({ id, handle }) => [id, handle]));
 }

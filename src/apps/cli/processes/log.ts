@@ -32,7 +32,7 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
     const who = toAsker(values.everyone);
     await withStore(io, async ({ store }) => {
       const found = await resolveProcessArgument(store, who, name);
-      const before = await store.readProcessOutput({ asker: who, id: found.id });
+      const before = await store.processes.readProcessOutput({ asker: who, id: found.id });
       const kept = before ?? { text: "", from: 0, total: 0 };
       const first = takeLastLines(kept, values.tail);
       const show = values.json
@@ -55,7 +55,9 @@ with what it prints and returns when it has ended, whatever its exit code is.`,
         }
       }
       if (values.json) {
-        const last = values.follow ? await store.readProcessOutput({ asker: who, id: found.id }) : undefined;
+        const last = values.follow
+          ? await store.processes.readProcessOutput({ asker: who, id: found.id })
+          : undefined;
         const { text, from, total } = takeLastLines(last ?? kept, values.tail);
         printJson(io, { process: formatProcessJson(now), output: { text, from, total } });
       } else if (values.follow) printNotice(io, createStyle(io).dim(`${now.id}: ${formatProcessState(now)}`));

@@ -7,7 +7,7 @@ import type { Store } from "../../../ports/store.ts";
 /** The process that an argument names: an id, or a beginning that only one has. `proc_` may be left out. */
 export async function resolveProcessArgument(store: Store, who: Asker, text: string): Promise<Process> {
   const begun = text.startsWith("proc_") ? text : `proc_${text}`;
-  const all = await store.listProcesses({ asker: who, foreground: true, endedSince: 0 });
+  const all = await store.processes.listProcesses({ asker: who, foreground: true, endedSince: 0 });
   const found = text === "" ? [] : all.filter(({ id }) => id.startsWith(begun));
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;

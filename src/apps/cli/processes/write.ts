@@ -71,7 +71,7 @@ async function writeInput(
   const { id } = process;
   const { findUnfinished } = await import("../../../tools/process-input.ts");
   const unfinished = findUnfinished(typed, process);
-  await store.recordProcessInput({ id });
+  await store.processes.recordProcessInput({ id });
   await processes.write(id, typed);
-  if (unfinished !== undefined) await store.recordProcessInput({ id, unfinished });
+  if (unfinished !== undefined) await store.processes.recordProcessInput({ id, unfinished });
 }

@@ -45,7 +45,7 @@ async function chooseSession(
   values: SessionListOptions,
 ): Promise<ListedSession | undefined> {
   const query = { ...buildListQuery(values, io.now()), limit: PAGE_SIZE };
-  const first = await store.querySessions(query);
+  const first = await store.sessions.querySessions(query);
   if (first.items.length === 0) {
     printNotice(io, "No sessions yet. Say something: postrider");
     return undefined;
@@ -56,7 +56,7 @@ async function chooseSession(
     import("./browse-screen.ts"),
   ]);
   const load = async (cursor: string | undefined) =>
-    cursor === undefined ? first : store.querySessions({ ...query, cursor });
+    cursor === undefined ? first : store.sessions.querySessions({ ...query, cursor });
   return browseOnScreen(io, {
     list: new BrowseList(load),
     everyone: values.everyone,
@@ -71,10 +71,10 @@ async function loadPreview(
   everyone: boolean,
 ): Promise<string[]> {
   const ask = { asker: toAsker(everyone), session: session.id };
-  const shape = await store.getViewRanges(ask);
+  const shape = await store.messages.getViewRanges(ask);
   const length = (shape?.pieces ?? []).reduce((sum, { from, to }) => sum + to - from + 1, 0);
   const offset = Math.max(0, length - PREVIEW_MESSAGES);
-  const messages = (await store.readHistory({ ...ask, offset })) ?? [];
+  const messages = (await store.messages.readHistory({ ...ask, offset })) ?? [];
   const style = createStyle(io);
   const shown = { session: session.id, isOwn: session.owner === OWNER };
   return [

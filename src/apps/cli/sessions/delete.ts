@@ -59,7 +59,7 @@ export const deleteSessionsCommand: Command = defineCommand({
 /** What a person should have seen before it is gone: also what was said and waits for an answer. */
 async function describeDeletion(store: Store, asker: Asker, session: Session): Promise<string[]> {
   const { messageCount: count, owner } = session;
-  const waiting = await store.listPending({ asker, session: session.id });
+  const waiting = await store.inbox.listPending({ asker, session: session.id });
   return [
     `${formatSessionLabel(session)}: ${pluralize(count, "message")}, ${formatOwner(owner) === "you" ? "yours" : `of ${formatOwner(owner)}`}, id ${session.id}`,
     ...waiting.map((message) => `  waits for an answer: ${toOneLine(getText(message))}`),

@@ -94,7 +94,7 @@ async function listAllSessions(store: Store, who: Asker): Promise<readonly Sessi
   const found: Session[] = [];
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
     const query = { asker: who, archived: "both", limit: 1000 } as const;
-    const page = await store.querySessions({ ...query, ...(cursor !== undefined && { cursor }) });
+    const page = await store.sessions.querySessions({ ...query, ...(cursor !== undefined && { cursor }) });
     found.push(...page.items);
     cursor = page.cursor;
   }
@@ -112,7 +112,7 @@ async function exportLine(sessions: Sessions, who: Asker, id: string): Promise<E
 }
 
 async function exportMarkdown({ store }: OpenHome, who: Asker, session: Session): Promise<ExportedText> {
-  const messages = (await store.readHistory({ asker: who, session: session.id })) ?? [];
+  const messages = (await store.messages.readHistory({ asker: who, session: session.id })) ?? [];
   return { text: `${formatTranscript(session, messages, systemZone())}\n`, messages: messages.length };
 }
 

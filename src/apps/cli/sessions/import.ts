@@ -55,7 +55,7 @@ async function importLines(
   const failed: ImportResult["failed"][number][] = [];
   const isHere = async (id: unknown): Promise<boolean> => {
     if (typeof id !== "string") return false;
-    const found = await store.find({ asker: { everyone: true }, text: id });
+    const found = await store.sessions.find({ asker: { everyone: true }, text: id });
     return found.some((session) => session.id === id);
   };
   let number = 0;

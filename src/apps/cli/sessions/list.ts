@@ -49,7 +49,7 @@ export interface SessionListOptions {
 
 export async function printSessionList(io: Io, values: SessionListOptions): Promise<void> {
   const query = buildListQuery(values, io.now());
-  const { items, cursor } = await withStore(io, ({ store }) => store.querySessions(query));
+  const { items, cursor } = await withStore(io, ({ store }) => store.sessions.querySessions(query));
   for (const { handle, damaged } of items)
     if (damaged !== undefined)
       printNotice(

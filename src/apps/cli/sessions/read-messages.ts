@@ -18,11 +18,11 @@ export async function readMessages(
   all: boolean,
 ): Promise<readonly MessageEntry[]> {
   const ask = { asker: who, session: session.id };
-  const shown = (await store.readHistory(ask)) ?? [];
+  const shown = (await store.messages.readHistory(ask)) ?? [];
   if (!all) return shown.map((message) => ({ message, shown: true }));
   const own = new Set(shown.filter((message) => message.session === session.id).map(({ seq }) => seq));
   const borrowed = shown.filter((message) => message.session !== session.id);
-  const said = (await store.listMessages(ask)) ?? [];
+  const said = (await store.messages.listMessages(ask)) ?? [];
   return [
     ...borrowed.map((message) => ({ message, shown: true })),
     ...said.map((message) => ({ message, shown: own.has(message.seq) })),

@@ -60,8 +60,8 @@ one OR another; -word must not be there (after --). In scripts without spaces an
         ...(values.undone && { undone: true }),
         ...(await resolveSessionFilter(store, who, values.session)),
       };
-      const hits = await store.searchMessages(request);
-      return { hits, left: await store.countUnindexed(request), database: home.database };
+      const hits = await store.messages.searchMessages(request);
+      return { hits, left: await store.messages.countUnindexed(request), database: home.database };
     });
     if (values.json) printJson(io, { hits: hits.map(formatHitJson), complete: left === 0, unsearched: left });
     else if (hits.length === 0) printNotice(io, describeNoHits(values.undone));

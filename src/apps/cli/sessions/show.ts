@@ -43,7 +43,7 @@ export const showSessionCommand: Command = defineCommand({
       const { at } = values;
       // What search found may have been undone since.
       const hidden = at !== undefined && findMessageIndex(read, session, at) === undefined;
-      const entries = (await store.listUsageEntries({ asker: who, session: session.id })) ?? [];
+      const entries = (await store.sessions.listUsageEntries({ asker: who, session: session.id })) ?? [];
       return {
         session,
         read: hidden ? await readMessages(store, who, session, true) : read,

@@ -16,7 +16,7 @@ export const sessionStatsCommand: Command = defineCommand({
   async run({ values }, io) {
     const { everyone } = values;
     const { stats, file } = await withStore(io, async ({ store, home }) => ({
-      stats: await store.getStats({ asker: toAsker(everyone) }),
+      stats: await store.sessions.getStats({ asker: toAsker(everyone) }),
       file: home.database,
     }));
     const { sessions, messages, byPlatform, byKind, byOwner, bytes } = stats;

@@ -482,8 +482,15 @@ describe("reading back", () => {
     transcript("s1", "a", "b");
     const forgetful: Store = {
       ...store,
-      importSession: (input) =>
-        store.importSession({ ...input, messages: input.messages.slice(1), shows: [{ from: 1, to: 1 }] }),
+      sessions: {
+        ...store.sessions,
+        importSession: (input) =>
+          store.sessions.importSession({
+            ...input,
+            messages: input.messages.slice(1),
+            shows: [{ from: 1, to: 1 }],
+          }),
+      },
     };
     const into = { store: forgetful, sessions };
     const report = await importHermes({

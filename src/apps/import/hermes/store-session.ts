@@ -42,7 +42,7 @@ export async function storeSession(into: ImportTarget, ready: PreparedSession): 
   const here = await into.sessions.get(EVERYONE, id);
   if (here !== undefined) return extendSession(into, ready, here, said, hash);
   const { wantedTitle: _, ...session } = ready;
-  const made = await into.store.importSession({ ...session, profile: PROFILE });
+  const made = await into.store.sessions.importSession({ ...session, profile: PROFILE });
   if (isRefused(made)) {
     // The id is taken by a session that nobody can ask for any more.
     const removed = made.details?.field === "id";
@@ -86,7 +86,7 @@ async function extendSession(
     const named = new Set(
       messages.flatMap(({ parts }) => parts.flatMap((part) => ("blob" in part ? part.blob : []))),
     );
-    const more = await into.store.importMessages({
+    const more = await into.store.sessions.importMessages({
       session: id,
       after: before.length,
       messages,

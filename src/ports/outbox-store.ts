@@ -1,9 +1,9 @@
 import type { Delivery, Enqueue, Settle, SettledDelivery } from "../core/delivery.ts";
 import type { Refused } from "../core/refusal.ts";
-import type { BeginDraft, DraftOutcome, OrphanedCommand } from "../core/turn.ts";
+import type { BeginDraft, DraftOutcome } from "../core/turn.ts";
 
-/** The steps of what leaves for a platform. */
-export interface OutboxSteps {
+/** Deliveries on their way to a platform. */
+export interface OutboxStore {
   /** The attempt is counted before it is made. `undefined` unless it waits: somebody else may have begun it. */
   beginDelivery(input: {
     readonly delivery: number;
@@ -17,9 +17,6 @@ export interface OutboxSteps {
   /** A draft of a running turn's answer is about to be shown: one a turn. */
   beginDraft(input: BeginDraft): Promise<Delivery | Refused>;
   recordDraftOutcome(input: DraftOutcome): Promise<void>;
-}
-
-export interface OutboxReads {
   /** One of them, whatever became of it; the program's own look. */
   getDelivery(input: { readonly number: number }): Promise<Delivery | undefined>;
   /** What waits, in order, of one platform or of all; above a number, if one is given. */
@@ -36,9 +33,4 @@ export interface OutboxReads {
     readonly platform: string;
     readonly now: number;
   }): Promise<readonly Delivery[]>;
-  /** Lines that a runner which is gone has accepted and not answered, in order. */
-  listOrphanedCommands(input: {
-    readonly platform: string;
-    readonly now: number;
-  }): Promise<readonly OrphanedCommand[]>;
 }

@@ -11,12 +11,20 @@ import type {
 } from "../core/access.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalRule } from "../core/approval.ts";
 import type { Asker, PersonId } from "../core/owner.ts";
+import type { PersonData, PersonName } from "../core/person.ts";
 import type { Refused } from "../core/refusal.ts";
+import type { Maybe, Now } from "./store-request.ts";
 
-type Now = { readonly now: number };
-
-/** Who may speak here, and who answers an agent's questions. */
-export interface AccessSteps {
+/** Who may use Postrider, and who answers an agent's approval requests. */
+export interface AccessStore {
+  /**
+   * A bounded part of a person is gone: own sessions whole, also where forks of others show them; what they said
+   * elsewhere, and the answers to it, has no words any more but keeps its place. Called again, with the `after` that
+   * it gave, until `done`: then nothing names them. Cut short and begun anew, it comes to the same.
+   */
+  erasePerson(input: ErasePerson): Maybe<ErasureProgress>;
+  /** Everything of a person but their own sessions; and how much there is in all. */
+  readPersonData(input: PersonName): Promise<PersonData | undefined>;
   /** A code is stored by its hash. Whoever asks again in time gets none. */
   requestPairing(input: PairingRequest): Promise<PairingRequestResult>;
   /** Whoever guesses too often is locked out. Counted before it is compared; `clearGuesses` after the right one. */
@@ -80,9 +88,6 @@ export interface AccessSteps {
       readonly session?: string;
     } & Now,
   ): Promise<boolean>;
-}
-
-export interface AccessReads {
   getAccount(input: AccountName): Promise<AccountRole | undefined>;
   listGrants(): Promise<readonly Grant[]>;
   /** Codes that are still good, oldest first. */
@@ -105,4 +110,18 @@ export interface AccessReads {
   }): Promise<"allowed" | "never" | undefined>;
   /** Everything that the person has allowed or refused for good, oldest first. */
   listApprovalRules(input: { readonly person: PersonId }): Promise<readonly ApprovalRule[]>;
+}
+
+export interface ErasePerson {
+  readonly person: string;
+  /** What the step before has given. */
+  readonly after?: number;
+  /** How many messages one step may touch. */
+  readonly limit: number;
+  readonly now: number;
+}
+
+export interface ErasureProgress {
+  readonly done: boolean;
+  readonly after?: number;
 }

@@ -1,15 +1,12 @@
 import type { NewMessage } from "../core/message.ts";
 import type { Asker } from "../core/owner.ts";
 import type { Exit, NewProcess, Process, ProcessOutput, ProcessReport } from "../core/process.ts";
-import type { Refused } from "../core/refusal.ts";
 import type { Source } from "../core/source.ts";
 import type { ClaimBy, Turn } from "../core/turn.ts";
+import type { Maybe, Now } from "./store-request.ts";
 
-type Now = { readonly now: number };
-type Maybe<T> = Promise<T | Refused>;
-
-/** Programs that run for sessions, as rows: what a process that is gone has begun is known to the next. */
-export interface ProcessSteps {
+/** Background processes and their output. */
+export interface ProcessStore {
   /**
    * The row is there before the program runs, in state `starting`. Refused with `too_many` when so many run already in this
    * home, and when the session is gone.
@@ -64,6 +61,18 @@ export interface ProcessSteps {
    * when its end has been told.
    */
   wakeAgent(input: WakeRequest): Promise<WakeResult>;
+  getProcess(input: { readonly asker: Asker; readonly id: string }): Promise<Process | undefined>;
+  /** Newest first. Those that have ended are there if they did since `endedSince`. */
+  listProcesses(input: ProcessQuery): Promise<readonly Process[]>;
+  /** From this character on, at most so many; without `from`, the last ones. Only what is still kept. */
+  readProcessOutput(input: {
+    readonly asker: Asker;
+    readonly id: string;
+    readonly from?: number;
+    readonly limit?: number;
+  }): Promise<ProcessOutput | undefined>;
+  /** Those of whom the chat may have to be told something: running with a watch, or ended and not told of. Background only. */
+  listWatchedProcesses(): Promise<readonly Process[]>;
 }
 
 export interface WakeRequest {
@@ -78,21 +87,6 @@ export type WakeResult =
   | { readonly state: "woken"; readonly session: string; readonly turn?: Turn }
   | { readonly state: "elsewhere" }
   | { readonly state: "told" };
-
-export interface ProcessReads {
-  getProcess(input: { readonly asker: Asker; readonly id: string }): Promise<Process | undefined>;
-  /** Newest first. Those that have ended are there if they did since `endedSince`. */
-  listProcesses(input: ProcessQuery): Promise<readonly Process[]>;
-  /** From this character on, at most so many; without `from`, the last ones. Only what is still kept. */
-  readProcessOutput(input: {
-    readonly asker: Asker;
-    readonly id: string;
-    readonly from?: number;
-    readonly limit?: number;
-  }): Promise<ProcessOutput | undefined>;
-  /** Those of whom the chat may have to be told something: running with a watch, or ended and not told of. Background only. */
-  listWatchedProcesses(): Promise<readonly Process[]>;
-}
 
 export interface BeginProcess {
   readonly process: NewProcess;

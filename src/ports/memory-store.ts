@@ -1,11 +1,10 @@
 import type { Flush, Memory, MemoryChange, MemoryOwner } from "../core/memory.ts";
 import type { Refused } from "../core/refusal.ts";
 import type { UsageDelta } from "../core/usage.ts";
+import type { Now } from "./store-request.ts";
 
-type Now = { readonly now: number };
-
-/** What agents remember. The steps are the program's own: who may change whose memory is decided before. */
-export interface MemorySteps {
+/** What is remembered of people and chats, and the flushes that find it. */
+export interface MemoryStore {
   /** Applied to what is remembered now, whoever changed it last. Refused as `changedMemory` refuses. */
   changeMemory(
     input: { readonly owner: MemoryOwner; readonly change: MemoryChange } & Now,
@@ -35,9 +34,6 @@ export interface MemorySteps {
       readonly usage?: UsageDelta;
     } & Now,
   ): Promise<Memory | Refused>;
-}
-
-export interface MemoryReads {
   getMemory(input: { readonly owner: MemoryOwner }): Promise<Memory>;
   /** Newest first. */
   listMemoryVersions(input: {
