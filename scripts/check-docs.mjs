@@ -1,5 +1,5 @@
-// A page that leads nowhere helps nobody: every link within the project has its file and its heading, every file that is
-// named is there, and README leads to every page.
+// Checks the Markdown pages: every link has its file and its heading, every named file exists, README.md links to the
+// index docs/README.md, and the index links to every page of docs.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,9 +49,11 @@ for (const page of pages) {
       problems.push(`${page}: no heading for ${to}`);
   }
 }
-for (const page of pages.filter((name) => name !== "README.md"))
-  if (page.startsWith("docs/") && !linked.get("README.md").has(page))
-    problems.push(`README.md does not lead to ${page}`);
+const INDEX = "docs/README.md";
+if (!linked.get("README.md").has(INDEX)) problems.push(`README.md does not link to ${INDEX}`);
+for (const page of pages)
+  if (page.startsWith("docs/") && page !== INDEX && !linked.get(INDEX).has(page))
+    problems.push(`${INDEX} does not link to ${page}`);
 for (const problem of problems) console.error(problem);
 console.log(`${pages.length} pages, ${links} links, ${problems.length} problems`);
 process.exit(problems.length === 0 && links > 50 ? 0 : 1);

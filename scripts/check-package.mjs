@@ -32,6 +32,11 @@ try {
     !files.some(({ path }) => /\.test\.|tsbuildinfo/.test(path)),
     "tests or build notes are in the package",
   );
+  assert.ok(
+    files.some(({ path }) => path === "docs/README.md") &&
+      !files.some(({ path }) => path === "docs/coverage.md"),
+    "the package must contain docs/README.md and not docs/coverage.md",
+  );
   writeFileSync(
     join(folder, "package.json"),
     JSON.stringify({ name: "empty", private: true, type: "module" }),
