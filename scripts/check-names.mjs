@@ -28,6 +28,7 @@ for (const file of files) {
 
 const repeated = [...declaredIn].filter(([, places]) => places.length > 1).sort();
 for (const [name, places] of repeated) console.error(`${name} is exported by ${places.join(" and ")}`);
-if (declaredIn.size < 500) console.error(`only ${declaredIn.size} exported names found in ${files.length} files`);
+if (declaredIn.size < 500)
+  console.error(`only ${declaredIn.size} exported names found in ${files.length} files`);
 console.log(`${declaredIn.size} exported names, ${repeated.length} declared more than once`);
 process.exit(repeated.length === 0 && declaredIn.size >= 500 ? 0 : 1);

@@ -78,7 +78,7 @@ describe("one chat that sends two thousand messages at once", () => {
 
   it("keeps a thousand of them in memory, tells a member once that no more is taken, and takes more when they are stored", async () => {
     const messenger = memoryMessenger();
-    const settings = { ...allowed("ann", "eve"), mostWaiting: FLOOD };
+    const settings = { ...allowed("ann", "eve"), maxPending: FLOOD };
     const room = await intakeRoom({ platform: messenger.platform, agent: echo, settings });
     const receiver = await messenger.receiver;
     const flood = Array.from({ length: FLOOD }, (_, at) => messenger.message("eve", `flood ${at}`));

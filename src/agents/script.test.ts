@@ -297,8 +297,8 @@ describe("a script that acts", () => {
     const say = acting({ tool: "x", run: ["make", "all"], timeout_ms: 7 }, { tool: "x", run: ["make"] });
     const found = await events(say, "x", undefined, { terminal, cwd: "/project" });
     expect(commands).toEqual([
-      { call: "script-1-1", program: "make", args: ["all"], cwd: "/project", timeoutMs: 7 },
-      { call: "script-1-2", program: "make", args: [], cwd: "/project", timeoutMs: 30_000 },
+      { call: "script-1-1", executable: "make", args: ["all"], cwd: "/project", timeoutMs: 7 },
+      { call: "script-1-2", executable: "make", args: [], cwd: "/project", timeoutMs: 30_000 },
     ]);
     expect(found.filter(({ type }) => type === "tool_result")).toEqual([
       { type: "tool_result", id: "script-1-1", name: "x", parts: [part("shown")] },

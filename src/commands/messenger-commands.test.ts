@@ -85,7 +85,7 @@ describe("/queue", () => {
     expect(await command("/queue and *then* the train")).toEqual({
       text: "Waits for its turn: “and \\*then\\* the train”",
       say: "and *then* the train",
-      patiently: true,
+      queued: true,
     });
   });
 

@@ -261,7 +261,7 @@ describe("a delivery that the platform answers with an error every time", () => 
     });
     expect(shown[1]).toContain(`\`postrider sessions show ${handle} --everyone\``);
     expect(await home.store.outbox.listDeferredDeliveries({ limit: 9 })).toMatchObject([
-      { parts: [{ text: "two" }], status: { asideAt: expect.any(Number), lastError: "Server error." } },
+      { parts: [{ text: "two" }], status: { deferredAt: expect.any(Number), lastError: "Server error." } },
     ]);
   });
 

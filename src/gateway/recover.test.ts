@@ -106,7 +106,7 @@ describe("a message that a process was sending when it fell", () => {
     const { store, clock } = home;
     const runner = deadRunner();
     await store.runners.recordHeartbeat({ runner, now: clock.now() });
-    const deliveries = [{ target: ada, parts: [textPart("hello")], begun: true }];
+    const deliveries = [{ target: ada, parts: [textPart("hello")], sendNow: true }];
     await store.outbox.enqueue({ deliveries, runner: runner.id, now: clock.now() });
     const room = await gatewayRoom({ agent: echo, home });
     expect(await room.chat(ada).texts(1)).toEqual([`${REPEATED_MARK}\nhello`]);

@@ -249,8 +249,8 @@ describe("a delivery", () => {
     const { home, time, chat } = await start();
     const other = localRunner();
     await home.store.runners.recordHeartbeat({ runner: other, now: Date.now() });
-    const put = async (words: string, begun: boolean): Promise<number> => {
-      const deliveries = [{ target: ada, parts: [textPart(words)], begun }];
+    const put = async (words: string, sendNow: boolean): Promise<number> => {
+      const deliveries = [{ target: ada, parts: [textPart(words)], sendNow }];
       const stored = await home.store.outbox.enqueue({ deliveries, runner: other.id, now: Date.now() });
       return stored.deliveries[0]?.number ?? 0;
     };

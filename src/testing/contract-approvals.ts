@@ -142,7 +142,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
         approval: asked.number,
         now: T0,
       });
-      assert.deepEqual(throwIfRefused(await createApproval(scene, again)), { ...asked, isPut: true });
+      assert.deepEqual(throwIfRefused(await createApproval(scene, again)), { ...asked, isPosted: true });
       assert.equal(throwIfRefused(await createApproval(scene, again)).isPosted, undefined);
     });
 

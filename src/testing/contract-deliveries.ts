@@ -188,10 +188,10 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
         assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
         assert.deepEqual(await scene.store.outbox.listDeferredDeliveries({ limit: 10 }), []);
-        const aside = { ...status, failures: 2, asideAt: T0 + 5 };
-        assert.deepEqual(await settle({ failed: true, aside: true }, T0 + 5), aside);
+        const aside = { ...status, failures: 2, deferredAt: T0 + 5 };
+        assert.deepEqual(await settle({ failed: true, deferred: true }, T0 + 5), aside);
         await scene.reopen();
-        assert.deepEqual(await settle({ aside: true }, T0 + 9), aside, "the first time counts");
+        assert.deepEqual(await settle({ deferred: true }, T0 + 9), aside, "the first time counts");
         const begun = requireValue(
           await scene.store.outbox.beginDelivery({ delivery, runner: "r1", now: T0 }),
         );
@@ -201,7 +201,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           shown: "nothing",
           runner: "r1",
           failures: 2,
-          asideAt: T0 + 5,
+          deferredAt: T0 + 5,
         });
         const listed = async () =>
           (await scene.store.outbox.listDeferredDeliveries({ limit: 10 })).map(({ number }) => number);
@@ -281,7 +281,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
     rule("that a runner had begun are left when it is gone, and not before", async (scene) => {
       const { store, begin, finish, beat } = scene;
       const turn = await begin(ANN, "hello");
-      const begun = { begun: true };
+      const begun = { sendNow: true };
       const { deliveries } = await finish(turn, "hi", {
         deliveries: [{ ...toAnn, ...begun }, { ...toSignal, ...begun }, toAnn, { ...toAnn, ...begun }],
       });

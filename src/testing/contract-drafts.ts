@@ -52,7 +52,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         const draft = await createDraft(scene, turn, "7");
         await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const buttons = [[{ label: "More", line: "/more" }]];
-        const answer = { target: ANN, parts, buttons, begun, draft: draft.number };
+        const answer = { target: ANN, parts, buttons, sendNow: begun, draft: draft.number };
         const { deliveries } = await finish(turn, "hi", {
           deliveries: [answer, { target: ANN, parts }],
           now: T0 + 5,
@@ -81,7 +81,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
       const turn = await begin(ANN, "hello");
       const draft = await createDraft(scene, turn);
       await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "unknown" });
-      const answer = { target: ANN, parts, begun: true, draft: draft.number };
+      const answer = { target: ANN, parts, sendNow: true, draft: draft.number };
       const { deliveries } = await finish(turn, "hi", { deliveries: [answer] });
       assert.deepEqual(deliveries[0]?.status, {
         state: "sending",

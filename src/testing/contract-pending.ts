@@ -109,7 +109,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     rule("is bounded where a bound is given, and one more is not taken", async (scene) => {
       const { begin, take, accept, store, finish, shows } = scene;
       const turn = await begin(ANN, "one");
-      const most = { claim: ONE, mostWaiting: 2 };
+      const most = { claim: ONE, maxPending: 2 };
       await take(ANN, "two", most);
       await take(ANN, "three", { ...most, now: T0 + 1 });
       const before = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
@@ -130,13 +130,13 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     rule("bounds nothing where nothing has to wait, and each conversation by itself", async (scene) => {
       const { begin, take, beat, accept } = scene;
       await beat("r1");
-      const none = { claim: ONE, mostWaiting: 0 };
+      const none = { claim: ONE, maxPending: 0 };
       assert.notEqual((await take(BOB, "one", none)).turn, undefined);
       assert.deepEqual(readQueueState(await accept(BOB, "two", none)), [0, true]);
       await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE, maxPending: 1 });
       assert.deepEqual(readQueueState(await accept(ANN, "three", { claim: ONE, maxPending: 1 })), [1, true]);
-      const group = { claim: ONE, mostWaiting: 1 };
+      const group = { claim: ONE, maxPending: 1 };
       await take(inGroup("ann"), "one", group);
       assert.equal((await take(inGroup("ann"), "two", group)).tooMany, undefined);
     });
@@ -144,7 +144,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
     rule("tells the first that is not taken from the next, each time it has been full", async (scene) => {
       const { begin, take, accept, finish, store } = scene;
       const turn = await begin(ANN, "one");
-      const most = { claim: ONE, mostWaiting: 1 };
+      const most = { claim: ONE, maxPending: 1 };
       await take(ANN, "two", most);
       const first = async () => readQueueState(await accept(ANN, "more", most))[1];
       assert.deepEqual([await first(), await first(), await first()], [true, false, false]);

@@ -45,7 +45,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         status: { state: "starting" },
         total: 0,
         matches: { count: 0, lines: [] },
-        told: { upTo: 0, at: 0, matches: 0, end: false },
+        reported: { upTo: 0, at: 0, matches: 0, end: false },
       });
       await scene.reopen();
       assert.deepEqual(await scene.store.processes.getProcess({ asker: EVERYONE, id: begun.id }), begun);

@@ -127,7 +127,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
         (await finish(again, "1", { notified: shown, next: { ...ONE, runner: "r2" } })).next,
       );
       assert.deepEqual(next.fresh, { ...fresh, noteDue: false });
-      const last = { shown: { notice: true }, next: ONE };
+      const last = { notified: { notice: true }, next: ONE };
       assert.equal((await finish(next, "2", last)).next, undefined);
       assert.equal((await begin(ANN, "well")).fresh, undefined);
     });

@@ -99,7 +99,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
             ...scene.routing(ANN),
             messageId: each,
             message: user(each),
-            mostWaiting: 2,
+            maxPending: 2,
             claim,
             cursor: { name: "telegram", value: each },
           })),

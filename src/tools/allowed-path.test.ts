@@ -25,7 +25,7 @@ describe("a path that a model names", () => {
       [".", ""],
     ] as const)
       expect(await resolveAllowedPath(given, reaching(inside))).toEqual({
-        real: join(inside, real),
+        realPath: join(inside, real),
       });
   });
 
@@ -121,7 +121,7 @@ describe("a path that a model names", () => {
       await expect(resolveAllowedPath(join("inside", given), reach), given).rejects.toThrow(
         refusal("not_allowed", /not in a folder/),
       );
-    expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ real: join(inside, "plan.md") });
+    expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ realPath: join(inside, "plan.md") });
     // To name the folder itself among the allowed ones does not open it.
     await expect(
       resolveAllowedPath(join(home, "keys"), { ...reach, allowedFolders: [home] }),

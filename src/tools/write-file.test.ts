@@ -153,7 +153,7 @@ describe("write_file", () => {
     // A limit on the size of files is a full disk to whoever writes.
     const program = `
       import { writeFileTool } from ${JSON.stringify(new URL("./write-file.ts", import.meta.url).href)};
-      const hands = { cwd: ${JSON.stringify(inside)}, folders: [${JSON.stringify(inside)}], forbidden: [], secrets: [],
+      const hands = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
         clock: { random: (size) => new Uint8Array(size), now: () => 0 } };
       const call = { id: "1", signal: new AbortController().signal };
       const output = await writeFileTool(hands).run({ path: "a", content: "x".repeat(1_000_000) }, call);

@@ -351,7 +351,7 @@ describe("within a turn", () => {
   it("a model that finds it too long after a tool has acted is not asked again: it would act again", async () => {
     const home = await openHome();
     const turn = await begun(home, exchanges(10), "What now?");
-    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const ending = runTurn(turn, {
       ...home,
       agent,
@@ -386,7 +386,7 @@ describe("within a turn", () => {
   it("what is said while the summary is written stays in view", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
-    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const summing = compress(home, id, agent);
     const held = await agent.asked();
     await home.sessions.append(me, id, {
@@ -404,7 +404,7 @@ describe("within a turn", () => {
   it("what is taken back while the summary is written is not brought back by it", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
-    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const summing = compress(home, id, agent);
     const held = await agent.asked();
     for (let i = 0; i < 5; i += 1) await home.sessions.undo(me, id);
@@ -468,7 +468,7 @@ describe("when there is no summary", () => {
   it("because something else is shown by now, what it has cost is counted all the same", async () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
-    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const ended = compress(home, id, agent);
     const held = await agent.asked();
     await home.sessions.rewind(me, id, { seq: 3 });
@@ -495,7 +495,7 @@ describe("when there is no summary", () => {
     const home = await openHome();
     const id = await session(home, exchanges(10), 180_000);
     const before = await shown(home, id);
-    const agent = Object.assign(heldAgent(), { window: 200_000 });
+    const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
     const ended = compress(home, id, agent);
     const held = await agent.asked();
     const again = await home.restart();

@@ -28,7 +28,7 @@ describe("what a gateway tells the model in a turn", () => {
       end();
       await chat(ada).sent(told.length);
     }
-    expect(told.map(({ changing }) => changing)).toEqual([
+    expect(told.map(({ volatilePrompt }) => volatilePrompt)).toEqual([
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Monday, 2026-03-16 (Asia/Tokyo).",

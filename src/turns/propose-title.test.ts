@@ -13,7 +13,7 @@ async function asked() {
     { role: "assistant", text: "In the west." },
   ]);
   await sessions.recordUsage(me, id, { inputTokens: 40, lastPromptTokens: 40 });
-  const agent = Object.assign(heldAgent(), { titles: true });
+  const agent = Object.assign(heldAgent(), { canTitle: true });
   const stop = new AbortController();
   const ended = proposeTitle({ agent, sessions, who: me }, id, stop.signal);
   const held = await agent.asked();

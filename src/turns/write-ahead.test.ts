@@ -228,7 +228,7 @@ describe("an answer in an editor", () => {
       take: "one",
       now: home.clock.now(),
     });
-    expect(again).toMatchObject({ attempt: 2, said });
+    expect(again).toMatchObject({ attempt: 2, answerDraft: said });
     const end = await run(home, again as Turn, ["asked again"], { storesFirst: false });
     expect(end).toMatchObject({ outcome: "interrupted", text: "Once upon" });
     const history: readonly Message[] = (await home.sessions.history(me, turn.session)) ?? [];

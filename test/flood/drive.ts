@@ -71,7 +71,7 @@ export async function driveFlood(plan: FloodPlan): Promise<FloodReport> {
   const settings = {
     access: { everywhere: { allow }, platforms: {} },
     busy: "collect",
-    mostWaiting: 50,
+    maxPending: 50,
   } as const;
   const run = (): RunningGateway =>
     startTelegramChild({ file, token, apiRoot: telegram.fake.url, agent: "echo", settings });

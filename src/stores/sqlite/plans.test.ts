@@ -375,7 +375,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
   for (const delivery of [one, two, unowned].map((it) => it?.number ?? 0)) {
     store.outbox.beginDelivery(db, { delivery, runner: "r0", now: T0 });
     store.outbox.listOrphanedDeliveries(db, { platform: "telegram", now: T0 });
-    const aside = { state: "waiting", nextAt: T0, error: "500", failed: true, aside: true } as const;
+    const aside = { state: "waiting", nextAt: T0, error: "500", failed: true, deferred: true } as const;
     store.outbox.settle(db, {
       delivery,
       outcome: aside,
@@ -397,7 +397,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
     const deliveries = ending === "complete" ? [{ target: ANN, parts: hello.parts, draft }] : [];
     store.turns.finish(db, { ...held, outcome: "done", messages: [], deliveries, now: T0 });
   }
-  for (const mostWaiting of [2, 0]) accepted(ANN, hello, { claim, mostWaiting });
+  for (const maxPending of [2, 0]) accepted(ANN, hello, { claim, maxPending });
   const thought = { profile: "main", source: ANN, now: T0 };
   accepted(ANN, picture, { messageId: "thought" });
   store.inbox.editInbound(db, { ...thought, messageId: "thought", message: picture, blobs: [bytes] });

@@ -234,7 +234,7 @@ describe("migrations", () => {
     const said = { text: "It is", thought: "" };
     expect(await opened.turns.saveDraft({ turn: 3, fence: 5, answerDraft: said })).toEqual({ kept: true });
     const again = await opened.turns.claim({ session: "s1", runner: "r3", take: "one", now: T0 });
-    expect(again).toMatchObject({ attempt: 3, said });
+    expect(again).toMatchObject({ attempt: 3, answerDraft: said });
     expect(existsSync(`${file}.schema-2.bak`)).toBe(true);
   });
 

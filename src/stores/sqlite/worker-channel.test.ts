@@ -207,7 +207,7 @@ describe("a program", () => {
         store.onChange(() => { throw new Error("listener"); });
         store.onChange(() => console.log("told"));
         const session = { id: "s1", kind: "chat", owner: "p_ann" };
-        await store.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
+        await store.sessions.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
         await store.close();
       `;
       expect((await run(program)).split("\n").slice(0, 3)).toEqual(["failed: listener", "told", "stored"]);
@@ -219,7 +219,7 @@ describe("a program", () => {
       import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
       const store = await sqliteStore({ file: ${JSON.stringify(join(folder, "postrider.db"))} });
       const session = { id: "s1", kind: "chat", owner: "p_ann" };
-      void store.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
+      void store.sessions.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
     `;
     expect(await run(program)).toBe("stored\n");
     const store = await opened("in-process");
@@ -230,8 +230,8 @@ describe("a program", () => {
     const program = `
       import { sqliteStore } from ${JSON.stringify(join(import.meta.dirname, "store.ts"))};
       const store = await sqliteStore({ file: ${JSON.stringify(join(folder, "postrider.db"))} });
-      await store.stats({ asker: { everyone: true } });
-      void store.stats({ asker: { everyone: true } }).then(() => console.log("answered"));
+      await store.sessions.getStats({ asker: { everyone: true } });
+      void store.sessions.getStats({ asker: { everyone: true } }).then(() => console.log("answered"));
       await store.close();
       console.log("closed");
     `;
