@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Witnessed } from "./gateway/protocol.ts";
 import { disorderedIn, driveUndeliverable, type UndeliverableReport } from "./gateway/undeliverable.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_261_118;
-const KILLS = 4;
+const KILLS = schedule(1, 4);
 
 describe("a gateway on a messenger that never takes some of its messages", () => {
   let report: UndeliverableReport;
