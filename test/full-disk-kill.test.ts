@@ -29,7 +29,7 @@ describe("processes that work on a disk that is full again and again", () => {
     expect(report.fills).toBeGreaterThanOrEqual(FILLS);
     expect(report.refused).toBeGreaterThan(FILLS);
     expect(report.operations).toBeGreaterThan(FILLS * 10);
-    expect(report.kills).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThanOrEqual(schedule(0, 1));
     if (process.platform === "linux") expect(report.wentOn).toBeGreaterThan(0);
   });
 

@@ -47,7 +47,7 @@ describe("a text that is longer than it is read", () => {
   it.each(BOUNDED)(
     "takes %s no longer than half of it",
     (_, run) => {
-      const slow = SAMPLED.flatMap(([name, make]) => {
+      const slow = schedule(SAMPLED.slice(0, 2), SAMPLED).flatMap(([name, make]) => {
         const growth = readsOn(run, make, MILLION);
         return growth === undefined ? [] : [`${name}: ${growth}`];
       });

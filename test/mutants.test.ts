@@ -8,12 +8,12 @@ import type { Mutation } from "./mutants/mutation.ts";
 import { optionsFrom } from "./mutants/options.ts";
 import { runTests } from "./mutants/run-tests.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { isProof } from "./support/schedule.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCE = "export function isAllowed(name: string): boolean {\n  return name === 'ada';\n}\n";
 const TEST = `import { expect, it } from "vitest";
 import { isAllowed } from "./a.ts";
-import { isProof } from "./support/schedule.ts";
 it("allows Ada", () => expect(isAllowed("ada")).toBe(true));
 it("allows nobody else", () => expect(isAllowed("bob")).toBe(false));
 `;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { RUNNER_DEAD_MS } from "../src/core/runner.ts";
 import { look } from "./support/database.ts";
 import { ADA, gatewayScene } from "./support/gateway-program.ts";
@@ -20,6 +20,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the 
     const first = await gateway(args);
     await fake.say(chat, ADA, "slow please");
     await first.logged(({ msg }) => msg === "a turn begins");
+    await fake.untilShown(chat, "one");
     // Stopped inside a transaction, it would keep its lock on the database.
     const deadMs = RUNNER_DEAD_MS + 1000;
     ageHeartbeats(home, schedule(deadMs, 0), () => first.signal("SIGSTOP"));
@@ -32,7 +33,7 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the 
     expect(code).toBe(5);
     expect(err).toContain("taken over");
     await fake.say(chat, ADA, "slow again");
-    await fake.untilAnswered(chat, 2);
+    await vi.waitFor(async () => expect(await answers()).toEqual(["one two", "one two"]), 30_000);
     // Whatever else is on its way comes before the next answer.
     await fake.say(chat, ADA, "and now?");
     await fake.untilAnswered(chat, 3);

@@ -6,7 +6,7 @@ import { checkLines, type LineFindings, type Printed } from "./terminal-kill/che
 import { driveTerminalKills, type TerminalKillReport } from "./terminal-kill/drive.ts";
 
 const SEED = 20_260_304;
-const KILLS = schedule(5, 14);
+const KILLS = schedule(4, 14);
 
 describe("two postriders on one home, killed again and again while lines are typed into them", () => {
   let report: TerminalKillReport;
