@@ -24,6 +24,9 @@ const PROOF_ONLY = ["test/latency.test.ts"];
 /** These replace modules, which others in the same process would see. */
 const ISOLATED = ["src/stores/sqlite/channel.test.ts"];
 
+/** One more than two cores: many tests wait for other processes. */
+const WORKERS = 3;
+
 /** A zone in which it is noon: no test that runs on the real clock meets the hour at which conversations start afresh. */
 function zoneAtNoon(): string {
   const ahead = 12 - new Date().getUTCHours();
@@ -49,7 +52,7 @@ export default defineConfig(({ mode }) => {
             include: isProof ? [] : ["src/**/*.test.ts"],
             exclude: [...SCHEDULED, ...ISOLATED],
             isolate: false,
-            maxWorkers: 2,
+            maxWorkers: WORKERS,
             sequence: { groupOrder: 0 },
           },
         },
@@ -59,8 +62,8 @@ export default defineConfig(({ mode }) => {
             name: "all",
             include: isProof ? SCHEDULED : ["test/**/*.test.ts", ...SCHEDULED, ...ISOLATED],
             exclude: [...MEASURED, ...PROOF_ONLY],
-            maxWorkers: 2,
-            sequence: { groupOrder: 1 },
+            maxWorkers: isProof ? 2 : WORKERS,
+            sequence: { groupOrder: 0 },
           },
         },
         {
@@ -71,7 +74,7 @@ export default defineConfig(({ mode }) => {
               ? [...MEASURED.filter((file) => SCHEDULED.includes(file)), ...PROOF_ONLY]
               : MEASURED,
             fileParallelism: false,
-            sequence: { groupOrder: 2 },
+            sequence: { groupOrder: 1 },
           },
         },
       ],
