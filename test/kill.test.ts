@@ -12,7 +12,7 @@ import { temporaryFolder } from "./support/folder.ts";
 import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_260_301;
-const KILLS = schedule(12, 50);
+const KILLS = schedule(10, 50);
 
 describe("a process that is killed again and again while it works", () => {
   let folder: string;

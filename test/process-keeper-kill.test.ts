@@ -8,7 +8,6 @@ import { bornOf, isAlive } from "../src/processes/born.ts";
 import type { StartProcess } from "../src/processes/processes.ts";
 import { type Child, startChild } from "./support/child.ts";
 import { type KeeperRoom, keeperRoom, pause } from "./support/keeper-room.ts";
-import { isProof } from "./support/schedule.ts";
 
 describe("whoever started a program is killed", () => {
   it("and its further output and its real exit are seen, also a second time in a row", async () => {
@@ -87,30 +86,26 @@ describe.each([
     expect(plain(await room.printed(id))).toBe(`${pty ? "\n" : ""}${numbered(50)}`);
   });
 
-  it.runIf(isProof || !pty)(
-    "that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three",
-    async () => {
-      const room = await keeperRoom();
-      const secret = "hunter2-hunter2-hunter2";
-      const input =
-        'stty -echo 2>&-; echo before; printf "an ERR"; printf hunter2-hun; read -r; echo ter2-hunter2; echo OR; sleep 1000';
-      const { id } = await room.start(input, {
-        pty,
-        secrets: [secret],
-        timeoutMs: 8000,
-        watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
-      });
-      // The beginning of a secret is shown when nothing more comes.
-      await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
-      await room.killKeeper();
-      await room.processes.write(id, "\n");
-      const { status, matches } = await room.ended(id);
-      expect(status).toMatchObject({ exit: { signal: "SIGTERM" } });
-      expect(plain(await room.printed(id))).toBe("before\nan ERRhun[secret]\nOR\n");
-      expect(matches.count).toBe(1);
-    },
-    30_000,
-  );
+  it("that has a time-out, a secret to hide and a pattern to look for: the next keeper sees to all three", async () => {
+    const room = await keeperRoom();
+    const secret = "hunter2-hunter2-hunter2";
+    const input =
+      'stty -echo 2>&-; echo before; printf "an ERR"; printf hunter2-hun; read -r; echo ter2-hunter2; echo OR; sleep 1000';
+    const { id } = await room.start(input, {
+      pty,
+      secrets: [secret],
+      timeoutMs: 8000,
+      watch: { mode: "off", patterns: ["an ERRhun[secret]"], wakes: false },
+    });
+    // The beginning of a secret is shown when nothing more comes.
+    await room.until(id, (_, printed) => printed.endsWith("ERRhun"));
+    await room.killKeeper();
+    await room.processes.write(id, "\n");
+    const { status, matches } = await room.ended(id);
+    expect(status).toMatchObject({ exit: { signal: "SIGTERM" } });
+    expect(plain(await room.printed(id))).toBe("before\nan ERRhun[secret]\nOR\n");
+    expect(matches.count).toBe(1);
+  }, 30_000);
 });
 
 describe("the keeper is killed", () => {

@@ -138,7 +138,7 @@ describe("any course of conversations", () => {
           await rm(folder, { recursive: true, force: true });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: schedule(20, 60) },
     );
   });
 });
