@@ -15,6 +15,8 @@ import {
   type Spot,
 } from "./tools-privacy/witness.ts";
 
+const SEEDS = schedule([20_261], [20_261, 20_262]);
+
 const SECRETS = ["4242:AAE-x_token_that_nobody_may_see", "sk-live-key_that_nobody_may_see"] as const;
 
 beforeAll(() => {
@@ -97,73 +99,68 @@ function everythingIn(folder: string): string {
     .join("\n");
 }
 
-describe.each(schedule([20_261], [20_261, 20_262]))(
-  "many people's agents at work at the same time, seed %i",
-  (seed) => {
-    it("keep to themselves what they see, do, remember and ask", async () => {
-      const room = await privacyRoom({ seed, tools: EVERYTHING });
-      const { witness, store } = room;
-      const environment = around();
-      const actors = PEOPLE.flatMap((person) =>
-        [dm(person), OWN, ALL].map((spot) => room.actor(person, spot)),
+describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (seed) => {
+  it("keep to themselves what they see, do, remember and ask", async () => {
+    const room = await privacyRoom({ seed, tools: EVERYTHING });
+    const { witness, store } = room;
+    const environment = around();
+    const actors = PEOPLE.flatMap((person) => [dm(person), OWN, ALL].map((spot) => room.actor(person, spot)));
+    await Promise.all(actors.map((actor) => life(room, actor, 3)));
+
+    // Lists and searches repeat it: what counts is what begins with it.
+    const endsOf = ({ id, mark }: Begun): readonly Shown[] =>
+      witness.shown.filter(({ words }) =>
+        new RegExp(
+          `^(?:\\*\\*In the background.*\\n\\n)?(?:woken ${mark}\\b|\`[^\`]*\` \\(${id}\\) ended with code 3)`,
+        ).test(words),
       );
-      await Promise.all(actors.map((actor) => life(room, actor, 3)));
+    const ending = witness.begun.filter(({ ends }) => ends);
+    for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
+    // Six have begun afresh: what they had said is remembered where they said it.
+    const isLookedThrough = (): boolean =>
+      room.logged().split("a session was looked through").length > PEOPLE.length * 2;
+    while (!isLookedThrough()) await pause();
+    for (const actor of actors.filter(({ spot }) => !isShared(spot))) {
+      const mark = await actor.errand("call session_search");
+      await actor.sees(`done ${mark},`);
+      const { words = "" } = witness.told.find((one) => one.mark === mark) ?? {};
+      expect(words).toMatch(/^- said z/m);
+    }
+    // What others have tried to end runs on.
+    const running = await store.processes({ asker: { everyone: true }, limit: 200 });
+    const staying = witness.begun.filter(({ ends }) => !ends);
+    expect(new Set(running.map(({ id }) => id))).toEqual(new Set(staying.map(({ id }) => id)));
+    for (const actor of actors) {
+      for (const [line, answer] of ASKED) await actor.ask(line, answer);
+      const { words } = await actor.ask("/processes", /proc_/);
+      for (const { id } of staying.filter(({ mark }) => isSame(witness.origins.get(mark), actor)))
+        expect(words).toContain(id);
+    }
 
-      // Lists and searches repeat it: what counts is what begins with it.
-      const endsOf = ({ id, mark }: Begun): readonly Shown[] =>
-        witness.shown.filter(({ words }) =>
-          new RegExp(
-            `^(?:\\*\\*In the background.*\\n\\n)?(?:woken ${mark}\\b|\`[^\`]*\` \\(${id}\\) ended with code 3)`,
-          ).test(words),
-        );
-      const ending = witness.begun.filter(({ ends }) => ends);
-      for (const one of ending) await witness.until(`the end of ${one.id}`, () => endsOf(one)[0]);
-      // Six have begun afresh: what they had said is remembered where they said it.
-      const isLookedThrough = (): boolean =>
-        room.logged().split("a session was looked through").length > PEOPLE.length * 2;
-      while (!isLookedThrough()) await pause();
-      for (const actor of actors.filter(({ spot }) => !isShared(spot))) {
-        const mark = await actor.errand("call session_search");
-        await actor.sees(`done ${mark},`);
-        const { words = "" } = witness.told.find((one) => one.mark === mark) ?? {};
-        expect(words).toMatch(/^- said z/m);
-      }
-      // What others have tried to end runs on.
-      const running = await store.processes({ asker: { everyone: true }, limit: 200 });
-      const staying = witness.begun.filter(({ ends }) => !ends);
-      expect(new Set(running.map(({ id }) => id))).toEqual(new Set(staying.map(({ id }) => id)));
-      for (const actor of actors) {
-        for (const [line, answer] of ASKED) await actor.ask(line, answer);
-        const { words } = await actor.ask("/processes", /proc_/);
-        for (const { id } of staying.filter(({ mark }) => isSame(witness.origins.get(mark), actor)))
-          expect(words).toContain(id);
-      }
+    expect(crossedIn(witness)).toEqual([]);
+    expect(witness.wrong).toEqual([]);
+    expect(ending.map(endsOf).filter((told) => told.length > 1)).toEqual([]);
+    expect(around()).toBe(environment);
+    const everything = [
+      everythingIn(room.home),
+      room.logged(),
+      JSON.stringify([witness.shown, witness.told]),
+    ];
+    for (const secret of SECRETS) expect(everything.some((text) => text.includes(secret))).toBe(false);
 
-      expect(crossedIn(witness)).toEqual([]);
-      expect(witness.wrong).toEqual([]);
-      expect(ending.map(endsOf).filter((told) => told.length > 1)).toEqual([]);
-      expect(around()).toBe(environment);
-      const everything = [
-        everythingIn(room.home),
-        room.logged(),
-        JSON.stringify([witness.shown, witness.told]),
-      ];
-      for (const secret of SECRETS) expect(everything.some((text) => text.includes(secret))).toBe(false);
-
-      // A judge who has seen nothing says nothing.
-      const told = (what: string, pattern: RegExp): number =>
-        witness.told.filter((one) => one.what === what && pattern.test(one.words)).length;
-      const commands = told("terminal", /LEFT=/);
-      const remembered = told("its prompt and history", /likes z/);
-      const found = told("session_search", /"excerpts"/);
-      console.log(
-        `seed ${seed}: texts ${witness.origins.size}, shown ${witness.shown.length}, commands ${commands}, prompts with memories ${remembered}, finds ${found}`,
-      );
-      expect(Math.min(commands, remembered)).toBeGreaterThan(20);
-      expect(found).toBeGreaterThan(2);
-    });
-  },
-);
+    // A judge who has seen nothing says nothing.
+    const told = (what: string, pattern: RegExp): number =>
+      witness.told.filter((one) => one.what === what && pattern.test(one.words)).length;
+    const commands = told("terminal", /LEFT=/);
+    const remembered = told("its prompt and history", /likes z/);
+    const found = told("session_search", /"excerpts"/);
+    console.log(
+      `seed ${seed}: texts ${witness.origins.size}, shown ${witness.shown.length}, commands ${commands}, prompts with memories ${remembered}, finds ${found}`,
+    );
+    expect(Math.min(commands, remembered)).toBeGreaterThan(20);
+    expect(found).toBeGreaterThan(2);
+  });
+});
 
 describe("one person's agent at work", () => {
   it("is stopped by that person, there, and by nobody else's message", async () => {
