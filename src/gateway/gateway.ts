@@ -76,7 +76,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     isOwn: () => false,
     agent: (turn) => options.agent(turn.settings),
     nextClaim: (turn) => ({ runner, take: getTakeMode(options.settings(), turn.settings) }),
-    around: (turn) => buildMessengerTurnHooks(flow, turn),
+    timeoutMs: ({ target }) =>
+      connections.has(target.platform) ? options.settings().turnMinutes * 60_000 : undefined,
+    hooks: (turn) => buildMessengerTurnHooks(flow, turn),
     onEvent: (event) => {
       if (event.type === "broken")
         log.error({ session: event.session, error: event.error }, "a turn is broken");

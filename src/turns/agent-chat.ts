@@ -13,10 +13,10 @@ import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 import { type DataPart, prepareMessages } from "../sessions/message-input.ts";
-import { type Around, activeTurns, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
+import { activeTurns, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
 import type { AgentAnswer } from "./answer-recorder.ts";
-import type { PreparedTurn, TurnEnd } from "./run-turn.ts";
 import { buildTextDeliveries, formatAnswer } from "./text-deliveries.ts";
+import type { PreparedTurn, TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 export type { TurnEvent as TalkEvent } from "./active-turns.ts";
 
@@ -35,8 +35,8 @@ export interface AgentChatOptions {
    * elsewhere (`own`). Default `all`.
    */
   readonly claims?: "all" | "one" | "own";
-  /** What the place adds to a turn. */
-  around?(turn: Turn): Around;
+  /** The hooks of a turn that was asked for in this chat. */
+  hooks?(turn: Turn): TurnHooks;
   /** What the model is told in a turn that somebody in a messenger asked for, who shares the session. */
   prepareMessengerTurn?(turn: Turn): Promise<PreparedTurn>;
   /** Told of everything that this process answers, as it happens. */
@@ -105,14 +105,18 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     clock,
     agent: () => options.agent(),
     nextClaim: () => by,
-    around: (turn) =>
-      turn.target.platform === source.platform
-        ? { ...options.around?.(turn), showsNotice: true }
-        : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
-          {
-            prepare: async () => (await options.prepareMessengerTurn?.(turn)) ?? {},
-            deliveries: async (answer) => buildMessengerDeliveries(turn, answer),
-          },
+    hooks(turn, isRecovered) {
+      // Somebody in a messenger shares the session: the answer is written here, and the gateway sends it.
+      if (turn.target.platform !== source.platform)
+        return {
+          prepare: async () => (await options.prepareMessengerTurn?.(turn)) ?? {},
+          buildDeliveries: async (answer) => buildMessengerDeliveries(turn, answer),
+        };
+      // Only the process that accepted the message could answer it: the turn ends, and no hook shows it.
+      if (isRecovered && claims === "own") return {};
+      // Nobody saw the notice of a new session with a recovered turn: it stays due.
+      return { ...options.hooks?.(turn), showsNotice: !isRecovered };
+    },
     claimsNext: claims === "all",
     isOwn,
     onEvent,
@@ -215,14 +219,9 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
         // Other platforms' messages are answered by whoever can deliver there.
         if (platform !== source.platform) continue;
         const claim = () => store.turns.claim({ session, runner, take: "one", now: clock.now() });
-        if (claims === "own") {
-          // Only the editor process that accepted it could answer it.
-          const turn = await claim();
-          if (turn !== undefined) ends.push(await turns.endAbandoned(turn));
-          continue;
-        }
-        for (let turn = await claim(); turn !== undefined; turn = closing.aborted ? undefined : await claim())
-          ends.push(...(await turns.rerun(turn)));
+        const canContinue = (): boolean => claims !== "own" && !closing.aborted;
+        for (let turn = await claim(); turn !== undefined; turn = canContinue() ? await claim() : undefined)
+          ends.push(...(await turns.recover(turn)));
       }
       return ends;
     },

@@ -6,10 +6,9 @@ import { cleanTitle } from "../../core/titles.ts";
 import type { Turn } from "../../core/turn.ts";
 import { addUsage, type Usage as Counted, emptyUsage } from "../../core/usage.ts";
 import { pause } from "../../system/pause.ts";
-import type { Around } from "../../turns/active-turns.ts";
 import { type AgentChat, openAgentChat } from "../../turns/agent-chat.ts";
 import { cacheHistory } from "../../turns/cache-history.ts";
-import type { PreparedTurn } from "../../turns/run-turn.ts";
+import type { PreparedTurn, TurnHooks } from "../../turns/turn-hooks.ts";
 import { askInEditor } from "./ask-in-editor.ts";
 import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
 import { buildEditorRouting } from "./editor-source.ts";
@@ -113,24 +112,24 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
 
   const history = cacheHistory(store, id);
 
-  function around(turn: Turn): Around {
+  function hooks(turn: Turn): TurnHooks {
     const { compressAt } = editor.settings();
     return {
-      storesFirst: true,
-      history,
-      storeLater: (error) => log.error({ error, session: id }, "an answer waits to be stored"),
+      writeAhead: true,
+      readHistory: history,
+      onStoreDelayed: (error) => log.error({ error, session: id }, "an answer waits to be stored"),
       prepare: () => prepare(turn),
       approve: (request, signal, call) => askInEditor(editor, turn, request, call && cardOf(call), signal),
       ...(compressAt !== undefined && {
         compression: { at: compressAt, notify: async (notice) => show(toNoticeUpdate(notice)) },
       }),
-      begun(inputs) {
+      onStart(inputs) {
         used = undefined;
         others.startTurn(inputs[0]?.seq ?? 0);
       },
       // The end of what another window's process has left was shown nowhere yet.
-      ...(turn.attempt === 1 && { stored: others.markOwnMessages }),
-      ended: () => others.endTurn(),
+      ...(turn.attempt === 1 && { onStored: others.markOwnMessages }),
+      onEnd: () => others.endTurn(),
     };
   }
 
@@ -142,7 +141,7 @@ export async function openThread(editor: EditorContext, id: string, given: Threa
     agent: () => editor.requireAgent(),
     routing,
     claims: "own",
-    around,
+    hooks,
     onEvent(event) {
       // A model that calls tools is asked several times in one turn.
       if (event.type === "usage") used = addUsage(used ?? emptyUsage(), event.usage);

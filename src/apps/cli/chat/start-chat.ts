@@ -17,7 +17,7 @@ import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
 import { type AgentChat, openAgentChat, type TalkEvent } from "../../../turns/agent-chat.ts";
-import type { PreparedTurn } from "../../../turns/run-turn.ts";
+import type { PreparedTurn } from "../../../turns/turn-hooks.ts";
 import { watchLocalProcesses } from "../../../turns/watch-local.ts";
 import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
@@ -96,7 +96,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     source,
     routing: () => buildRouting(source, settings),
     claims: kind === "terminal" ? "all" : "one", // a pipe or a question may be at its end with its own answer
-    around: (turn) => ({
+    hooks: (turn) => ({
       prepare: () => prepare(turn),
       approve: (request, signal) =>
         askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
