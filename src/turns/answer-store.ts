@@ -49,7 +49,7 @@ export async function storeEnd(
   const { number, fence, fresh } = turn;
   const finished = await retryStore(async () => {
     const next = context.claimNext();
-    const stored = await store.turns.finish({
+    const ended = await store.turns.finish({
       turn: number,
       fence,
       outcome,
@@ -63,8 +63,8 @@ export async function storeEnd(
       ...(next !== undefined && { next }),
       now: clock.now(),
     });
-    if (isRefused(stored)) await recordAbandonedUsage(job, usage);
-    return throwIfRefused(stored);
+    if (isRefused(ended)) await recordAbandonedUsage(job, usage);
+    return throwIfRefused(ended);
   }, job);
   hooks.onStored?.(finished.seqs);
   return finished;

@@ -11,7 +11,7 @@ import { addSpeakerNames } from "./speakers.ts";
 import type { PreparedTurn, TurnJob } from "./turn-hooks.ts";
 
 /** Runs the agent once and writes its events down. Rejects only when the store fails. */
-export async function runAgent(
+export async function runAgentOnce(
   job: TurnJob,
   prepared: PreparedTurn,
   history: readonly Message[],

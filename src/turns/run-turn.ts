@@ -7,7 +7,7 @@ import { recordAbandonedUsage, retryStore, storeEnd } from "./answer-store.ts";
 import { type AnswerWriter, createAnswerWriter } from "./answer-writer.ts";
 import { compressIfNeeded } from "./compress.ts";
 import { findHalt } from "./halt-turn.ts";
-import { runAgent } from "./run-agent.ts";
+import { runAgentOnce } from "./run-agent.ts";
 import type { TurnContext, TurnEnd, TurnHooks, TurnJob } from "./turn-hooks.ts";
 
 /**
@@ -70,7 +70,7 @@ async function answerTurn(
 ): Promise<AgentAnswer> {
   const { prepare } = job.hooks;
   const prepared = prepare === undefined ? {} : await retryStore(() => prepare(), job);
-  const ask = (shown: readonly Message[]): Promise<AgentAnswer> => runAgent(job, prepared, shown, writer);
+  const ask = (shown: readonly Message[]): Promise<AgentAnswer> => runAgentOnce(job, prepared, shown, writer);
   const isCompressed = await compressSession(job, false);
   const first = await ask(isCompressed ? await readTurnHistory(job) : history);
   if (!first.tooLong || !(await compressSession(job, true))) return first;

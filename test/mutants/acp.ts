@@ -11,7 +11,7 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/thread.ts",
-    find: "      storesFirst: true,",
+    find: "      writeAhead: true,",
     replace: "",
     breaks: "An editor shows nothing that is not stored.",
     noticedBy: ["test/acp-methods.test.ts"],
