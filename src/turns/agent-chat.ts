@@ -16,7 +16,7 @@ import { type DataPart, prepareMessages } from "../sessions/message-input.ts";
 import { activeTurns, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
 import type { AgentAnswer } from "./answer-recorder.ts";
 import { buildTextDeliveries, formatAnswer } from "./text-deliveries.ts";
-import type { PreparedTurn, TurnEnd, TurnHooks } from "./turn-hooks.ts";
+import type { TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 export type { TurnEvent as TalkEvent } from "./active-turns.ts";
 
@@ -35,10 +35,8 @@ export interface AgentChatOptions {
    * elsewhere (`own`). Default `all`.
    */
   readonly claims?: "all" | "one" | "own";
-  /** The hooks of a turn that was asked for in this chat. */
+  /** The hooks of a turn. Its target may be a messenger chat that shares the session. */
   hooks?(turn: Turn): TurnHooks;
-  /** What the model is told in a turn that somebody in a messenger asked for, who shares the session. */
-  prepareMessengerTurn?(turn: Turn): Promise<PreparedTurn>;
   /** Told of everything that this process answers, as it happens. */
   readonly onEvent: (event: TurnEvent) => void;
 }
@@ -106,16 +104,14 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     agent: () => options.agent(),
     nextClaim: () => by,
     hooks(turn, isRecovered) {
-      // Somebody in a messenger shares the session: the answer is written here, and the gateway sends it.
-      if (turn.target.platform !== source.platform)
-        return {
-          prepare: async () => (await options.prepareMessengerTurn?.(turn)) ?? {},
-          buildDeliveries: async (answer) => buildMessengerDeliveries(turn, answer),
-        };
       // Only the process that accepted the message could answer it: the turn ends, and no hook shows it.
       if (isRecovered && claims === "own") return {};
+      const hooks = options.hooks?.(turn) ?? {};
+      // Somebody in a messenger shares the session: the answer is written here, and the gateway sends it.
+      if (turn.target.platform !== source.platform)
+        return { ...hooks, buildDeliveries: async (answer) => buildMessengerDeliveries(turn, answer) };
       // Nobody saw the notice of a new session with a recovered turn: it stays due.
-      return { ...options.hooks?.(turn), showsNotice: !isRecovered };
+      return { ...hooks, showsNotice: !isRecovered };
     },
     claimsNext: claims === "all",
     isOwn,

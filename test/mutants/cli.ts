@@ -103,7 +103,7 @@ export const CLI: readonly Mutation[] = [
   },
   {
     file: "src/apps/cli/chat/start-chat.ts",
-    find: "      ...(at !== undefined && { compression: { at, show: async (words) => notify(words) } }),",
+    find: "      ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),",
     replace: "",
     breaks: "A long conversation in a terminal is summed up.",
     noticedBy: ["test/terminal-wiring.test.ts"],

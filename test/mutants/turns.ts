@@ -277,8 +277,8 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/agent-chat.ts",
-    find: "{ ...options.hooks?.(turn), showsNotice: !isRecovered };",
-    replace: "{ ...options.hooks?.(turn) };",
+    find: "      return { ...hooks, showsNotice: !isRecovered };",
+    replace: "      return hooks;",
     breaks: "The notice of a fresh start is shown once in a terminal.",
     noticedBy: ["src/turns/agent-chat.test.ts"],
   },

@@ -17,7 +17,7 @@ import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
 import { type AgentChat, openAgentChat, type TalkEvent } from "../../../turns/agent-chat.ts";
-import type { PreparedTurn } from "../../../turns/turn-hooks.ts";
+import type { TurnHooks } from "../../../turns/turn-hooks.ts";
 import { watchLocalProcesses } from "../../../turns/watch-local.ts";
 import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
@@ -84,9 +84,18 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
   });
   const cwd = process.cwd();
-  async function prepare(turn: Turn): Promise<PreparedTurn> {
-    memory.startTurn(turn);
-    return hands.prepare(turn, { cwd });
+  function hooks(turn: Turn): TurnHooks {
+    // A messenger chat shares the session: the turn has no tools here.
+    if (turn.target.platform !== source.platform) return { prepare: () => hands.prepare(turn) };
+    return {
+      async prepare() {
+        memory.startTurn(turn);
+        return hands.prepare(turn, { cwd });
+      },
+      approve: (request, signal) =>
+        askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
+      ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),
+    };
   }
   const talk = openAgentChat({
     store,
@@ -96,13 +105,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     source,
     routing: () => buildRouting(source, settings),
     claims: kind === "terminal" ? "all" : "one", // a pipe or a question may be at its end with its own answer
-    hooks: (turn) => ({
-      prepare: () => prepare(turn),
-      approve: (request, signal) =>
-        askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
-      ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),
-    }),
-    prepareMessengerTurn: (turn) => hands.prepare(turn),
+    hooks,
     onEvent,
   });
   // Whoever sits here says something a moment later.
