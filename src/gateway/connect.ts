@@ -3,7 +3,7 @@ import { PostriderError } from "../core/errors.ts";
 import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import type { Platform } from "../ports/platform.ts";
 import { computeDueTime, type DueTime, isDue, pause } from "../system/pause.ts";
-import { isStoreClosed } from "../turns/store-closed.ts";
+import { isStoreClosed } from "../turns/active-turns.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { receiver } from "./receive.ts";
 

@@ -192,6 +192,11 @@ export function isTakenOver(error: unknown): boolean {
   return error instanceof PostriderError && error.code === "stale_fence";
 }
 
+/** The store of this process is closed. */
+export function isStoreClosed(error: unknown): boolean {
+  return error instanceof PostriderError && error.code === "closed";
+}
+
 export function noop(): void {}
 
 /** Waits for all promises, but no longer than `ms`. */

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Conversation, FreshStart, Opened, Routing } from "../core/conversation.ts";
 import type { NewDelivery } from "../core/delivery.ts";
-import { PostriderError } from "../core/errors.ts";
 import { getText, type Message, type NewMessage, type Part } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
@@ -13,7 +12,7 @@ import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 import { type DataPart, prepareMessages } from "../sessions/message-input.ts";
-import { activeTurns, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
+import { activeTurns, isStoreClosed, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
 import type { AgentAnswer } from "./answer-recorder.ts";
 import { buildTextDeliveries, formatAnswer } from "./text-deliveries.ts";
 import type { TurnEnd, TurnHooks } from "./turn-hooks.ts";
@@ -261,7 +260,7 @@ function buildMessengerDeliveries({ target, draftDelivery }: Turn, answer: Agent
 
 /** The store goes when the talk has closed, and with it whoever still waited. */
 function ignoreClosed(error: unknown): undefined {
-  if (!(error instanceof PostriderError && error.code === "closed")) throw error;
+  if (!isStoreClosed(error)) throw error;
 }
 
 /** The other runner's answer is as good as ours. */
