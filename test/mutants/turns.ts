@@ -298,14 +298,14 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/build-tools.ts",
-    find: "    role: asking.role,",
+    find: "    role: requester.role,",
     replace: '    role: "owner",',
     breaks: "The tools of a member have a member's rights.",
     noticedBy: ["test/messenger-tools.test.ts"],
   },
   {
     file: "src/turns/build-tools.ts",
-    find: "    asker: asking.asker,",
+    find: "    asker: requester.asker,",
     replace: "    asker: SYSTEM,",
     breaks: "The tools of a turn see only what the person who asks may see.",
     noticedBy: ["test/messenger-tools.test.ts"],
@@ -444,8 +444,8 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/build-tools.ts",
-    find: "selectTools(tools, { ...asking, platform: target.platform })",
-    replace: 'selectTools(tools, { ...asking, chatType: "dm", role: "owner", platform: target.platform })',
+    find: "selectTools(tools, { ...requester, platform: target.platform })",
+    replace: 'selectTools(tools, { ...requester, chatType: "dm", role: "owner", platform: target.platform })',
     breaks: "A group is offered the tools that are configured for groups and members.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
     test: "offers the tools of groups",
