@@ -1,14 +1,14 @@
 import { PostriderError } from "../core/errors.ts";
-import { uuidFrom } from "../core/ids.ts";
 import type { Page } from "../core/listing.ts";
 import type { Message } from "../core/message.ts";
 import { OWNER, type PersonId } from "../core/owner.ts";
-import type { Session, SessionChange } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../system/system-clock.ts";
 import type { MessageInput } from "./message-input.ts";
 import { savePoints } from "./save-points.ts";
 import type { Sessions } from "./sessions.ts";
+import { type EditorCreate, storedEditorSessions } from "./stored-editor-sessions.ts";
 
 /** An editor's session as this process holds it. */
 export interface EditorSession<Agent> {
@@ -65,119 +65,101 @@ export interface EditorSessions<Agent> {
   cleanup(): Promise<number>;
 }
 
-export interface EditorCreate {
-  readonly cwd: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly baseUrl?: string;
-  /** Whatever the agent needs to be made the same again, even when defaults have changed. */
-  readonly config?: Readonly<Record<string, unknown>>;
-}
-
+/**
+ * For a program that keeps an agent per session and the conversation in its own memory. `postrider acp` shares only the
+ * stored half: its turns write each message ahead, so it needs neither agents per session nor save points.
+ */
 export function editorSessions<Agent>(options: EditorOptions<Agent>): EditorSessions<Agent> {
   const { sessions, makeAgent, person = OWNER, clock = systemClock } = options;
   const who = { person };
-  const held = new Map<string, EditorSession<Agent>>();
-  const making = new Map<string, Promise<EditorSession<Agent>>>();
-  const made = new Set<string>();
+  const stored = storedEditorSessions({ sessions, person, clock });
   const points = savePoints(sessions, who);
-  const newId = (): string => uuidFrom(clock.random(16));
+  const open = new Map<string, EditorSession<Agent>>();
+  const opening = new Map<string, Promise<EditorSession<Agent>>>();
+  const created = new Set<string>();
 
-  /** The stored session, if it is an editor's. */
-  async function stored(id: string): Promise<Session | undefined> {
-    const found = await sessions.get(who, id);
-    return found?.kind === "editor" ? found : undefined;
-  }
-
-  /** Holds the session with an agent made for it. Of several made at once for one session, the last is kept. */
-  function hold(session: Session): Promise<EditorSession<Agent>> {
+  /** Makes the agent of the session. When several are made at once for one session, the last one stays. */
+  function openSession(session: Session): Promise<EditorSession<Agent>> {
     const { id } = session;
-    const made = buildAgent(session, makeAgent).then((editor) => {
-      if (making.get(id) === made) {
-        making.delete(id);
-        held.set(id, editor);
+    const making = buildAgent(session, makeAgent).then((editor) => {
+      if (opening.get(id) === making) {
+        opening.delete(id);
+        open.set(id, editor);
       }
       return editor;
     });
-    making.set(id, made);
-    return made;
+    opening.set(id, making);
+    return making;
   }
 
-  async function changed(id: string, change: SessionChange): Promise<Session | undefined> {
-    return (await stored(id)) === undefined ? undefined : sessions.change(who, id, change);
+  function openCreated(session: Session): Promise<EditorSession<Agent>> {
+    created.add(session.id);
+    return openSession(session);
   }
 
-  const face: EditorSessions<Agent> = {
-    async create(wanted) {
-      const session = await sessions.create(who, { ...wanted, id: newId(), kind: "editor" });
-      made.add(session.id);
-      return hold(session);
-    },
+  async function toListed(session: Session): Promise<EditorListed> {
+    return {
+      id: session.id,
+      handle: session.handle,
+      cwd: session.cwd ?? ".",
+      ...(session.usage.model !== undefined && { model: session.usage.model }),
+      ...(session.title !== undefined && { title: session.title }),
+      historyLength: (await sessions.shownLength(who, session.id)) ?? 0,
+      updatedAt: session.lastAt,
+    };
+  }
+
+  const editor: EditorSessions<Agent> = {
+    create: async (create) => openCreated(await stored.create(create)),
     async get(id) {
-      const here = held.get(id);
-      if (here !== undefined && here.agentError === undefined) return making.get(id) ?? here;
-      const session = making.has(id) ? undefined : await stored(id);
-      return making.get(id) ?? (session && hold(session));
+      const here = open.get(id);
+      if (here !== undefined && here.agentError === undefined) return opening.get(id) ?? here;
+      const session = opening.has(id) ? undefined : await stored.find(id);
+      return opening.get(id) ?? (session && openSession(session));
     },
     async history(id) {
-      return (await stored(id)) === undefined ? undefined : sessions.history(who, id);
+      return (await stored.find(id)) === undefined ? undefined : sessions.history(who, id);
     },
     async save(id, conversation) {
-      const now = [...conversation]; // the agent goes on adding to its own
-      if ((await stored(id)) === undefined)
+      const now = [...conversation]; // the agent continues to add to its own list
+      if ((await stored.find(id)) === undefined)
         throw new PostriderError("not_found", "There is no such session.");
       await points.save(id, now);
     },
-    async fork(id, wanted = {}) {
-      if ((await stored(id)) === undefined) return undefined;
-      const session = await sessions.fork(who, id, { ...wanted, id: newId(), kind: "editor" });
-      made.add(session.id);
-      return hold(session);
+    async fork(id, changes) {
+      const session = await stored.fork(id, changes);
+      return session && openCreated(session);
     },
     async updateCwd(id, cwd) {
-      const session = await changed(id, { cwd });
-      if (session === undefined) return undefined;
-      const here = await face.get(id);
+      if ((await stored.change(id, { cwd })) === undefined) return undefined;
+      const here = await editor.get(id);
       if (here === undefined) return undefined;
       const moved = { ...here, cwd };
-      held.set(id, moved);
+      open.set(id, moved);
       return moved;
     },
     async updateModel(id, model, provider) {
-      const session = await changed(id, { model, ...(provider !== undefined && { provider }) });
-      return session === undefined ? undefined : hold(session);
+      const session = await stored.change(id, { model, ...(provider !== undefined && { provider }) });
+      return session && openSession(session);
     },
-    async list(query = {}) {
-      const page = await sessions.list(who, { ...query, kinds: ["editor"] });
-      const items = await Promise.all(
-        page.items.map(
-          async (session): Promise<EditorListed> => ({
-            id: session.id,
-            handle: session.handle,
-            cwd: session.cwd ?? ".",
-            ...(session.usage.model !== undefined && { model: session.usage.model }),
-            ...(session.title !== undefined && { title: session.title }),
-            historyLength: (await sessions.shownLength(who, session.id)) ?? 0,
-            updatedAt: session.lastAt,
-          }),
-        ),
-      );
-      return { items, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    async list(query) {
+      const { items, ...rest } = await stored.list(query);
+      return { ...rest, items: await Promise.all(items.map(toListed)) };
     },
     async remove(id) {
-      if ((await stored(id)) === undefined) return false;
-      const removed = await sessions.remove(who, id);
-      for (const kept of [held, making, made]) kept.delete(id);
+      const removed = await stored.remove(id);
+      if (!removed) return false;
+      for (const known of [open, opening, created]) known.delete(id);
       points.forget(id);
-      return removed;
+      return true;
     },
     async cleanup() {
       let count = 0;
-      for (const id of [...made]) if (await face.remove(id)) count += 1;
+      for (const id of [...created]) if (await editor.remove(id)) count += 1;
       return count;
     },
   };
-  return face;
+  return editor;
 }
 
 async function buildAgent<Agent>(

@@ -1,11 +1,13 @@
 import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk/unstable";
 import { OWNER, type PersonId } from "../../core/owner.ts";
+import type { Session } from "../../core/session.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
 import type { RoutingSettings } from "../../sessions/routing.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { StoredEditorSessions } from "../../sessions/stored-editor-sessions.ts";
 import type { PromptSettings } from "../../turns/system-prompt.ts";
 import type { LocalTools } from "../local-tools.ts";
 import type { PendingPrompts } from "./pending-prompts.ts";
@@ -16,6 +18,8 @@ export interface EditorContext {
   readonly store: Store;
   /** The library's face, loaded when it is first needed: the first answer must not wait for it. */
   sessions(): Promise<Sessions>;
+  /** The sessions that this editor may open, loaded on first use, too. */
+  storedSessions(): Promise<StoredEditorSessions>;
   readonly clock: Clock;
   /** The id of this process among the runners. */
   readonly runner: string;
@@ -51,3 +55,8 @@ export interface EditorSettings extends Pick<RoutingSettings, "profile" | "scope
 
 /** Whoever sits at the editor is the owner of the home. */
 export const OWNER_ASKER: { readonly person: PersonId } = { person: OWNER };
+
+/** The owner's session with exactly this id. */
+export function findStoredSession({ store }: EditorContext, session: string): Promise<Session | undefined> {
+  return store.sessions.getSession({ asker: OWNER_ASKER, session });
+}

@@ -1,5 +1,7 @@
-import { RequestError } from "@agentclientprotocol/sdk/unstable";
+import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import type { Terminal, TerminalCommand, TerminalResult } from "../../ports/terminal.ts";
+import type { TalkEvent } from "../../turns/agent-chat.ts";
+import type { CallTracker } from "./call-tracker.ts";
 import type { EditorContext } from "./editor-context.ts";
 
 /** As much of a command's output as the agent is given back. */
@@ -73,4 +75,37 @@ function describeError(error: unknown): string {
     error instanceof RequestError ? (error.data as { details?: unknown } | undefined)?.details : undefined;
   if (typeof details === "string") return details;
   return error instanceof Error ? error.message : String(error);
+}
+
+export interface ThreadTerminals extends TerminalCards {
+  /** To be told of each event after its updates are shown. */
+  handleEvent(event: TalkEvent): void;
+}
+
+/** Shows terminals in the cards of a thread, and releases each after its card's last update. */
+export function terminalCards(calls: CallTracker, show: (update: SessionUpdate) => void): ThreadTerminals {
+  const held = new Map<string, () => void>();
+
+  function release(call: string): void {
+    held.get(call)?.();
+    held.delete(call);
+  }
+
+  return {
+    showTerminal(call, terminalId) {
+      const shown = calls.findOpen(call);
+      if (shown !== undefined) shown.terminalId = terminalId;
+      const toolCallId = shown?.toolCallId ?? call;
+      show({ sessionUpdate: "tool_call_update", toolCallId, content: [{ type: "terminal", terminalId }] });
+    },
+    scheduleRelease(call, free) {
+      if (calls.findOpen(call) === undefined) free();
+      else held.set(call, free);
+    },
+    handleEvent(event) {
+      if (event.type === "tool_result") release(event.id);
+      if (event.type === "ended" || event.type === "broken")
+        for (const call of [...held.keys()]) release(call);
+    },
+  };
 }

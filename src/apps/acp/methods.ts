@@ -104,7 +104,7 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
       a.session.load,
       served(async (to, editor, params) => {
         const thread = await to.loadThread(editor, params);
-        await thread.replay();
+        await thread.display.replay();
         return to.finishOpening(editor, thread);
       }),
     )
@@ -112,7 +112,7 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
       a.session.resume,
       served(async (to, editor, params) => {
         const thread = await to.loadThread(editor, params);
-        await thread.follow();
+        await thread.display.follow();
         return to.finishOpening(editor, thread);
       }),
     )
@@ -143,10 +143,9 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
     )
     .onRequest(
       a.session.setTitle,
-      served(async (to, editor, { sessionId, title }) => {
-        const thread = await to.getThread(editor, sessionId);
-        return { title: await thread.setTitle(title) };
-      }),
+      served(async (to, editor, { sessionId, title }) => ({
+        title: await to.setThreadTitle(editor, sessionId, title),
+      })),
     )
     .onRequest(
       a.session.setMode,

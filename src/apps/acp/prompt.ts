@@ -21,9 +21,9 @@ export async function handlePrompt(
   const command = parseCommand(extractPromptText(blocks));
   if (command !== undefined) {
     // Loaded for whoever gives one: the first answer does not wait for it.
-    const { runEditorCommand: giveCommand, isChatCommand: isOurs } = await import("./run-editor-command.ts");
-    if (isOurs(command)) {
-      const more = await giveCommand(editor, thread, command);
+    const { isChatCommand, runEditorCommand } = await import("./editor-commands.ts");
+    if (isChatCommand(command)) {
+      const more = await runEditorCommand(editor, thread, command);
       return more === undefined
         ? { stopReason: "end_turn" }
         : submitPrompt(editor, thread, [textPart(more)], signal);
@@ -47,12 +47,12 @@ async function submitPrompt(
   said: readonly (Part | DataPart)[],
   signal: AbortSignal,
 ): Promise<PromptResponse> {
-  const { talk, id } = thread;
+  const { id, turns, display } = thread;
   if (signal.aborted) return { stopReason: "cancelled" };
   editor.requireAgent(); // whoever has none is told before anything is stored
   const messageId = randomUUID();
-  thread.follower.expectOwnPrompt(messageId);
-  const { answer, withdraw } = await talk.submit(said, messageId);
+  display.follower.expectOwnPrompt(messageId);
+  const { answer, withdraw } = await turns.chat.submit(said, messageId);
   editor.unusedSessions.delete(id);
   const stop = (): void =>
     void withdraw().catch((error: unknown) => editor.log.error({ error }, "a prompt could not be cancelled"));
@@ -64,7 +64,7 @@ async function submitPrompt(
   if (error !== undefined) throw new PostriderError("agent_failed", String(error));
   const stopReason = getStopReason(end);
   if (stopReason === "end_turn") updateTitle(editor, thread, id);
-  const usage = thread.usage();
+  const usage = turns.getUsage();
   return { stopReason, ...(usage !== undefined && { usage }) };
 }
 

@@ -5,11 +5,13 @@ import {
   ndJsonStream,
   RequestError,
 } from "@agentclientprotocol/sdk/unstable";
+import { OWNER } from "../../core/owner.ts";
 import { HEARTBEAT_MS } from "../../core/runner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
+import type { StoredEditorSessions } from "../../sessions/stored-editor-sessions.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
 import { systemClock } from "../../system/system-clock.ts";
@@ -107,11 +109,17 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
         .catch((error: unknown) => log.error({ error }, "no heartbeat"));
     }, HEARTBEAT_MS);
     let sessions: Promise<Sessions> | undefined;
+    let storedSessions: Promise<StoredEditorSessions> | undefined;
+    const loadOnce = (): Promise<Sessions> => {
+      sessions ??= loadSessions(store, clock, options.config.current());
+      return sessions;
+    };
     return {
       store,
-      sessions() {
-        sessions ??= loadSessions(store, clock, options.config.current());
-        return sessions;
+      sessions: loadOnce,
+      storedSessions() {
+        storedSessions ??= loadStoredSessions(loadOnce(), clock, options.all);
+        return storedSessions;
       },
       clock,
       runner: runner.id,
@@ -158,8 +166,8 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   clearInterval(heart);
   try {
     await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
-    const { removeUnusedSessions: removeUnused } = await import("./remove-unused-sessions.ts");
-    await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
+    const { removeUnusedSessions } = await import("./stored-sessions.ts");
+    await removeUnusedSessions(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
     await localTools.processes.close();
     await store.runners.retire({ runner: runner.id });
   } finally {
@@ -172,6 +180,15 @@ async function loadSessions(store: Store, clock: Clock, { gateway }: Config): Pr
   const { profile, reset, scope } = gateway;
   const { createSessions } = await import("../../sessions/sessions.ts");
   return createSessions({ store, clock, profile, reset, scope });
+}
+
+async function loadStoredSessions(
+  sessions: Promise<Sessions>,
+  clock: Clock,
+  allKinds: boolean,
+): Promise<StoredEditorSessions> {
+  const { storedEditorSessions } = await import("../../sessions/stored-editor-sessions.ts");
+  return storedEditorSessions({ sessions: await sessions, person: OWNER, clock, allKinds });
 }
 
 function toEditorSettings({ gateway }: Config): EditorSettings {

@@ -1,9 +1,8 @@
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk/unstable";
 import { awaitUnlessAborted } from "../../agents/await-unless-aborted.ts";
 import { buildConfigOptions, buildModes } from "./choices.ts";
-import type { EditorContext } from "./editor-context.ts";
-import { findStoredSession } from "./find-stored-session.ts";
-import { formatUpdatedAt } from "./list-editor-sessions.ts";
+import { type EditorContext, findStoredSession } from "./editor-context.ts";
+import { formatUpdatedAt } from "./stored-sessions.ts";
 import type { Thread } from "./thread.ts";
 
 /** How long it is waited for names that a provider is slow to give. */
@@ -15,8 +14,8 @@ export interface Choices {
 }
 
 /** What a thread is set to, as its opening answers it. */
-export async function readChoices(editor: EditorContext, { talk }: Pick<Thread, "talk">): Promise<Choices> {
-  const settings = (await talk.findCurrent())?.conversation.settings ?? {};
+export async function readChoices(editor: EditorContext, { turns }: Pick<Thread, "turns">): Promise<Choices> {
+  const settings = (await turns.chat.findCurrent())?.conversation.settings ?? {};
   const { name } = editor.findAgent() ?? { name: "no model" };
   // Clients read the names in the answer that opens a thread, and may drop what is told right after it.
   const models =
@@ -37,16 +36,10 @@ export async function listAgentModels({ findAgent, signal, log }: EditorContext)
 /** Both ways of telling it, since an editor may know one alone; if it is not what the editor knows already. */
 export async function showChoices(editor: EditorContext, thread: Thread): Promise<void> {
   const choices = await readChoices(editor, thread);
-  if (!thread.lastSent.recordIfChanged("choices", choices)) return;
+  if (!thread.display.recordIfChanged("choices", choices)) return;
   const { modes, configOptions: options } = choices;
-  thread.show({ sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId });
-  thread.show({ sessionUpdate: "config_option_update", configOptions: options });
-}
-
-export async function showCommands(thread: Pick<Thread, "show" | "isIntroduced">): Promise<void> {
-  thread.isIntroduced = true;
-  const { listEditorCommands: availableCommands } = await import("./commands.ts");
-  thread.show({ sessionUpdate: "available_commands_update", availableCommands: availableCommands() });
+  thread.display.show({ sessionUpdate: "current_mode_update", currentModeId: modes.currentModeId });
+  thread.display.show({ sessionUpdate: "config_option_update", configOptions: options });
 }
 
 export async function showInfo(editor: EditorContext, thread: Thread): Promise<void> {
@@ -54,8 +47,8 @@ export async function showInfo(editor: EditorContext, thread: Thread): Promise<v
   if (session === undefined) return;
   const { title } = session;
   const info = { ...(title !== undefined && { title }), updatedAt: formatUpdatedAt(session) };
-  if (thread.lastSent.recordIfChanged("info", info))
-    thread.show({ sessionUpdate: "session_info_update", ...info });
+  if (thread.display.recordIfChanged("info", info))
+    thread.display.show({ sessionUpdate: "session_info_update", ...info });
 }
 
 /** How much of the model's window the session takes, where the model says how large it is. */
@@ -66,5 +59,5 @@ export async function showUsage(editor: EditorContext, thread: Thread): Promise<
   if (session === undefined || !size) return;
   const { lastPromptTokens: used, costUsd } = session.usage;
   const cost = costUsd === undefined ? {} : { cost: { amount: costUsd, currency: "USD" } };
-  thread.show({ sessionUpdate: "usage_update", used, size, ...cost });
+  thread.display.show({ sessionUpdate: "usage_update", used, size, ...cost });
 }

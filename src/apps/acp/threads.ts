@@ -8,10 +8,10 @@ import type {
 import { uuidFrom } from "../../core/ids.ts";
 import { throwIfRefused } from "../../core/refusal.ts";
 import type { Session } from "../../core/session.ts";
+import { cleanTitle } from "../../core/titles.ts";
 import { parseChoice } from "./choices.ts";
-import { type EditorContext, OWNER_ASKER } from "./editor-context.ts";
+import { type EditorContext, findStoredSession, OWNER_ASKER } from "./editor-context.ts";
 import { buildEditorRouting, buildEditorSource } from "./editor-source.ts";
-import { findStoredSession } from "./find-stored-session.ts";
 import {
   formatMissingFolder,
   getSessionFolder,
@@ -21,8 +21,8 @@ import {
 } from "./folder.ts";
 import { readLeftOutServers } from "./mcp-entries.ts";
 import { editorSessionDeleted, editorSessionNotFound } from "./request-error.ts";
-import { type Choices, listAgentModels, readChoices, showChoices, showCommands } from "./show-state.ts";
-import { openThread, type Thread, type ThreadOptions, toNoticeUpdate } from "./thread.ts";
+import { type Choices, listAgentModels, readChoices, showChoices } from "./show-state.ts";
+import { openThread, type Thread, type ThreadOptions } from "./thread.ts";
 
 /** An editor may not know a session yet in the moment in which it is told of it. */
 const INTRODUCTION_DELAY_MS = 100;
@@ -31,11 +31,11 @@ const INTRODUCTION_DELAY_MS = 100;
 export async function createThread(editor: EditorContext, given: NewSessionRequest): Promise<Thread> {
   editor.requireAgent(); // whoever has none is told before anything is made
   const cwd = requireExistingFolder(given.cwd);
-  const id = createSessionId(editor);
+  const id = uuidFrom(editor.clock.random(16));
   await editor.store.conversations.open(buildEditorRouting(editor, id, cwd));
   editor.unusedSessions.add(id);
   const thread = await reopenThread(editor, id, { cwd, ...readServers(given) });
-  thread.follower.start(0);
+  thread.display.follower.start(0);
   editor.log.info({ session: id, cwd }, "session created");
   return thread;
 }
@@ -50,7 +50,7 @@ export async function loadThread(
 ): Promise<Thread> {
   const { id, cwd: before } = await requireEditorSession(editor, given.sessionId);
   const cwd = requireAbsoluteFolder(given.cwd);
-  if (before !== cwd && isFolder(cwd)) await (await editor.sessions()).change(OWNER_ASKER, id, { cwd });
+  if (before !== cwd && isFolder(cwd)) await (await editor.storedSessions()).change(id, { cwd });
   const thread = await reopenThread(editor, id, { cwd, ...readServers(given) });
   editor.log.info({ session: id, cwd }, "session restored");
   return thread;
@@ -60,14 +60,11 @@ export async function loadThread(
 export async function forkThread(editor: EditorContext, given: ForkSessionRequest): Promise<Thread> {
   const origin = await requireEditorSession(editor, given.sessionId);
   const cwd = requireExistingFolder(given.cwd);
-  const copy = await (await editor.sessions()).fork(OWNER_ASKER, origin.id, {
-    id: createSessionId(editor),
-    kind: "editor",
-    cwd,
-  });
+  const copy = await (await editor.storedSessions()).fork(origin.id, { cwd });
+  if (copy === undefined) throw editorSessionNotFound(origin.id);
   const thread = await reopenThread(editor, copy.id, { cwd, ...readServers(given) });
   await copySettings(editor, origin.id, thread);
-  await thread.follow();
+  await thread.display.follow();
   editor.log.info({ session: copy.id, from: origin.id, cwd }, "session forked");
   return thread;
 }
@@ -76,7 +73,7 @@ export async function forkThread(editor: EditorContext, given: ForkSessionReques
 async function copySettings(
   { store, clock }: EditorContext,
   origin: string,
-  { talk }: Thread,
+  { turns }: Thread,
 ): Promise<void> {
   const [before] = await store.conversations.findConversations({
     asker: OWNER_ASKER,
@@ -89,7 +86,7 @@ async function copySettings(
     ...(reasoning !== undefined && { reasoning }),
   };
   if (Object.keys(change).length === 0) return;
-  const { conversation } = await talk.open();
+  const { conversation } = await turns.chat.open();
   throwIfRefused(
     await store.conversations.changeConversationSettings({
       asker: OWNER_ASKER,
@@ -113,7 +110,7 @@ export async function getThread(editor: EditorContext, id: string): Promise<Thre
   if (meanwhile !== undefined) return meanwhile;
   const thread = await reopenThread(editor, id, { cwd, mcpServers: [] });
   editor.log.info({ session: id, cwd }, "session restored");
-  await thread.follow();
+  await thread.display.follow();
   scheduleIntroduction(editor, thread);
   return thread;
 }
@@ -137,10 +134,29 @@ async function endThread(editor: EditorContext, id: string, opening: Promise<Thr
 
 /** Gone for good. One that is not there is gone, too. */
 export async function removeThread(editor: EditorContext, id: string): Promise<void> {
-  if ((await findEditorSession(editor, id)) === undefined) return;
+  const sessions = await editor.storedSessions();
+  if ((await sessions.find(id)) === undefined) return;
   await closeThread(editor, id, true);
   editor.unusedSessions.delete(id);
-  await (await editor.sessions()).remove(OWNER_ASKER, id);
+  await sessions.remove(id);
+}
+
+/** A title that is taken gets the next number; an empty one changes nothing. Returns the title of the session. */
+export async function setThreadTitle(editor: EditorContext, id: string, title: string): Promise<string> {
+  await getThread(editor, id);
+  const clean = cleanTitle(title); // as typed, where a model's title would be trimmed
+  const named =
+    clean === undefined
+      ? await findStoredSession(editor, id)
+      : throwIfRefused(
+          await editor.store.sessions.setTitle({
+            asker: OWNER_ASKER,
+            session: id,
+            numbered: true,
+            title: clean,
+          }),
+        );
+  return named?.title ?? "";
 }
 
 export async function applyChoice(
@@ -151,7 +167,7 @@ export async function applyChoice(
 ): Promise<Choices> {
   const thread = await getThread(editor, id);
   const change = parseChoice(option, value);
-  const { conversation } = await thread.talk.open();
+  const { conversation } = await thread.turns.chat.open();
   const { store, clock } = editor;
   throwIfRefused(
     await store.conversations.changeConversationSettings({
@@ -204,25 +220,22 @@ function introduceThread(editor: EditorContext, thread: Thread): void {
   void listAgentModels(editor).then(async (names) => {
     if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
-  if (!isFolder(thread.cwd)) thread.show(toNoticeUpdate(`_${formatMissingFolder(thread.cwd)}_\n\n`));
-  void thread.problems().then((problems) => {
+  if (!isFolder(thread.cwd)) thread.display.showNotice(`_${formatMissingFolder(thread.cwd)}_\n\n`);
+  void thread.tools.listProblems().then((problems) => {
     if (problems.length > 0 && !editor.signal.aborted)
-      thread.show(toNoticeUpdate(`_${problems.join(" ")}_\n\n`));
+      thread.display.showNotice(`_${problems.join(" ")}_\n\n`);
   });
 }
 
+export async function showCommands(thread: Pick<Thread, "display" | "isIntroduced">): Promise<void> {
+  thread.isIntroduced = true;
+  const { listEditorCommands } = await import("./editor-commands.ts");
+  const availableCommands = listEditorCommands();
+  thread.display.show({ sessionUpdate: "available_commands_update", availableCommands });
+}
+
 async function requireEditorSession(editor: EditorContext, id: string): Promise<Session> {
-  const session = await findEditorSession(editor, id);
+  const session = await (await editor.storedSessions()).find(id);
   if (session === undefined) throw editorSessionNotFound(id);
   return session;
-}
-
-/** What did not begin in an editor is shown to whoever asked for all. */
-async function findEditorSession(editor: EditorContext, id: string): Promise<Session | undefined> {
-  const session = await findStoredSession(editor, id);
-  return session !== undefined && (editor.all || session.kind === "editor") ? session : undefined;
-}
-
-function createSessionId({ clock }: EditorContext): string {
-  return uuidFrom(clock.random(16));
 }
