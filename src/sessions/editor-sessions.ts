@@ -10,12 +10,12 @@ import { savePoints } from "./save-points.ts";
 import type { Sessions } from "./sessions.ts";
 import { type EditorCreate, storedEditorSessions } from "./stored-editor-sessions.ts";
 
-/** An editor's session as this process holds it. */
+/** An editor session that is open in this process. */
 export interface EditorSession<Agent> {
   readonly id: string;
   readonly cwd: string;
   readonly model?: string;
-  /** Absent when it could not be made; the session is whole all the same, and `get` tries again. */
+  /** Absent if `makeAgent` failed. The session is not affected, and the next `get` tries again. */
   readonly agent?: Agent;
   readonly agentError?: PostriderError;
 }
@@ -32,27 +32,27 @@ export interface EditorListed {
 
 export interface EditorOptions<Agent> {
   readonly sessions: Sessions;
-  /** Makes the agent of a session, at first or after a restart. It may fail: nothing of the session is lost. */
+  /** Makes the agent of a new or restored session. If it fails, the session is not affected. */
   readonly makeAgent: (session: Session) => Promise<Agent> | Agent;
   readonly person?: PersonId;
   readonly clock?: Clock;
 }
 
-/** Sessions as an editor uses them: addressed by UUID, each with a folder and an agent, never reset. */
+/** Sessions of an editor: each has a UUID, a folder and an agent, and never resets. */
 export interface EditorSessions<Agent> {
   create(options: EditorCreate): Promise<EditorSession<Agent>>;
-  /** The same object while this process has it; after a restart it is restored. Other kinds of sessions: `undefined`. */
+  /** The same object while it is open; restored after a restart. `undefined` for other kinds of sessions. */
   get(id: string): Promise<EditorSession<Agent> | undefined>;
   history(id: string): Promise<readonly Message[] | undefined>;
   /**
-   * A save point: the whole conversation as the agent has it now. What is stored already is not written again,
-   * nor read again while nobody else has written; where the two part ways, the new course is shown and the old
-   * one kept. One commit, whatever the length. Messages are values: to change an earlier one, give another object.
+   * Stores the whole conversation of the agent in one commit. Writes only new messages, and reads stored ones only if another
+   * process wrote. If the two differ, the session shows the new messages and keeps the old ones. Messages are values: to
+   * change an earlier one, pass another object.
    */
   save(id: string, conversation: readonly MessageInput[]): Promise<void>;
   fork(id: string, options?: Partial<EditorCreate>): Promise<EditorSession<Agent> | undefined>;
   updateCwd(id: string, cwd: string): Promise<EditorSession<Agent> | undefined>;
-  /** Another model for this session: a new agent is made. */
+  /** Changes the model and makes a new agent. */
   updateModel(id: string, model: string, provider?: string): Promise<EditorSession<Agent> | undefined>;
   list(query?: {
     readonly cwd?: string;
@@ -61,7 +61,7 @@ export interface EditorSessions<Agent> {
   }): Promise<Page<EditorListed>>;
   /** True when there was one. */
   remove(id: string): Promise<boolean>;
-  /** Removes the sessions that were made through this object, and no others. Returns how many. */
+  /** Removes only the sessions that were created through this object. Returns how many. */
   cleanup(): Promise<number>;
 }
 

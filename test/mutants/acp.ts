@@ -140,7 +140,7 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/editor-terminal.ts",
-    find: '  over.addEventListener("abort", stop, { once: true });',
+    find: '  stopped.addEventListener("abort", stop, { once: true });',
     replace: "",
     breaks: "A command in the editor's terminal ends when the answer is cancelled.",
     noticedBy: ["test/acp-prompt.test.ts"],

@@ -1,4 +1,4 @@
-/** What answers an editor's requests. Loaded whole, once the editor has been told who is here. */
+/** The handlers of requests. One import loads them all after the answer to `initialize`. */
 export { handlePrompt } from "./prompt.ts";
 export { listEditorSessions } from "./stored-sessions.ts";
 export {

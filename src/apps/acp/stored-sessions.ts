@@ -6,12 +6,12 @@ import { getSessionFolder, requireAbsoluteFolder } from "./folder.ts";
 
 const PAGE_SIZE = 50;
 
-/** The person's sessions in which there is something to read, newest first; of one folder, if one is named. */
+/** The sessions with messages, newest first; only those of one folder if the editor names one. */
 export async function listEditorSessions(
   editor: EditorContext,
-  asked: { readonly cwd?: string | null; readonly cursor?: string | null },
+  query: { readonly cwd?: string | null; readonly cursor?: string | null },
 ): Promise<ListSessionsResponse> {
-  const { cwd, cursor } = asked;
+  const { cwd, cursor } = query;
   const sessions = await editor.storedSessions();
   const page = await sessions.list({
     limit: PAGE_SIZE,
@@ -25,7 +25,7 @@ export async function listEditorSessions(
   };
 }
 
-/** A session without a title is known by its first words. A field without a value is absent: clients stumble over null. */
+/** A session without a title shows its first words. A field without a value is absent: some clients fail on null. */
 function toSessionInfo(session: ListedSession): SessionInfo {
   const title = session.title ?? session.preview;
   return {
@@ -40,21 +40,18 @@ export function formatUpdatedAt({ lastAt }: Pick<Session, "lastAt">): string {
   return new Date(lastAt).toISOString();
 }
 
-/**
- * Some clients create a session in one process and first speak in it in another, so an unused one outlives its editor for
- * a while. Lists never have it.
- */
+/** Some clients create a session in one process and send the first prompt in another, so unused sessions stay for a day. */
 const UNUSED_TTL_MS = 24 * 60 * 60_000;
 const BATCH_SIZE = 100;
 
-/** Removes editors' sessions in which nothing was ever said. Those that are open elsewhere come back with a prompt. */
+/** Removes old editor sessions without messages. A prompt in an open thread creates its session again. */
 export async function removeUnusedSessions(editor: EditorContext): Promise<void> {
   const { store, clock } = editor;
   const sessions = await editor.sessions();
   const unused = await sessions.list(OWNER_ASKER, { kinds: ["editor"], used: false, limit: BATCH_SIZE });
   for (const { id, lastAt } of unused.items) {
     if (lastAt > clock.now() - UNUSED_TTL_MS) continue;
-    // Accepted, and not answered yet: the next one who opens it does that.
+    // The next process that opens the session answers its pending message.
     if ((await store.inbox.listPending({ asker: OWNER_ASKER, session: id })).length > 0) continue;
     await sessions.remove(OWNER_ASKER, id);
   }
