@@ -33,8 +33,7 @@ export async function buildMessengerCommandContext(
   async function look(): Promise<{ conversation: Conversation; session: Session } | undefined> {
     const conversation = await findSourceConversation(flow, who, source);
     if (conversation === undefined) return undefined;
-    const found = await store.sessions.find({ asker: who, text: conversation.session });
-    const session = found.find(({ id }) => id === conversation.session);
+    const session = await store.sessions.getSession({ asker: who, session: conversation.session });
     return session && { conversation, session };
   }
 

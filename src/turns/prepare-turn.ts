@@ -39,7 +39,7 @@ export async function prepareTurn(
   asking?: TurnRequester,
 ): Promise<PreparedTurn> {
   const { store, clock, settings, platforms } = context;
-  const [session] = await store.sessions.find({ asker: SYSTEM, text: turn.session });
+  const session = await store.sessions.getSession({ asker: SYSTEM, session: turn.session });
   const chatType = asking?.chatType ?? (await resolveChatType(store, turn.target));
   // A direct chat has no audience, though a background task in it has the chat's name.
   const owner = session && (chatType === "dm" ? session.owner : getMemoryOwner(session));

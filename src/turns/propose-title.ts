@@ -71,7 +71,7 @@ export async function findChosenModel(
   if (pointing.length > 0)
     return pointing.find(({ settings }) => settings.model !== undefined)?.settings.model;
   // The chat switched to another session, but its choice still counts.
-  const [found] = await store.sessions.find({ asker: SYSTEM, text: session });
+  const found = await store.sessions.getSession({ asker: SYSTEM, session });
   if (found?.origin === undefined) return undefined;
   const left = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
   return left.find(({ settings }) => settings.model !== undefined)?.settings.model;

@@ -3,14 +3,14 @@ import type { Mutation } from "./mutation.ts";
 /** Editors. */
 export const ACP: readonly Mutation[] = [
   {
-    file: "src/apps/acp/thread.ts",
-    find: "      approve: (request, signal, call) => askInEditor(editor, turn, request, call && cardOf(call), signal),",
-    replace: '      approve: async () => "once",',
+    file: "src/apps/acp/thread-turns.ts",
+    find: "        askInEditor(editor, turn, request, call && buildPendingCard(call), signal),",
+    replace: '        Promise.resolve("once" as const),',
     breaks: "An agent in an editor acts only when the person has allowed it.",
     noticedBy: ["test/acp-permissions.test.ts"],
   },
   {
-    file: "src/apps/acp/thread.ts",
+    file: "src/apps/acp/thread-turns.ts",
     find: "      writeAhead: true,",
     replace: "",
     breaks: "An editor shows nothing that is not stored.",
@@ -18,15 +18,15 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/thread.ts",
-    find: "  await talk.recover(id);",
+    find: "  await turns.chat.recover(id);",
     replace: "",
     breaks: "A turn that a killed window left is ended when the thread is opened.",
     noticedBy: ["test/acp-client.test.ts"],
     test: "loads all that was said, once",
   },
   {
-    file: "src/apps/acp/thread.ts",
-    find: "        compression: { at: compressAt, notify: async (notice) => show(toNoticeUpdate(notice)) },",
+    file: "src/apps/acp/thread-turns.ts",
+    find: "        compression: { at: compressAt, notify: async (notice) => display.showNotice(notice) },",
     replace: "",
     breaks: "A long conversation in an editor is summed up.",
     noticedBy: ["test/acp-wiring.test.ts"],
@@ -41,7 +41,7 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/thread.ts",
-    find: "      await talk.close();",
+    find: "      await turns.chat.close();",
     replace: "",
     breaks: "A thread that is closed stores what there is of its answer.",
     noticedBy: ["test/acp-prompt.test.ts"],
@@ -49,15 +49,15 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/thread.ts",
-    find: "      await mcp.close();",
+    find: "      await tools.close();",
     replace: "",
     breaks: "A thread that is closed leaves no server of it running.",
     noticedBy: ["test/acp-wiring.test.ts"],
   },
   {
-    file: "src/apps/acp/threads.ts",
-    find: '(editor.all || session.kind === "editor") ? session : undefined;',
-    replace: "session.id === id ? session : undefined;",
+    file: "src/sessions/stored-editor-sessions.ts",
+    find: "    return allKinds || session?.kind === kind ? session : undefined;",
+    replace: "    return session;",
     breaks: "An editor reaches sessions from elsewhere only when it asked for all.",
     noticedBy: ["test/acp-methods.test.ts"],
   },
@@ -83,8 +83,8 @@ export const ACP: readonly Mutation[] = [
     noticedBy: ["test/acp-permissions.test.ts", "test/acp-reference.test.ts"],
   },
   {
-    file: "src/apps/acp/list-editor-sessions.ts",
-    find: '    ...(!editor.all && { kinds: ["editor"] }),',
+    file: "src/sessions/stored-editor-sessions.ts",
+    find: "...(!allKinds && { kinds: [kind] })",
     replace: "",
     breaks: "An editor lists sessions from elsewhere only when it asked for all.",
     noticedBy: ["test/acp-methods.test.ts"],
@@ -105,7 +105,7 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/prompt.ts",
-    find: "  thread.follower.expectOwnPrompt(messageId);",
+    find: "  display.follower.expectOwnPrompt(messageId);",
     replace: "",
     breaks: "What is said in an editor is shown there once.",
     noticedBy: ["test/acp-shared.test.ts", "test/acp-methods.test.ts"],
@@ -140,7 +140,7 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/editor-terminal.ts",
-    find: '  over.addEventListener("abort", stop, { once: true });',
+    find: '  stopped.addEventListener("abort", stop, { once: true });',
     replace: "",
     breaks: "A command in the editor's terminal ends when the answer is cancelled.",
     noticedBy: ["test/acp-prompt.test.ts"],
@@ -156,13 +156,13 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/serve-editor.ts",
-    find: "    await store.retire({ runner: runner.id });",
+    find: "    await store.runners.retire({ runner: runner.id });",
     replace: "",
     breaks: "An editor process that has ended is not listed as running.",
     noticedBy: ["test/acp-wiring.test.ts"],
   },
   {
-    file: "src/apps/acp/run-editor-command.ts",
+    file: "src/apps/acp/editor-commands.ts",
     find: "saveDocument(reply.document, thread.cwd),",
     replace: "saveDocument(reply.document),",
     breaks: "An export in an editor is written into the folder of its thread.",
@@ -177,8 +177,8 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/prompt.ts",
-    find: "proposeTitle({ requireAgent, sessions, OWNER_ASKER, model }",
-    replace: "proposeTitle({ requireAgent, sessions, OWNER_ASKER }",
+    find: "proposeTitle({ agent, sessions, who: OWNER_ASKER, model }",
+    replace: "proposeTitle({ agent, sessions, who: OWNER_ASKER }",
     breaks: "Requests for titles and for the memory go to the model that the chat chose.",
     noticedBy: ["test/model-requests-local.test.ts"],
   },
