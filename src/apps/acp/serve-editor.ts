@@ -5,13 +5,13 @@ import {
   ndJsonStream,
   RequestError,
 } from "@agentclientprotocol/sdk/unstable";
-import { HEARTBEAT_MS } from "../../core/runner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../../system/runner-life.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import type { Config } from "../config/config.ts";
 import { exitOnLostStore } from "../exit-on-lost-store.ts";
@@ -51,7 +51,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   let answering: Agent | undefined = await options.agent();
   const asked = pendingPrompts();
   let can: ClientCapabilities = {};
-  let heart: NodeJS.Timeout | undefined;
+  let life: RunnerLife | undefined;
   let isBegun = false;
   let ready: Promise<EditorContext> | undefined;
 
@@ -100,12 +100,9 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       process.stderr.write(`postrider: ${text}\n`);
     });
     const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-    await store.runners.recordHeartbeat({ runner, now: clock.now() });
-    heart = setInterval(() => {
-      store.runners
-        .recordHeartbeat({ runner, now: clock.now() })
-        .catch((error: unknown) => log.error({ error }, "no heartbeat"));
-    }, HEARTBEAT_MS);
+    const onError = (error: unknown): void =>
+      log.error({ error }, "a heartbeat of the editor server failed; the next one follows in 10 s");
+    life = await runnerLife({ store, clock, runner, onError });
     let sessions: Promise<Sessions> | undefined;
     return {
       store,
@@ -155,13 +152,13 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   if (ready === undefined) return; // it has not said a word
   const opened = await ready;
   const { store, threads, localTools } = opened;
-  clearInterval(heart);
+  life?.stop();
   try {
     await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
     const { removeUnusedSessions: removeUnused } = await import("./remove-unused-sessions.ts");
     await removeUnused(opened).catch((error: unknown) => log.warn({ error }, "unused sessions stay"));
     await localTools.processes.close();
-    await store.runners.retire({ runner: runner.id });
+    await life?.retire();
   } finally {
     await store.close();
   }
