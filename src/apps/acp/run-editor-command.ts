@@ -1,5 +1,4 @@
-import type { CommandReply } from "../../commands/command.ts";
-import { formatMessagesAround } from "../../commands/messages-around.ts";
+import { applyReply } from "../../commands/apply-reply.ts";
 import { CHAT_COMMANDS, runChatCommand } from "../../commands/table.ts";
 import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
@@ -9,29 +8,36 @@ import type { EditorContext } from "./editor-context.ts";
 import { showChoices, showInfo } from "./show-state.ts";
 import { type Thread, toNoticeUpdate } from "./thread.ts";
 
-/** What is no command of ours may be one of the model's. */
+/** Any other command may be one of the model's. */
 export function isChatCommand({ name }: CommandLine): boolean {
   return findCommand(CHAT_COMMANDS, name) !== undefined;
 }
 
-/** Does it, and shows what it replies. Gives back what is to be said after it, if anything is. */
+/** Runs the command and shows its reply. Returns the message to submit after it, if there is one. */
 export async function runEditorCommand(
   editor: EditorContext,
   thread: Thread,
   { name, args }: CommandLine,
 ): Promise<string | undefined> {
   const place = await buildEditorCommandContext(editor, thread);
-  const reply = await runChatCommand(place, name, args).catch((error: unknown): CommandReply => {
-    if (error instanceof PostriderError) return { text: error.message };
-    throw error;
+  let next: string | undefined;
+  await applyReply(place, runChatCommand(place, name, args), {
+    async show(texts, { choices = [], document }) {
+      const lines = [
+        ...texts,
+        ...choices.map(({ line, label, about }) => `- \`${line}\` ${label} ${about}`),
+        ...(document === undefined ? [] : [saveDocument(document, thread.cwd)]),
+      ];
+      if (lines.length > 0) thread.show(toNoticeUpdate(lines.join("\n\n")));
+      await Promise.all([showInfo(editor, thread), showChoices(editor, thread)]);
+    },
+    submit: (text) => {
+      next = text;
+    },
+    formatError(error) {
+      if (error instanceof PostriderError) return error.message;
+      throw error;
+    },
   });
-  const lines = [
-    reply.text,
-    ...(reply.choices ?? []).map(({ line, label, about }) => `- \`${line}\` ${label} ${about}`),
-    reply.around === undefined ? "" : await formatMessagesAround(place, reply.around),
-    reply.document === undefined ? "" : saveDocument(reply.document, thread.cwd),
-  ].filter(Boolean);
-  if (lines.length > 0) thread.show(toNoticeUpdate(lines.join("\n\n")));
-  await Promise.all([showInfo(editor, thread), showChoices(editor, thread)]);
-  return reply.say;
+  return next;
 }
