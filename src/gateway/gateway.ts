@@ -152,7 +152,7 @@ async function runFlow(options: GatewayOptions, life: RunnerLife, failure: Gatew
   repeat("watching processes", WATCH_EVERY_MS, () => processes.poll());
   repeat("expiry", EXPIRE_EVERY_MS, async () => {
     const lease = { name: EXPIRY_LEASE, runner, ttlMs: RUNNER_DEAD_MS + EXPIRE_EVERY_MS, now: clock.now() };
-    memory.trigger();
+    flow.flush?.();
     if ((await store.runners.acquireLease(lease)) === undefined) return;
     await limitActivity();
     await expireConversations(flow);

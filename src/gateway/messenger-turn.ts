@@ -15,7 +15,7 @@ import { proposeTitle } from "../turns/propose-title.ts";
 import type { PreparedTurn } from "../turns/run-turn.ts";
 import { createSpeakerFinder } from "../turns/speakers.ts";
 import { buildTextDeliveries, formatAnswer, getSendOptions, getTextLimit } from "../turns/text-deliveries.ts";
-import type { LaneReservation } from "./deliver.ts";
+import type { QueueReservation } from "./delivery-queues.ts";
 import { draft } from "./drafts.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { reportSessionLeft, type SessionHookContext } from "./report-session-left.ts";
@@ -37,7 +37,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
   const speaker = createSpeakerFinder(target, settings);
   const over = new AbortController();
   let inputs: readonly Message[] = [];
-  let held: LaneReservation | undefined;
+  let held: QueueReservation | undefined;
   const replyTo = (): string | undefined =>
     target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
   const shown =
