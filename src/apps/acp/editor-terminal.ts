@@ -1,4 +1,6 @@
 import { RequestError } from "@agentclientprotocol/sdk/unstable";
+import type { Exit } from "../../core/process.ts";
+import { describeExit } from "../../core/process-report.ts";
 import type { Terminal, TerminalCommand, TerminalResult } from "../../ports/terminal.ts";
 import type { EditorContext } from "./editor-context.ts";
 
@@ -58,7 +60,7 @@ async function runInTerminal(
     const notes = [
       truncated ? "The beginning of the output was cut." : "",
       over.aborted && !signal.aborted ? `Stopped after ${timeoutMs / 1000} s.` : "",
-      killedBy ? `Ended by ${killedBy}.` : exitCode === 0 ? "" : `Exit code ${exitCode}.`,
+      exitCode === 0 && !killedBy ? "" : `It ${describeExit(toExit(exitCode, killedBy))}.`,
     ].filter(Boolean);
     return { text: [output, ...notes].join("\n"), failed: exitCode !== 0 };
   } finally {
@@ -73,4 +75,9 @@ function describeError(error: unknown): string {
     error instanceof RequestError ? (error.data as { details?: unknown } | undefined)?.details : undefined;
   if (typeof details === "string") return details;
   return error instanceof Error ? error.message : String(error);
+}
+
+function toExit(code: number | null | undefined, signal: string | null | undefined): Exit {
+  if (signal) return { signal };
+  return typeof code === "number" ? { code } : { unknown: true };
 }
