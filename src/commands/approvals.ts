@@ -9,10 +9,10 @@ import {
   type CommandReply,
   escapeMarkdown,
   formatSessionName,
+  formatTimeUntil,
   getAskerPerson,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 /** What the agent waits for, and what it need not ask any more. */
 export const approvalsChatCommand: ChatCommand = {

@@ -2,8 +2,13 @@ import type { Approval, ApprovalAnswer } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { getChatAudience } from "../core/owner.ts";
 import { isRefused, throwIfRefused } from "../core/refusal.ts";
-import { type ChatCommand, type ChatCommandContext, escapeMarkdown, getAskerPerson } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  escapeMarkdown,
+  formatTimeUntil,
+  getAskerPerson,
+} from "./command.ts";
 
 /** Answers are given by a command or a button alone: a "yes" may have been meant for something else. */
 export const approveChatCommand: ChatCommand = {

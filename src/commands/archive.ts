@@ -1,5 +1,5 @@
 import { type ChatCommand, formatSessionName, requireCurrent } from "./command.ts";
-import { leaveSession } from "./leave-session.ts";
+import { leaveSession } from "./switch-session.ts";
 
 export const archiveChatCommand: ChatCommand = {
   name: "archive",

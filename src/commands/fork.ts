@@ -1,6 +1,6 @@
 import { PostriderError } from "../core/errors.ts";
 import { type ChatCommand, formatSessionName, requireCurrent } from "./command.ts";
-import { refuseWhileAnswering } from "./leave-session.ts";
+import { refuseWhileAnswering } from "./switch-session.ts";
 
 export const forkChatCommand: ChatCommand = {
   name: "fork",

@@ -9,7 +9,7 @@ import {
   requireCurrent,
   shortenLine,
 } from "./command.ts";
-import { checkMessageSeq, findNamedSession } from "./find-named-session.ts";
+import { checkMessageSeq, findNamedSession } from "./find-sessions.ts";
 
 const DEFAULT_COUNT = 10;
 

@@ -12,7 +12,7 @@ import {
   isEditor,
   requireCurrent,
 } from "./command.ts";
-import { leaveSession, refuseWhileAnswering } from "./leave-session.ts";
+import { leaveSession, refuseWhileAnswering } from "./switch-session.ts";
 
 export const newChatCommand: ChatCommand = {
   name: "new",

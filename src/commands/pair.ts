@@ -8,10 +8,10 @@ import {
   type ChatCommandContext,
   type CommandReply,
   escapeMarkdown,
+  formatTimeUntil,
   isTerminal,
 } from "./command.ts";
 import * as pairing from "./pairing.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const pairChatCommand: ChatCommand = {
   name: "pair",

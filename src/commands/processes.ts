@@ -9,9 +9,9 @@ import {
   type ChatCommandContext,
   type Choice,
   escapeMarkdown,
+  formatTimeUntil,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 const MOST_LISTED = 20;
 /** Of a log, in a chat. */

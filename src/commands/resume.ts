@@ -10,14 +10,12 @@ import {
   escapeMarkdown,
   formatResumeCommand,
   formatSessionName,
+  formatTimeUntil,
   requireCurrent,
   shortenLine,
 } from "./command.ts";
-import { checkMessageSeq, findNamedSession } from "./find-named-session.ts";
-import { leaveSession } from "./leave-session.ts";
-import { listNewestSessions } from "./newest-sessions.ts";
-import { formatTimeUntil } from "./relative-time.ts";
-import { switchSession } from "./switch-session.ts";
+import { checkMessageSeq, findNamedSession, listNewestSessions } from "./find-sessions.ts";
+import { leaveSession, switchSession } from "./switch-session.ts";
 
 export const resumeChatCommand: ChatCommand = {
   name: "resume",

@@ -6,9 +6,9 @@ import {
   type Choice,
   escapeMarkdown,
   formatResumeCommand,
+  formatTimeUntil,
   shortenLine,
 } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const searchChatCommand: ChatCommand = {
   name: "search",

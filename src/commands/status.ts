@@ -13,13 +13,13 @@ import {
   findHomeChannels,
   formatMessageCount,
   formatSessionName,
+  formatTimeUntil,
   isEditor,
   isTerminal,
   requireCurrent,
   shortenLine,
 } from "./command.ts";
 import { countRunningProcesses, formatRunningProcesses } from "./processes.ts";
-import { formatTimeUntil } from "./relative-time.ts";
 
 export const statusChatCommand: ChatCommand = {
   name: "status",

@@ -1,8 +1,8 @@
 import { PostriderError } from "../core/errors.ts";
 import { pluralize } from "../core/pluralize.ts";
 import { type ChatCommand, type ChatCommandContext, isTerminal } from "./command.ts";
-import { leaveSession } from "./leave-session.ts";
 import { countRunningProcesses, formatRunningProcesses } from "./processes.ts";
+import { leaveSession } from "./switch-session.ts";
 
 export const stopChatCommand: ChatCommand = {
   name: "stop",

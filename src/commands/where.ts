@@ -1,8 +1,13 @@
 import { formatResetPolicy } from "../core/decision-labels.ts";
 import { nextReset } from "../core/reset-instants.ts";
 import { formatClockTime } from "../core/transcript.ts";
-import { type ChatCommand, type ChatCommandContext, formatSessionName, requireCurrent } from "./command.ts";
-import { formatTimeUntil } from "./relative-time.ts";
+import {
+  type ChatCommand,
+  type ChatCommandContext,
+  formatSessionName,
+  formatTimeUntil,
+  requireCurrent,
+} from "./command.ts";
 
 export const whereChatCommand: ChatCommand = {
   name: "where",

@@ -400,7 +400,7 @@ export const GATEWAY: readonly Mutation[] = [
     noticedBy: ["src/gateway/approvals.test.ts"],
   },
   {
-    file: "src/commands/leave-session.ts",
+    file: "src/commands/switch-session.ts",
     find: "const stopped = await place.chat.stop(conversation);",
     replace: "const stopped = false;",
     breaks: "/new and /resume stop the answer that is being written.",

@@ -1,5 +1,5 @@
 import type { ChatCommandContext } from "../../../commands/command.ts";
-import { isEmptySession, listNewestSessions } from "../../../commands/newest-sessions.ts";
+import { isEmptySession, listNewestSessions } from "../../../commands/find-sessions.ts";
 import { switchSession } from "../../../commands/switch-session.ts";
 import type { Opened } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
