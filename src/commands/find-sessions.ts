@@ -6,11 +6,11 @@ import { matchSession } from "../sessions/match-session.ts";
 import { type ChatCommandContext, shortenLine } from "./command.ts";
 
 /** The session that a person means by a title, a handle or an id, or an error that lists what it could be. */
-export async function findNamedSession(place: ChatCommandContext, text: string): Promise<Session> {
-  const { session, candidates } = await matchSession(place.store, place.who, text);
+export async function findNamedSession(context: ChatCommandContext, text: string): Promise<Session> {
+  const { session, candidates } = await matchSession(context.store, context.who, text);
   if (session !== undefined) return session;
   if (candidates.length === 0) {
-    await refusePrivate(place, text);
+    await refusePrivate(context, text);
     const what = `There is no session "${shortenLine(text, 60)}".`;
     throw new PostriderError("not_found", `${what} /sessions lists them, /search finds words in them.`);
   }

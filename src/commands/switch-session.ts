@@ -6,11 +6,11 @@ import { type ChatCommandContext, escapeMarkdown } from "./command.ts";
 
 /** The conversation goes on in this session. One that was put away is back in the lists: it is in use again. */
 export async function switchSession(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   conversation: number,
   session: Session,
 ): Promise<Opened> {
-  const { sessions, who } = place;
+  const { sessions, who } = context;
   const opened = await sessions.switchTo(who, conversation, session.id);
   if (opened === undefined)
     throw new PostriderError("not_found", "That session has just been removed. You are where you were.");
@@ -24,12 +24,12 @@ export async function switchSession(
  * when that has come about.
  */
 export async function leaveSession(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   conversation: number,
   go: () => Promise<unknown> = async () => {},
 ): Promise<string> {
   // First what waits: the end of an answer would take it up.
-  const waited = formatCancelled(await place.chat.cancelPending(conversation));
+  const waited = formatCancelled(await context.chat.cancelPending(conversation));
   try {
     await go();
   } catch (error) {
@@ -39,7 +39,7 @@ export async function leaveSession(
       cause: error,
     });
   }
-  const stopped = await place.chat.stop(conversation);
+  const stopped = await context.chat.stop(conversation);
   const kept = "The answer that was being written has been stopped; what there was of it is kept.";
   return `${stopped ? `\n\n${kept}` : ""}${waited}`;
 }
@@ -57,7 +57,7 @@ function quoteText(text: string): string {
 }
 
 /** For what changes a session under the answer that is being written in it. */
-export function refuseWhileAnswering(place: ChatCommandContext, session: string): void {
-  if (!place.chat.isAnswering(session)) return;
+export function refuseWhileAnswering(context: ChatCommandContext, session: string): void {
+  if (!context.chat.isAnswering(session)) return;
   throw new PostriderError("session_busy", "An answer is being written. Wait for it, or /stop it first.");
 }

@@ -13,18 +13,20 @@ export const whereChatCommand: ChatCommand = {
   name: "where",
   summary: "which session this is, by which key, and when it would start afresh",
   isReadOnly: true,
-  async run(place) {
-    const { conversation, session } = await requireCurrent(place);
-    const [decision] = await place.sessions.decisions(place.who, conversation.number);
+  async run(context) {
+    const { conversation, session } = await requireCurrent(context);
+    const [decision] = await context.sessions.decisions(context.who, conversation.number);
     const lines = [
       `- session ${formatSessionName(session)}, ${session.id}`,
       `- key \`${conversation.key}\``,
-      `- ${formatPolicy(place)}`,
-      `- ${formatNextReset(place, conversation.activeAt)}`,
+      `- ${formatPolicy(context)}`,
+      `- ${formatNextReset(context, conversation.activeAt)}`,
     ];
     if (decision !== undefined) {
       const why = decision.reason === undefined ? "" : ` (${decision.reason})`;
-      lines.push(`- last decision: ${decision.decision}${why}, ${formatClockTime(decision.at, place.zone)}`);
+      lines.push(
+        `- last decision: ${decision.decision}${why}, ${formatClockTime(decision.at, context.zone)}`,
+      );
     }
     return { text: lines.join("\n") };
   },

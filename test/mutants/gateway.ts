@@ -401,7 +401,7 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/commands/switch-session.ts",
-    find: "const stopped = await place.chat.stop(conversation);",
+    find: "const stopped = await context.chat.stop(conversation);",
     replace: "const stopped = false;",
     breaks: "/new and /resume stop the answer that is being written.",
     noticedBy: ["src/gateway/gateway.test.ts"],
