@@ -1,9 +1,10 @@
 import { PostriderError } from "../core/errors.ts";
-import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { HeldLease, Runner } from "../core/runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import type { RunnerLife } from "../system/runner-life.ts";
 
-/** One gateway a home: whoever holds this is it. What the holder says of it is since when, and who answers. */
+/** One gateway per home: its process holds this lease, and publishes its start time and its agent with it. */
 const GATEWAY_LEASE = "gateway";
 
 /** A gateway that runs, as everybody who opens the home can see it. */
@@ -21,30 +22,21 @@ export interface RunningGateway {
   }[];
 }
 
-export interface HeldGatewayLease {
-  /** Renews it. False when another has it by now. */
-  renew(): Promise<boolean>;
-}
-
-/** Throws `in_use`, with who it is, while another lives. */
+/** Takes the lease of the home's gateway. Throws `in_use`, and names the holder, while another gateway lives. */
 export async function acquireGatewayLease(options: {
   readonly store: Store;
   readonly clock: Clock;
-  readonly runner: Runner;
-  /** Who answers now. */
+  readonly life: RunnerLife;
+  /** The name of the agent that answers now. */
   agent(): string;
-}): Promise<HeldGatewayLease> {
-  const { store, clock, runner } = options;
+  onLost(): void;
+}): Promise<void> {
+  const { store, clock, life, onLost } = options;
   const since = clock.now();
-  const keep = async (): Promise<boolean> => {
-    const about = JSON.stringify({ since, agent: options.agent() });
-    const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
-    return (await store.runners.acquireLease(lease)) !== undefined;
-  };
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  if (await keep()) return { renew: keep };
+  const about = (): string => JSON.stringify({ since, agent: options.agent() });
+  if ((await life.acquireLease({ name: GATEWAY_LEASE, about, onLost })) !== undefined) return;
   const other = await findRunningGateway(store, clock.now());
-  await store.runners.retire({ runner: runner.id });
+  await life.retire();
   throw createAlreadyRunningError(other);
 }
 

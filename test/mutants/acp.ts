@@ -156,15 +156,15 @@ export const ACP: readonly Mutation[] = [
   },
   {
     file: "src/apps/acp/serve-editor.ts",
-    find: "    await store.runners.retire({ runner: runner.id });",
+    find: "    await life?.retire();",
     replace: "",
     breaks: "An editor process that has ended is not listed as running.",
     noticedBy: ["test/acp-wiring.test.ts"],
   },
   {
     file: "src/apps/acp/editor-commands.ts",
-    find: "saveDocument(reply.document, thread.cwd),",
-    replace: "saveDocument(reply.document),",
+    find: "saveDocument(document, thread.cwd)",
+    replace: "saveDocument(document)",
     breaks: "An export in an editor is written into the folder of its thread.",
     noticedBy: ["test/acp-wiring.test.ts"],
   },

@@ -1,6 +1,6 @@
 import type { AvailableCommand } from "@agentclientprotocol/sdk/unstable";
-import type { ChatCommandContext, CommandReply } from "../../commands/command.ts";
-import { formatMessagesAround } from "../../commands/messages-around.ts";
+import { applyReply } from "../../commands/apply-reply.ts";
+import type { ChatCommandContext } from "../../commands/command.ts";
 import { CHAT_COMMANDS, listCommandsFor, runChatCommand } from "../../commands/table.ts";
 import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
@@ -32,19 +32,26 @@ export async function runEditorCommand(
   { name, args }: CommandLine,
 ): Promise<string | undefined> {
   const context = await buildCommandContext(editor, thread);
-  const reply = await runChatCommand(context, name, args).catch((error: unknown): CommandReply => {
-    if (error instanceof PostriderError) return { text: error.message };
-    throw error;
+  let next: string | undefined;
+  await applyReply(context, runChatCommand(context, name, args), {
+    async show(texts, { choices = [], document }) {
+      const lines = [
+        ...texts,
+        ...choices.map(({ line, label, about }) => `- \`${line}\` ${label} ${about}`),
+        ...(document === undefined ? [] : [saveDocument(document, thread.cwd)]),
+      ];
+      if (lines.length > 0) thread.display.showNotice(lines.join("\n\n"));
+      await Promise.all([showInfo(editor, thread), showChoices(editor, thread)]);
+    },
+    submit: (text) => {
+      next = text;
+    },
+    formatError(error) {
+      if (error instanceof PostriderError) return error.message;
+      throw error;
+    },
   });
-  const lines = [
-    reply.text,
-    ...(reply.choices ?? []).map(({ line, label, about }) => `- \`${line}\` ${label} ${about}`),
-    reply.around === undefined ? "" : await formatMessagesAround(context, reply.around),
-    reply.document === undefined ? "" : saveDocument(reply.document, thread.cwd),
-  ].filter(Boolean);
-  if (lines.length > 0) thread.display.showNotice(lines.join("\n\n"));
-  await Promise.all([showInfo(editor, thread), showChoices(editor, thread)]);
-  return reply.say;
+  return next;
 }
 
 async function buildCommandContext(editor: EditorContext, thread: Thread): Promise<ChatCommandContext> {

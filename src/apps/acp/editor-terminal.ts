@@ -1,4 +1,6 @@
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk/unstable";
+import type { Exit } from "../../core/process.ts";
+import { describeExit } from "../../core/process-report.ts";
 import type { Terminal, TerminalCommand, TerminalResult } from "../../ports/terminal.ts";
 import type { TalkEvent } from "../../turns/agent-chat.ts";
 import type { CallTracker } from "./call-tracker.ts";
@@ -59,7 +61,7 @@ async function runInTerminal(
     const notes = [
       truncated ? "The beginning of the output was cut." : "",
       stopped.aborted && !signal.aborted ? `Stopped after ${timeoutMs / 1000} s.` : "",
-      killedBy ? `Ended by ${killedBy}.` : exitCode === 0 ? "" : `Exit code ${exitCode}.`,
+      exitCode === 0 && !killedBy ? "" : `It ${describeExit(toExit(exitCode, killedBy))}.`,
     ].filter(Boolean);
     return { text: [output, ...notes].join("\n"), failed: exitCode !== 0 };
   } finally {
@@ -106,4 +108,9 @@ export function terminalCards(calls: CallTracker, show: (update: SessionUpdate) 
         for (const call of [...pendingReleases.keys()]) release(call);
     },
   };
+}
+
+function toExit(code: number | null | undefined, signal: string | null | undefined): Exit {
+  if (signal) return { signal };
+  return typeof code === "number" ? { code } : { unknown: true };
 }

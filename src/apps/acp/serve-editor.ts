@@ -6,7 +6,6 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk/unstable";
 import { OWNER } from "../../core/owner.ts";
-import { HEARTBEAT_MS } from "../../core/runner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Store } from "../../ports/store.ts";
@@ -14,6 +13,7 @@ import type { Sessions } from "../../sessions/sessions.ts";
 import type { StoredEditorSessions } from "../../sessions/stored-editor-sessions.ts";
 import { sqliteStore } from "../../stores/sqlite/store.ts";
 import { localRunner } from "../../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../../system/runner-life.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import type { Config } from "../config/config.ts";
 import { exitOnLostStore } from "../exit-on-lost-store.ts";
@@ -53,7 +53,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   let agent: Agent | undefined = await options.agent();
   const prompts = pendingPrompts();
   let capabilities: ClientCapabilities = {};
-  let heartbeat: NodeJS.Timeout | undefined;
+  let life: RunnerLife | undefined;
   let isInitialized = false;
   let ready: Promise<EditorContext> | undefined;
 
@@ -102,14 +102,9 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       process.stderr.write(`postrider: ${text}\n`);
     });
     const store = await sqliteStore({ file: home.database, mode: "in-process", onLost });
-    await store.runners.recordHeartbeat({ runner, now: clock.now() });
-    heartbeat = setInterval(() => {
-      store.runners
-        .recordHeartbeat({ runner, now: clock.now() })
-        .catch((error: unknown) =>
-          log.error({ error }, "the heartbeat of the editor process could not be stored"),
-        );
-    }, HEARTBEAT_MS);
+    const onError = (error: unknown): void =>
+      log.error({ error }, "a heartbeat of the editor server failed; the next one follows in 10 s");
+    life = await runnerLife({ store, clock, runner, onError });
     let sessions: Promise<Sessions> | undefined;
     let storedSessions: Promise<StoredEditorSessions> | undefined;
     const loadOnce = (): Promise<Sessions> => {
@@ -168,7 +163,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
   if (ready === undefined) return; // the editor sent no request
   const opened = await ready;
   const { store, threads, localTools } = opened;
-  clearInterval(heartbeat);
+  life?.stop();
   try {
     await Promise.allSettled([...threads.values()].map(async (thread) => (await thread).close()));
     const { removeUnusedSessions } = await import("./stored-sessions.ts");
@@ -176,7 +171,7 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
       log.warn({ error }, "unused sessions could not be removed"),
     );
     await localTools.processes.close();
-    await store.runners.retire({ runner: runner.id });
+    await life?.retire();
   } finally {
     await store.close();
   }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { describeExit } from "../../core/process-report.ts";
 import type { Hook } from "../../gateway/hooks.ts";
 import { buildChildEnvironment } from "../../processes/child-environment.ts";
 import { signalGroup } from "../../processes/signal-group.ts";
@@ -78,7 +79,7 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
     const words = said.trim() === "" ? "." : `: ${said.trim()}`;
     if (isLate) reject(new Error(`it took longer than ${timeoutMs} ms and was ended${words}`));
     else if (code === 0) resolve();
-    else reject(new Error(`it ended with ${code === null ? signal : `code ${code}`}${words}`));
+    else reject(new Error(`it ${describeExit(code === null ? { signal: `${signal}` } : { code })}${words}`));
   };
   child.once("error", (error) => {
     clearTimeout(timer);
