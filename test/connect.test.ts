@@ -197,7 +197,7 @@ describe("postrider connect telegram", () => {
     const { run } = await gatewayScene();
     const { code, err } = await run(["connect", "telegram", "--token", TOKEN, "--wait", "1"], ALONE);
     expect(code).toBe(0);
-    expect(err).toContain("The code was not used yet. It can be, as soon as postrider gateway run runs.");
+    expect(err).toContain("The code was not used yet. Start postrider gateway run, then use it.");
   });
 
   it("guides a person in a terminal, and never shows the token", async () => {

@@ -29,7 +29,7 @@ describe("postrider pair", () => {
     const home = testHome();
     expect(await home.run(["pair", "list"])).toMatchObject({
       code: 0,
-      err: expect.stringContaining("Nobody asks to be let in."),
+      err: expect.stringContaining("There are no pairing requests."),
     });
     const code = await strangersCode(home);
     const { out } = await home.run(["pair", "list"], { now: NOW + 5 * MINUTE });

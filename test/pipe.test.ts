@@ -553,8 +553,8 @@ describe("a question asked once", () => {
 
   it("is refused with the wrong options, and no home is made", async () => {
     const wrong: [string[], string][] = [
-      [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume exclude each other"],
-      [["--json"], "--json goes with --query"],
+      [["-c", "-r", "plan", "-q", "hello"], "--continue and --resume cannot be used together"],
+      [["--json"], "--json needs --query"],
       [["-q", " "], "There is no question"],
       [["-q", "hello", "--agent", "banana"], 'no agent "banana"'],
     ];

@@ -135,7 +135,7 @@ describe("postrider sessions list", () => {
     expect(await empty.run(["sessions", "list"])).toEqual({
       code: 0,
       out: "",
-      err: "No sessions yet. Say something: postrider\n",
+      err: "There are no sessions yet. Start one with: postrider\n",
     });
     expect((await home.run(["sessions", "list", "--kind", "job"])).err).toContain("Leave an option out");
     expect((await home.run(["sessions", "list", "--archived"])).err).toContain("Nothing is archived");

@@ -157,9 +157,7 @@ describe("postrider", () => {
     const meant = async (...args: readonly string[]): Promise<string> => (await start(...args).ended).err;
     expect(await meant("sesions", "list")).toContain("Did you mean sessions?");
     expect(await meant("sessions", "lst")).toContain("Did you mean postrider sessions list?");
-    expect(await meant("sessions", "list", "--jsn")).toContain(
-      "There is no option --jsn. Did you mean --json?",
-    );
+    expect(await meant("sessions", "list", "--jsn")).toContain("Unknown option --jsn. Did you mean --json?");
     expect(await meant("--contniue")).toContain("Did you mean --continue?");
   });
 
