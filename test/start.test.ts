@@ -120,9 +120,9 @@ describe("postrider", () => {
     expect(after.filter((_, at) => at % 2 === 1).every(([role]) => role === 1)).toBe(true);
     // What had been answered is not answered again.
     const owed = accepted.length - before.filter(([role]) => role === 1).length;
-    expect(
-      err.match(/An earlier start had left this to be answered: You said: line \d+/g) ?? [],
-    ).toHaveLength(owed);
+    expect(err.match(/Answer to a message from an earlier run: You said: line \d+/g) ?? []).toHaveLength(
+      owed,
+    );
   });
 
   it("keeps its home and its files from others, also while it runs", async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { twoFolders } from "../../test/support/hands.ts";
+import { twoFolders } from "../../test/support/tool-context.ts";
 import { type FileAccess, resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
 
 function reaching(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
@@ -39,11 +39,11 @@ describe("a path that a model names", () => {
     ["", "invalid_input", /missing/],
     ["  ", "invalid_input", /missing/],
     ["a\0b", "invalid_input", /NUL/],
-    ["~/notes", "invalid_input", /must not begin with ~: write it in full, or from /],
+    ["~/notes", "invalid_input", /must not start with ~: use an absolute path, or one relative to /],
     ["~root/.ssh/id", "invalid_input", /~/],
     ["half \uD800", "invalid_input", /no name/],
     ["x".repeat(5000), "invalid_input", /no name/],
-    ["../outside/secret", "not_allowed", /not in a folder that may be touched\. These may be: /],
+    ["../outside/secret", "not_allowed", /not in a folder that may be touched\. Allowed: /],
     ["..", "not_allowed", /not in a folder/],
     ["../insider", "not_allowed", /not in a folder/],
     ["/etc/passwd", "not_allowed", /not in a folder/],

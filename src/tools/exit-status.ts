@@ -1,9 +1,10 @@
 import { constants } from "node:os";
 import type { Exit } from "../core/process.ts";
 
-export const UNKNOWN_EXIT_TEXT = "It has ended, but nobody saw how: what looked after it was gone by then.";
+export const UNKNOWN_EXIT_TEXT =
+  "It has ended, but its exit code is unknown, because the process keeper had crashed.";
 
-/** As programs give it: a code, or the number of the signal below zero. `null` when nobody knows. */
+/** The exit code, or the negative signal number. `null` if unknown. */
 export function toExitCode(exit: Exit): number | null {
   if ("code" in exit) return exit.code;
   if ("unknown" in exit) return null;

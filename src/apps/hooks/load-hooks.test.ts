@@ -117,7 +117,7 @@ describe("hooks", () => {
     const failed = logged.map(({ hook, error }) => [hook, (error as Error).message]);
     expect(failed.toSorted()).toEqual([
       ["a-throws", "oh"],
-      ["b-exits", "it ended with code 3: no such list"],
+      ["b-exits", "the command ended with exit code 3: no such list"],
       ["c-lacks", expect.stringContaining("ENOENT")],
     ]);
     expect(read("d")).toBe("agent:end {}\n");
@@ -131,7 +131,7 @@ describe("hooks", () => {
     put("slow/slow.sh", `#!/bin/sh\n(trap '' TERM; sleep 600) &\necho $$ $! > "${pids}"\nwait\n`, 0o700);
     const { logged } = await tell(["agent:end", {}]);
     expect(logged).toMatchObject([
-      { hook: "slow", error: { message: "it took longer than 300 ms and was ended." } },
+      { hook: "slow", error: { message: "the command exceeded its time limit of 300 ms and was killed." } },
     ]);
     for (const pid of readFileSync(pids, "utf8").trim().split(" ")) {
       // Whoever was told to end takes a moment, and tells nobody: asking is the only way to know.
@@ -143,7 +143,7 @@ describe("hooks", () => {
     [
       "a module that others may change",
       ({ put }) => put("x.mjs", "", 0o622),
-      /^The hook x\.mjs is left out: Others on this machine may change .*x\.mjs.*: chmod go-w /,
+      /^The hook x\.mjs is skipped: Other users of this machine can change .*x\.mjs.*: chmod go-w /,
     ],
     [
       "a program that others may change",
@@ -151,7 +151,7 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o770);
       },
-      /Others on this machine may change .*run\.sh/,
+      /Other users of this machine can change .*run\.sh/,
     ],
     [
       "a folder in which others may put something",
@@ -160,7 +160,7 @@ describe("hooks", () => {
         put("x/a.mjs", "export function handle() {}");
         chmodSync(dirname(file), 0o777);
       },
-      /Others on this machine may change .*hooks\/x,/,
+      /Other users of this machine can change .*hooks\/x,/,
     ],
     [
       "a link to what others may change",
@@ -173,7 +173,7 @@ describe("hooks", () => {
         mkdirSync(join(folder, "hooks"), { mode: 0o700 });
         symlinkSync(target, join(folder, "hooks", "x.mjs"));
       },
-      /Others on this machine may change/,
+      /Other users of this machine can change/,
     ],
     [
       "a program that is none",
@@ -194,7 +194,7 @@ describe("hooks", () => {
     [
       "a module that cannot be read",
       ({ put }) => put("x.mjs", "export const ("),
-      /The hook x\.mjs is left out: .+/,
+      /The hook x\.mjs is skipped: .+/,
     ],
     ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /which events/],
     [
@@ -212,7 +212,7 @@ describe("hooks", () => {
       ({ put }) => put("x/hook.yaml", "events: '*'\ncommand: a\ntimeout_seconds: 0\n"),
       /timeout_seconds must/,
     ],
-    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is left out: .+/],
+    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is skipped: .+/],
   ];
   it.each(broken)("leave out %s, with a sentence", async (_, put, said) => {
     const made = scene();

@@ -2,7 +2,7 @@ import { MARK } from "./marks.ts";
 
 /** More words than this, or lists in lists deeper than this, nobody writes by hand. */
 const MOST = 64;
-const DEEPEST = 6;
+const MAX_DEPTH = 6;
 const RANGE = /^(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))$/;
 
 /** `a{b,c}d` is `abd acd`. Undefined where that is too much. The braces and commas without quotes are marks. */
@@ -12,7 +12,7 @@ export function expandBraces(marked: string): readonly string[] | undefined {
   let budget = 16 * MOST * 64;
 
   function expand(from: number, to: number, depth: number): readonly string[] | undefined {
-    if (depth > DEEPEST) return undefined;
+    if (depth > MAX_DEPTH) return undefined;
     let all: readonly string[] = [""];
     let at = from;
     while (at < to) {

@@ -45,7 +45,7 @@ export interface Danger {
  * haste, not a sandbox: a script in a file is not read. The command is never run; the time grows with its length.
  */
 export function findDanger(command: string, context: CommandContext = NO_CONTEXT): Danger | undefined {
-  if (command.length > LONGEST_READ) return TOO_LONG;
+  if (command.length > MAX_READ_LENGTH) return TOO_LONG;
   const found = new Map<string, string>();
   const judge = createPathJudge(context);
   const cwds: Cwds = { folders: [context.cwd], isUnsure: context.isCwdUnsure === true };
@@ -68,7 +68,7 @@ export function findDanger(command: string, context: CommandContext = NO_CONTEXT
 }
 
 /** Nobody reads a longer one before they allow it, and analysing it would take the time of others. */
-const LONGEST_READ = 20_000;
+const MAX_READ_LENGTH = 20_000;
 const TOO_LONG: Danger = { kind: "too-long", why: "is too long to be checked" };
 
 const RULES: readonly DangerRule[] = [
@@ -93,7 +93,7 @@ const WRITE_REASONS: Readonly<Record<SensitiveWrite, string>> = {
 };
 
 /** Scripts in scripts: nobody writes more of them by hand. */
-const DEEPEST = 8;
+const MAX_DEPTH = 8;
 /** What a script costs besides its length. */
 const SCRIPT_COST = 256;
 
@@ -117,7 +117,7 @@ interface Inspection {
 function inspectText(text: string, looking: Inspection): void {
   const { found, depth, variables } = looking;
   looking.budget.left -= depth === 0 ? 0 : text.length + SCRIPT_COST;
-  const isTooDeep = depth > DEEPEST || looking.budget.left < 0;
+  const isTooDeep = depth > MAX_DEPTH || looking.budget.left < 0;
   const read = isTooDeep ? undefined : readShell(text, variables);
   if (read === undefined || read.isTooComplex) recordUnreadable(found);
   if (read !== undefined) inspectScript(read.script, { ...looking, functions: read.functions });
@@ -146,7 +146,7 @@ function inspectCompound(
   const inner =
     functionName === undefined
       ? looking
-      : { ...looking, enclosingFunctions: [...enclosingFunctions.slice(-DEEPEST), functionName] };
+      : { ...looking, enclosingFunctions: [...enclosingFunctions.slice(-MAX_DEPTH), functionName] };
   inspectScript(body, inner);
   // What it reads is read by the programs in it.
   if (feed.isPiped)

@@ -1,5 +1,5 @@
 const WILD = /[*?[\uE003-\uE006]/;
-const LONGEST = 256;
+const MAX_LENGTH = 256;
 
 export function isGlob(text: string): boolean {
   return WILD.test(text);
@@ -8,7 +8,7 @@ export function isGlob(text: string): boolean {
 /** Whether a pattern of one name may match it. As in a shell, a leading dot is matched by a dot only. */
 export function canMatchName(pattern: string, name: string): boolean {
   if (!isGlob(pattern)) return pattern === name;
-  if (pattern.length > LONGEST || pattern.includes("(")) return true;
+  if (pattern.length > MAX_LENGTH || pattern.includes("(")) return true;
   if (name.startsWith(".") && /^[*?[]/.test(pattern)) return false;
   return matchFrom(pattern, name);
 }

@@ -23,10 +23,10 @@ export interface PathJudge {
 }
 
 /** So many times the file system is asked for one command, and no more. */
-const MOST_LOOKUPS = 64;
-const MOST_CWDS = 8;
-const LONGEST_PATH = 1024;
-const MOST_TOKENS = 4096;
+const MAX_LOOKUPS = 64;
+const MAX_CWDS = 8;
+const MAX_PATH_LENGTH = 1024;
+const MAX_TOKENS = 4096;
 const MARKS = /[\uE003-\uE006]/;
 
 export function createPathJudge(context: CommandContext): PathJudge {
@@ -36,7 +36,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
 
   function realOf(path: string): string | undefined {
     if (seen.has(path)) return seen.get(path);
-    if (seen.size >= MOST_LOOKUPS || path.length > LONGEST_PATH || path.includes("\0")) return undefined;
+    if (seen.size >= MAX_LOOKUPS || path.length > MAX_PATH_LENGTH || path.includes("\0")) return undefined;
     const real = context.realPath(path);
     seen.set(path, real);
     return real;
@@ -62,7 +62,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
   }
 
   function leadsInside(given: string, cwds: Cwds, isLookedUp: boolean): boolean {
-    if (given === "" || given.length > LONGEST_PATH) return false;
+    if (given === "" || given.length > MAX_PATH_LENGTH) return false;
     // An unknown part may be anything, also nothing: its name says nothing.
     const path = given.replace(/([\uE003-\uE006])\$\w+/g, "$1");
     const isFromUnknown = MARKS.test(path[0] ?? "");
@@ -87,7 +87,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
       const text = word.markedText ?? word.text;
       const whole = text.replace(/^file:\/\/(?:localhost)?(?=\/)/, "");
       if (listPossiblePaths(whole).some((path) => leadsInside(path, cwds, true))) return true;
-      const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MOST_TOKENS);
+      const tokens = whole.split(/[\s'"`,;=()<>|&@:{}\\[\]]+/, MAX_TOKENS);
       return tokens.length > 1 && tokens.some((token) => leadsInside(token, cwds, false));
     },
     isAboveHome(word, cwds, isHiddenSeen) {
@@ -104,7 +104,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
     isInsideWorkspace(word, cwds) {
       const allowed = [context.cwd, ...workspaces];
       return (
-        word.text.length <= LONGEST_PATH &&
+        word.text.length <= MAX_PATH_LENGTH &&
         listPossiblePaths(word.text).every((path) =>
           formsOf(path, cwds, true).every(
             (form) => !isInside(form) && allowed.some((folder) => isBelow(form, folder)),
@@ -122,8 +122,8 @@ export function createPathJudge(context: CommandContext): PathJudge {
       );
       const folders = [...new Set(exists ? forms : [...cwds.folders, ...forms])];
       return {
-        folders: folders.slice(0, MOST_CWDS),
-        isUnsure: cwds.isUnsure || folders.length > MOST_CWDS,
+        folders: folders.slice(0, MAX_CWDS),
+        isUnsure: cwds.isUnsure || folders.length > MAX_CWDS,
       };
     },
   };

@@ -19,10 +19,10 @@ export interface ProgramCall {
 }
 
 /** Nobody needs more of them in one command. */
-const MOST_CALLS = 16;
+const MAX_CALLS = 16;
 /** An unknown program that starts another names it among its first words. */
-const MOST_WORDS = 24;
-const MOST_GUESSES = 3;
+const MAX_WORDS = 24;
+const MAX_GUESSES = 3;
 
 interface CallSpan {
   readonly from: number;
@@ -35,7 +35,7 @@ export function findCalls(words: readonly ShellWord[], isForMany = false): reado
   const calls: ProgramCall[] = [];
   const pending: CallSpan[] = [{ from: 0, to: words.length, isBatch: isForMany }];
   const seen = new Set<string>();
-  while (pending.length > 0 && calls.length <= MOST_CALLS) {
+  while (pending.length > 0 && calls.length <= MAX_CALLS) {
     const span = pending.shift();
     if (span === undefined || span.from >= span.to || seen.has(`${span.from}:${span.to}`)) continue;
     seen.add(`${span.from}:${span.to}`);
@@ -51,7 +51,7 @@ export function findCalls(words: readonly ShellWord[], isForMany = false): reado
 
 /** Whether it was given up. */
 export function hasTooManyCalls(calls: readonly ProgramCall[]): boolean {
-  return calls.length > MOST_CALLS;
+  return calls.length > MAX_CALLS;
 }
 
 function parseCall([first, ...args]: readonly ShellWord[], isForMany: boolean): ProgramCall | undefined {
@@ -100,7 +100,7 @@ function findInnerCalls(call: ProgramCall): readonly CallSpan[] {
   }
   if (isKnownNotToRun(program)) return [];
   const guesses: CallSpan[] = [];
-  for (let from = 0; from + 1 < to && from < MOST_WORDS && guesses.length < MOST_GUESSES; from += 1)
+  for (let from = 0; from + 1 < to && from < MAX_WORDS && guesses.length < MAX_GUESSES; from += 1)
     if (isRisky(toProgramName(argTexts[from] ?? ""))) guesses.push({ from, to, isBatch });
   return guesses;
 }

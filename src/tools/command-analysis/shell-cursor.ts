@@ -1,4 +1,4 @@
-const DEEPEST = 50;
+const MAX_DEPTH = 50;
 const BLANK = /\s*$/y;
 
 /** Where a text is being read, and how much of it may be read at all. */
@@ -84,8 +84,8 @@ export function createShellCursor(
     },
     readNested(read, otherwise) {
       depth += 1;
-      if (depth > DEEPEST) cursor.giveUp();
-      const result = depth > DEEPEST ? otherwise : read();
+      if (depth > MAX_DEPTH) cursor.giveUp();
+      const result = depth > MAX_DEPTH ? otherwise : read();
       depth -= 1;
       return result;
     },

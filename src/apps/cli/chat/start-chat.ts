@@ -78,7 +78,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
-  const hands = createLocalTools({ home, environment, store, clock: systemClock, config: () => config });
+  const tools = createLocalTools({ home, environment, store, clock: systemClock, config: () => config });
   const memory = memoryFlush({
     ...{ store, clock: systemClock, runner: runner.id, agent, isLongLived: kind === "terminal" },
     memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
@@ -86,7 +86,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const cwd = process.cwd();
   async function prepare(turn: Turn): Promise<PreparedTurn> {
     memory.startTurn(turn);
-    return hands.prepare(turn, { cwd });
+    return tools.prepare(turn, { cwd });
   }
   const talk = openAgentChat({
     store,
@@ -102,11 +102,11 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
         askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
       ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),
     }),
-    prepareMessengerTurn: (turn) => hands.prepare(turn),
+    prepareMessengerTurn: (turn) => tools.prepare(turn),
     onEvent,
   });
   // Preloads the tools while the person types their first message.
-  if (kind === "terminal") setImmediate(() => void hands.load().catch(() => {})); // the first turn reports it
+  if (kind === "terminal") setImmediate(() => void tools.load().catch(() => {})); // the first turn reports it
   const leaving = new AbortController();
   const watching =
     kind === "terminal"
@@ -140,7 +140,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
       ...(config !== undefined && { configured: config.gateway }),
       now: systemClock.now,
       random: systemClock.random,
-      processes: hands.processes,
+      processes: tools.processes,
     },
     async close() {
       clearInterval(heart);
@@ -148,7 +148,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
         leaving.abort();
         await watching;
         await talk.close();
-        await hands.processes.close();
+        await tools.processes.close();
         await memory.close();
         await held?.release();
         await store.runners.retire({ runner: runner.id });

@@ -3,6 +3,7 @@ import type { ConversationDetails, Diagnostics, InboundRecord } from "../../../c
 import type { ViewVersion } from "../../../core/listing.ts";
 import type { Message } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { pluralize } from "../../../core/pluralize.ts";
 import { computeResetInstants, nextReset } from "../../../core/reset-instants.ts";
 import {
   type ResetInstants,
@@ -105,7 +106,7 @@ function explainConversation(
     ...(next !== undefined && { next }),
     resetBlockers: [
       ...(running === undefined ? [] : [`turn ${running.number} is running`]),
-      ...(conversation.waiting === 0 ? [] : [`${conversation.waiting} pending`]),
+      ...(conversation.waiting === 0 ? [] : [pluralize(conversation.waiting, "pending message")]),
       ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
       ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `hold ${name}`),
     ],

@@ -70,7 +70,7 @@ const INBOUND_STATE_TEXT: Readonly<Record<InboundState, string>> = {
   running: "its turn is running",
   done: "it was answered",
   cancelled: "it was cancelled before its turn",
-  unanswered: "it is a command or control in progress",
+  unanswered: "it is a command in progress",
   refused: "it was refused, because too many messages were pending",
 };
 

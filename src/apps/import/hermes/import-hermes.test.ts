@@ -503,6 +503,6 @@ describe("reading back", () => {
       clock: () => now,
     });
     expect(report).toMatchObject({ complete: false, sessions: { imported: 0, failed: 1 } });
-    expect(whys(report, "failed")).toEqual(["1 message is here instead of 2"]);
+    expect(whys(report, "failed")).toEqual(["1 message is stored instead of 2"]);
   });
 });
