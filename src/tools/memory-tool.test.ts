@@ -83,7 +83,7 @@ describe("memory", () => {
     expect(await owner.entries(getProfileMemoryOwner("main"))).toEqual(["The office is closed on Fridays"]);
     expect(await owner.entries()).toEqual([]);
     for (const [more, sentence] of [
-      [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home changes"],
+      [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home can change"],
       [{ asker: { person: OWNER, chat: group }, owner: group }, "not changed in a chat with several people"],
     ] as const) {
       const { change, entries, context } = await room(more);
@@ -96,9 +96,7 @@ describe("memory", () => {
 
   it("says in a group that it is the group's memory, which all may read", async () => {
     const { context, change, entries } = await room({ asker: { person: "p_1", chat: group }, owner: group });
-    expect(JSON.stringify(memoryTool(context).input)).toContain(
-      "the memory of this chat with several people",
-    );
+    expect(JSON.stringify(memoryTool(context).input)).toContain("the memory of this group chat");
     await change({ action: "add", text: "Ada plays the oboe" });
     expect(await entries(group)).toEqual(["Ada plays the oboe"]);
     expect(await entries("p_1")).toEqual([]);

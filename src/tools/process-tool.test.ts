@@ -91,7 +91,7 @@ describe("a process that was started", () => {
     const { act, ended } = await chat();
     const id = await ended("seq 1 60000");
     const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
-    expect(log.cut).toContain("no longer kept");
+    expect(log.cut).toContain("no longer stored");
     expect(log.output).toMatch(/^\d{5}$/);
   });
 
@@ -233,7 +233,7 @@ describe("a process whose keeper was killed", () => {
       expect(await act({ action: "poll", session_id: kept })).toMatchObject({
         status: "running",
         detached: true,
-        note: expect.stringContaining("cannot be seen any more"),
+        note: expect.stringContaining("cannot be read"),
       });
       expect(await act({ action: "wait", session_id: gone })).toMatchObject({
         status: "exited",
@@ -369,7 +369,7 @@ describe("a dangerous line that is written in pieces", () => {
     await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
     const request = await piece("o a\n");
-    expect(request?.title).toContain("beginning is not known");
+    expect(request?.title).toContain("start is unknown");
     expect(request).not.toHaveProperty("pattern");
   });
 
@@ -381,7 +381,7 @@ describe("a dangerous line that is written in pieces", () => {
       expect(await shell.piece(text)).toBeUndefined();
   });
 
-  it("is asked about when it reaches into Postrider's own folder", async () => {
+  it("is asked about when it accesses Postrider's own folder", async () => {
     const { piece } = await typing("bash", {
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],

@@ -117,10 +117,10 @@ describe("read_file", () => {
     const { write, read } = await room();
     for (const name of ["session-search.ts", "session-named.ts", "README.md"]) write(name, "");
     expect(await read({ path: "sesion-serch.ts" })).toEqual({
-      text: "sesion-serch.ts does not exist. Near it: session-search.ts, session-named.ts.",
+      text: "sesion-serch.ts does not exist. Similar names: session-search.ts, session-named.ts.",
       failed: true,
     });
-    expect((await read({ path: "readme.md" })).text).toMatch(/Near it: README\.md/);
+    expect((await read({ path: "readme.md" })).text).toMatch(/Similar names: README\.md/);
     expect((await read({ path: "zzz" })).text).toBe("zzz does not exist.");
     expect((await read({ path: "no/where" })).text).toBe(
       "no/where does not exist, and neither does the folder no.",

@@ -186,7 +186,7 @@ describe("session_search with a query", () => {
     ] as const)
       expect((await search({ query: "gull", role_filter })).count, role_filter).toBe(count);
     expect((await search({ query: "say", role_filter: "user" })).count).toBe(0);
-    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not what tools gave back/);
+    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not tool results/);
   });
 
   it("never fails, whatever is asked", async () => {

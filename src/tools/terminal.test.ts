@@ -58,7 +58,7 @@ describe("a command that is waited for", () => {
     const command = `touch ${join(context.cwd, "ran")}`;
     expect(await run({ command, workdir: "nowhere" })).toEqual({
       failed: true,
-      text: `There is no folder ${context.cwd}/nowhere. Nothing was run.`,
+      text: `The folder ${context.cwd}/nowhere does not exist. Nothing was run.`,
     });
     expect((await run({ command, workdir: "file" })).text).toContain("is not a folder");
     expect((await run({ command: "ls" })).text).not.toContain("ran");
@@ -67,7 +67,7 @@ describe("a command that is waited for", () => {
   it.each([
     ["nothing", "  \n", "empty"],
     ["a NUL", "echo \0", "NUL"],
-    ["more than a program can be given", `echo ${"x".repeat(130_000)}`, "into a file"],
+    ["more than a program can be given", `echo ${"x".repeat(130_000)}`, "to a file"],
   ])("is refused with words when it is %s", async (_, command, words) => {
     const { run } = await terminal();
     expect(await run({ command })).toMatchObject({ failed: true, text: expect.stringContaining(words) });
@@ -145,7 +145,7 @@ describe("a command that is waited for", () => {
   it("tells what was asked for and is only for the background", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "echo x", check_interval: 60, notify_on_complete: true });
-    expect(text).toContain("check_interval, notify_on_complete did nothing");
+    expect(text).toContain("check_interval, notify_on_complete were ignored");
   });
 });
 
@@ -201,7 +201,7 @@ describe("a command that is left to run", () => {
       session_id: expect.stringMatching(/^proc_[0-9a-f]{12}$/),
       status: "running",
       pid: expect.any(Number),
-      notes: [expect.stringContaining("tool process"), "The chat is notified of its end."],
+      notes: [expect.stringContaining("tool process"), "The chat is notified at its end."],
     });
     expect(isAlive(Number(started.pid))).toBe(true);
     const row = await room.store.processes.getProcess({
@@ -218,26 +218,26 @@ describe("a command that is left to run", () => {
   });
 
   it.each([
-    [{ check_interval: 5 }, { mode: "all", everyMs: 30_000 }, /raised to 30 seconds.*every 30 seconds of/s],
+    [{ check_interval: 5 }, { mode: "all", everyMs: 30_000 }, /raised to 30 seconds.*every 30 seconds with/s],
     [
       { check_interval: 90 },
       { mode: "all", everyMs: 90_000 },
-      /told every 90 seconds of .* and of its end\./,
+      /notified every 90 seconds with .* and at its end\./,
     ],
-    [{ notify: "result" }, { mode: "result" }, /told of its end\./],
-    [{ notify: "error" }, { mode: "error" }, /told at its end if it fails\./],
-    [{ notify: "off" }, { mode: "off" }, /told nothing of it\./],
+    [{ notify: "result" }, { mode: "result" }, /notified at its end\./],
+    [{ notify: "error" }, { mode: "error" }, /notified at its end if it fails\./],
+    [{ notify: "off" }, { mode: "off" }, /gets no notifications\./],
     [
       { notify: "off", notify_on_complete: true },
       { mode: "off", wakes: true },
-      /told nothing of it\. You are told when it ends/,
+      /gets no notifications\. You are notified when it ends/,
     ],
     [
       { watch_patterns: ["ready", " "] },
       { patterns: ["ready"] },
-      /for lines with one of the patterns and of/,
+      /for lines with one of the patterns and at/,
     ],
-    [{ timeout: 5 }, { mode: "all" }, /timeout is not for background/],
+    [{ timeout: 5 }, { mode: "all" }, /timeout was ignored/],
   ])("is watched as %j wants, and that is said", async (given, watch, words) => {
     const { run, context } = await terminal();
     const started = room.json(await run({ command: "true", background: true, ...given }));
@@ -276,7 +276,7 @@ describe("a dangerous command", () => {
     });
   });
 
-  it("is one that reaches into Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
+  it("is one that accesses Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
     const { tool } = await terminal({
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -292,7 +292,7 @@ describe("a dangerous command", () => {
     ).toBeUndefined();
   });
 
-  it("is one that reaches into Postrider's own folder by its working folder, or through a link", async () => {
+  it("is one that accesses Postrider's own folder by its working folder, or through a link", async () => {
     const { context } = await terminal();
     const home = join(context.cwd, "home");
     const workspace = join(home, "workspaces", "a");

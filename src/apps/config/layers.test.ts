@@ -208,7 +208,7 @@ memory: { enabled: no, flush: off }
   it("closes a file that holds a secret to others, and says so once", () => {
     inHome(`platforms: { telegram: { token: "${TOKEN}" } }\n`);
     chmodSync(join(home.folder, "config.yaml"), 0o644);
-    expect(load().notices).toEqual([expect.stringContaining("now only you can")]);
+    expect(load().notices).toEqual([expect.stringContaining("Postrider made it private")]);
     expect(load().notices).toEqual([]);
   });
 
@@ -258,8 +258,7 @@ describe("the environment", () => {
 describe("a folder in which agents work", () => {
   const problems = (environment: NodeJS.ProcessEnv = {}) =>
     readLayers({ home, cwd, environment }).problems.map(formatConfigProblem);
-  const outside = (inside: string) =>
-    `must be outside Postrider's home ${home.folder}; ${inside} lies in it.`;
+  const outside = (inside: string) => `must be outside Postrider's home ${home.folder}; ${inside} is inside.`;
 
   it.each([
     ["workspace", (path: string) => path],
@@ -357,10 +356,13 @@ describe("a problem", () => {
     ],
     [
       "tools: { folder: ../here }\n",
-      'c.yaml:1: tools.folder must be a folder\'s whole path, from / or ~/ on, not "../here".',
+      'c.yaml:1: tools.folder must be an absolute path of a folder, starting with / or ~/, not "../here".',
     ],
-    ["tools: { folders: [/a, ~ada] }\n", "c.yaml:1: tools.folders must be a list of folders"],
-    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variables' names"],
+    [
+      "tools: { folders: [/a, ~ada] }\n",
+      "c.yaml:1: tools.folders must be a list of absolute paths of folders",
+    ],
+    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variable names"],
     [
       "tools: { timeout_seconds: 601 }\n",
       "c.yaml:1: tools.timeout_seconds must be a whole number from 1 to 600, not 601.",

@@ -181,22 +181,22 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o600);
       },
-      /is not a program: chmod \+x /,
+      /is not executable\. Run: chmod \+x /,
     ],
-    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /There is no .*hook\.yaml\./],
-    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is left out/],
+    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /hook\.yaml does not exist\./],
+    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is skipped/],
     [
       "a module without handle",
       ({ put }) => put("x.mjs", "export const events = ['*'];"),
       /exports no function handle/,
     ],
-    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /which events/],
+    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /names no events/],
     [
       "a module that cannot be read",
       ({ put }) => put("x.mjs", "export const ("),
       /The hook x\.mjs is skipped: .+/,
     ],
-    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /which events/],
+    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /names no events/],
     [
       "a hook.yaml with neither",
       ({ put }) => put("x/hook.yaml", "events: '*'\n"),
@@ -205,7 +205,7 @@ describe("hooks", () => {
     [
       "a field that is not there",
       ({ put }) => put("x/hook.yaml", "events: '*'\nrun: a\n"),
-      /a field run; there are/,
+      /an unknown field run; valid fields/,
     ],
     [
       "a wrong time",
@@ -226,7 +226,7 @@ describe("hooks", () => {
     const { put, tell } = scene();
     put("x.mjs", 'export const events = ["agent:finished", "agent:end"]; export function handle() {}');
     expect((await tell()).problems).toEqual([
-      expect.stringContaining("waits for agent:finished, which never comes"),
+      expect.stringContaining("listens to agent:finished, which does not exist"),
     ]);
   });
 });

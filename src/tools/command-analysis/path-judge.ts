@@ -3,26 +3,26 @@ import type { CommandContext } from "./command-context.ts";
 import { canMatchAbove, canMatchInside, isGlob } from "./glob.ts";
 import type { ShellWord } from "./shell-script.ts";
 
-/** The folders in which a command may be by now. */
+/** The possible current folders of a command. */
 export interface Cwds {
   readonly folders: readonly string[];
-  /** It may also be elsewhere. */
+  /** The folder may also be another one. */
   readonly isUnsure: boolean;
 }
 
-/** Whether words of a command lead to Postrider's own folder. */
+/** Checks whether words of a command point to Postrider's own folder. */
 export interface PathJudge {
-  /** A word, an option's value in it or a path in the script that it is lies in the folder. */
+  /** The word, an option value in it, or a path in its script is inside the folder. */
   isInsideHome(word: ShellWord, cwds: Cwds): boolean;
-  /** The word names a folder that holds Postrider's. */
+  /** The word names a parent of Postrider's folder. */
   isAboveHome(word: ShellWord, cwds: Cwds, isHiddenSeen: boolean): boolean;
-  /** Every path that the word may be lies in the folder of the command or in a workspace. */
+  /** Every possible path of the word is in the working directory or in a workspace. */
   isInsideWorkspace(word: ShellWord, cwds: Cwds): boolean;
-  /** Where the command is after `cd` to it. */
+  /** The possible folders after a `cd`. */
   changeDirectory(word: ShellWord, cwds: Cwds): Cwds;
 }
 
-/** So many times the file system is asked for one command, and no more. */
+/** The maximum number of file system lookups per command. */
 const MAX_LOOKUPS = 64;
 const MAX_CWDS = 8;
 const MAX_PATH_LENGTH = 1024;
@@ -50,7 +50,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
     );
   }
 
-  /** The absolute forms of a path, as it is written and with links followed. */
+  /** The absolute forms of a path, with and without links. */
   function formsOf(path: string, { folders }: Cwds, isLookedUp: boolean): readonly string[] {
     return folders.flatMap((folder) => {
       const tilde = expandTilde(path, folder, userHome);
@@ -63,7 +63,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
 
   function leadsInside(given: string, cwds: Cwds, isLookedUp: boolean): boolean {
     if (given === "" || given.length > MAX_PATH_LENGTH) return false;
-    // An unknown part may be anything, also nothing: its name says nothing.
+    // An unknown part can be any text, so its name is ignored.
     const path = given.replace(/([\uE003-\uE006])\$\w+/g, "$1");
     const isFromUnknown = MARKS.test(path[0] ?? "");
     const parts = path.split("/");
@@ -129,7 +129,7 @@ export function createPathJudge(context: CommandContext): PathJudge {
   };
 }
 
-/** The ways in which a word can hold a path: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
+/** The possible paths in a word: itself, `--option=path`, `-opath`, `@path`, `a:b`. */
 function listPossiblePaths(text: string): readonly string[] {
   const parts = [text];
   const value = text.indexOf("=");
