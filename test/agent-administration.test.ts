@@ -9,11 +9,11 @@ import { terminalTool } from "../src/tools/terminal.ts";
 import type { ToolContext } from "../src/tools/tool-context.ts";
 import { cli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
-import { called } from "./support/hands.ts";
 import { keeperRoom, pause } from "./support/keeper-room.ts";
+import { called } from "./support/tool-context.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
-const REFUSED = /postrider: An agent's tool has started this, .* Run it yourself/;
+const REFUSED = /postrider: An agent's tool started this, .* Run it yourself/;
 
 interface Room {
   readonly home: string;
@@ -35,7 +35,7 @@ async function room(environment = buildChildEnvironment(process.env)): Promise<R
   const work = join(folder.path, "work");
   mkdirSync(work);
   const { session, conversation, target } = keeper.input("");
-  const hands: ToolContext = {
+  const context: ToolContext = {
     store,
     clock: systemClock,
     processes,
@@ -59,7 +59,7 @@ async function room(environment = buildChildEnvironment(process.env)): Promise<R
     postrider: `POSTRIDER_HOME=${home.folder} ${process.execPath} ${BIN}`,
     work,
     keeperPid: keeper.keeperPid,
-    terminal: (command, more) => called(terminalTool(hands), { command, ...more }),
+    terminal: (command, more) => called(terminalTool(context), { command, ...more }),
     config: () => {
       const file = join(home.folder, "config.yaml");
       return existsSync(file) ? readFileSync(file, "utf8") : "";

@@ -4,25 +4,25 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { RunnerLife } from "../system/runner-life.ts";
 
-/** One gateway per home: its process holds this lease, and publishes its start time and its agent with it. */
+/** The lease that makes a process the gateway of a home. Its details are the start time and the agent. */
 const GATEWAY_LEASE = "gateway";
 
-/** A gateway that runs, as everybody who opens the home can see it. */
+/** A running gateway, as other processes of the home see it. */
 export interface RunningGateway {
   readonly runner: Runner;
   readonly since?: number;
   readonly agent?: string;
-  /** Its process exists on this machine, but it has stored nothing since its last heartbeat, then. */
+  /** The time of the last heartbeat, if the process exists but has stored nothing since. */
   readonly silentSince?: number;
   readonly connections: readonly {
     readonly platform: string;
     readonly account: string;
-    /** In its holder's words: `connecting`, `connected`, or what is wrong. */
+    /** `connecting`, `connected`, or the problem. */
     readonly state: string;
   }[];
 }
 
-/** Takes the lease of the home's gateway. Throws `in_use`, and names the holder, while another gateway lives. */
+/** Acquires the lease. Throws `in_use` and names the holder while another gateway lives. */
 export async function acquireGatewayLease(options: {
   readonly store: Store;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export async function acquireGatewayLease(options: {
   throw createAlreadyRunningError(other);
 }
 
-/** The gateway that runs now on this home's database, on this machine or another; also one that only cannot say so. */
+/** Finds the running gateway of this home, on any machine, including one whose heartbeat fails. */
 export async function findRunningGateway(store: Store, now: number): Promise<RunningGateway | undefined> {
   const leases = await store.runners.listLeases({ now, silent: true });
   const own = leases.find(({ name }) => name === GATEWAY_LEASE);
@@ -75,7 +75,7 @@ function createAlreadyRunningError(other: RunningGateway | undefined): Postrider
   const what = leases.length === 0 ? "" : `, and holds ${leases.join(", ")}`;
   return new PostriderError(
     "in_use",
-    `A gateway runs already${who}${what}. postrider gateway status tells more, postrider gateway stop ends it.`,
+    `A gateway is already running${who}${what}. To see its state: postrider gateway status. To stop it: postrider gateway stop.`,
     {
       details: {
         leases: [GATEWAY_LEASE, ...leases],
@@ -86,5 +86,5 @@ function createAlreadyRunningError(other: RunningGateway | undefined): Postrider
 }
 
 export function createTakenOverError(): PostriderError {
-  return new PostriderError("in_use", "Another gateway has taken over in this home, so this one ends.");
+  return new PostriderError("in_use", "Another gateway has taken over this home, so this one stops.");
 }

@@ -3,20 +3,20 @@ import { textPart } from "../core/message.ts";
 import type { Exit, Process } from "../core/process.ts";
 import type { ToolOutput } from "../ports/tool.ts";
 
-const LONGEST_COMMAND = 200;
+const MAX_COMMAND_LENGTH = 200;
 const DETACHED_NOTE =
-  "Whoever started it is gone: it runs, but what it prints and its exit code cannot be seen any more, and nothing can be written to it.";
+  "It still runs, but the process keeper crashed: its new output and exit code cannot be read, and nothing can be written to it.";
 
 const UNKNOWN_EXIT_NOTE = "It has ended, but nobody saw how: the process that watched it was gone by then.";
 
 export type ProcessFields = Readonly<Record<string, unknown>>;
 
-/** What is known of a process without its output, as the model reads it. */
+/** Describes a process for the model, without its output. */
 export function describeProcess({ id, command, begunAt, status }: Process, now: number): ProcessFields {
   const until = status.state === "ended" ? status.at : now;
   return {
     session_id: id,
-    command: command.length > LONGEST_COMMAND ? `${command.slice(0, LONGEST_COMMAND)}…` : command,
+    command: command.length > MAX_COMMAND_LENGTH ? `${command.slice(0, MAX_COMMAND_LENGTH)}…` : command,
     status: status.state === "ended" ? "exited" : status.state,
     pid: status.state === "running" ? status.pid : null,
     started_at: new Date(begunAt).toISOString(),

@@ -2,9 +2,8 @@ import { localSource, type Source } from "../../../core/source.ts";
 import type { RunnerLife } from "../../../system/runner-life.ts";
 
 /**
- * Terminals that are open at once each have a conversation of their own, so that going elsewhere in one does not move
- * the other: the first is `…:local:dm:cli`, the second `…:local:dm:cli:2`. Questions asked once (`-q`) have theirs
- * beside them. Each is held by a lease; what a closed terminal left, the next one takes up.
+ * Each open terminal has its own conversation: the first is `…:local:dm:cli`, the second `…:local:dm:cli:2`; single
+ * questions (`-q`) have others. A lease holds each slot, and the next terminal reuses the slot of a closed one.
  */
 export type TerminalSlotKind = "terminal" | "query";
 
