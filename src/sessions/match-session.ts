@@ -37,7 +37,11 @@ async function findTitled(store: Store, who: Asker, text: string): Promise<reado
   return first === undefined ? [] : listWithSameTitle(store, who, first);
 }
 
-async function listWithSameTitle(store: Store, asker: Asker, { title }: Session): Promise<readonly Session[]> {
+async function listWithSameTitle(
+  store: Store,
+  asker: Asker,
+  { title }: Session,
+): Promise<readonly Session[]> {
   const found: Session[] = [];
   let cursor: string | undefined;
   do {

@@ -279,7 +279,8 @@ export function createSessions(options: SessionsOptions): Sessions {
       changeView(who, id, { kind: "rewind", to: { session: to.session ?? id, seq: to.seq } }),
     async compress(who, id, summary, { keepLast = 0 } = {}) {
       const [message] = prepareMessages({ role: "note", text: summary, extra: { summary: true } }).messages;
-      if (message === undefined) throw new PostriderError("internal", "The summary is empty after preparation.");
+      if (message === undefined)
+        throw new PostriderError("internal", "The summary is empty after preparation.");
       return changeView(who, id, { kind: "compress", summary: message, keepLast });
     },
     versions: (who, id) => store.messages.listVersions({ asker: who, session: id }),

@@ -18,7 +18,7 @@ type ToolCaller = (name: string, given: Readonly<Record<string, unknown>>) => Pr
 
 const ARGS = { word: "saddle" };
 
-/** What must hold when an agent calls a tool that it did not bring itself. */
+/** Rules for calls of tools that the turn provides. */
 export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
   rule("acts only when the next event is asked for, on what the agent gave it", async () => {
     const tool = createRecordingTool();
@@ -29,7 +29,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
       { name: tool.name, arguments: ARGS, effect: "external" },
     );
     await waitTicks();
-    assert.deepEqual(tool.given, [], "it has acted before anybody could store the call");
+    assert.deepEqual(tool.given, [], "the tool ran before the call could be stored");
     const result = await waitForEvent(events, "tool_result");
     assert.deepEqual(result, {
       type: "tool_result",
@@ -98,7 +98,7 @@ export function defineToolRules(rule: AgentRule, uses: ToolCaller): void {
   });
 }
 
-/** A tool that keeps what it was given. */
+/** A tool that records its arguments. */
 function createRecordingTool(more: Partial<Tool> = {}): Tool & { readonly given: unknown[] } {
   const given: unknown[] = [];
   return {

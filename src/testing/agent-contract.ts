@@ -21,28 +21,28 @@ import { createTestBody, requirePart } from "./skip-rule.ts";
 
 export type { AgentCase } from "./agent-scene.ts";
 
-/** How the suite gets agents of the kind under test. The rules about what it cannot do are skipped. */
+/** Provides the agents under test. Without an optional method, the rules that need it are skipped. */
 export interface AgentHarness {
-  /** It answers with exactly these words, after so many calls of a model. */
+  /** An agent that answers with exactly `answer`, after `calls` requests to a model. */
   answers(): Promise<AgentCase & { readonly answer: string; readonly calls?: number }>;
-  /** It begins to answer and does not end by itself. */
+  /** An agent that starts to answer and never ends by itself. */
   endless?(): Promise<AgentCase>;
-  /** Its model fails. */
+  /** An agent whose model fails. */
   fails?(): Promise<AgentCase>;
-  /** It calls a tool; `acted` tells whether that has done anything. */
+  /** An agent that calls a tool. `acted` returns whether the tool has run. */
   acts?(): Promise<AgentCase & { acted(): boolean }>;
-  /** It asks whether it may. */
+  /** An agent that requests an approval. */
   asks?(): Promise<AgentCase>;
-  /** It calls the turn's tool of this name, once, with these arguments, whatever comes of it, and then ends. */
+  /** An agent that calls the turn's tool of this name once with these arguments, and ends after any result. */
   uses?(name: string, given: Readonly<Record<string, unknown>>): Promise<AgentCase>;
   /** Called after each test. */
   destroy?(): Promise<void>;
 }
 
-/** Long enough for a program to start and write a file: only what has not happened by then was truly not begun. */
+/** Long enough for a process to start and write a file. After this time, the tool was certainly not run. */
 const TIME_TO_ACT_MS = 150;
 
-/** Every rule of the agent port, as tests. An agent is finished when they pass. */
+/** Defines a test for every rule of the agent port. An agent is complete when they pass. */
 export function agentContract({ describe, it }: TestApi, harness: AgentHarness): void {
   const rule = (promise: string, proof: () => Promise<void>): void => {
     const run = async (): Promise<void> => {
@@ -105,7 +105,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       const next = events.next();
       stop.abort();
       const rest = await failAfter(SOON_MS, drainEvents(next, events));
-      // One may have been on its way.
+      // One event may have been in progress.
       const after = rest.filter((event) => event.type !== "usage");
       assert.ok(after.length <= 1, `${after.length} events after it was stopped`);
       assert.ok(!after.some((event) => event.type === "failed"), "being stopped is no failure");
@@ -137,7 +137,7 @@ export function agentContract({ describe, it }: TestApi, harness: AgentHarness):
       const events = startAgent(agent, said);
       await waitForEvent(events, "tool_call");
       await new Promise((resolve) => setTimeout(resolve, TIME_TO_ACT_MS));
-      assert.equal(acted(), false, "it has acted before anybody could store the call");
+      assert.equal(acted(), false, "the tool ran before the call could be stored");
       await waitForEvent(events, "tool_result");
       assert.equal(acted(), true);
       await events.return?.();
