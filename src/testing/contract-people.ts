@@ -75,7 +75,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
         assert.equal(await scene.store.access.readPersonData(nobody), undefined);
     });
 
-    rule("is gone after erasing, in steps of any size, and nobody else's is", async (scene) => {
+    rule("is deleted by an erasure in steps of any size, and only theirs", async (scene) => {
       const { ann, bob, shared, bobs } = await createPeople(scene);
       const before = await scene.shows(bobs);
       await erase(scene, ann, 1);
@@ -139,7 +139,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assert.equal((await scene.get(shared)).title, undefined);
     });
 
-    rule("goes with what its forks keep of removed sessions", async (scene) => {
+    rule("is also deleted from forks of removed sessions", async (scene) => {
       const { id } = await scene.create("p_ann", ["annwords", "an answer"]);
       const fork = await scene.fork(id);
       throwIfRefused(
@@ -157,7 +157,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
     });
 
-    rule("comes to the same when erasing was cut short and the person spoke again", async (scene) => {
+    rule("is deleted completely after an interrupted erasure and new messages", async (scene) => {
       const { ann } = await createPeople(scene);
       assert.deepEqual(throwIfRefused(await runEraseStep(scene, ann, 1)), { done: false });
       await scene.reopen();
@@ -171,7 +171,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
     });
 
     rule(
-      "is known in a group by the turn that took it up, where the message does not say who spoke",
+      "is found in a group through its turn, if the message does not contain its sender",
       async (scene) => {
         const inside = { scope: SCOPE_SHARED };
         await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
@@ -187,7 +187,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       },
     );
 
-    rule("is not erased while an answer to them is being written", async (scene) => {
+    rule("is not erased while a turn for them runs", async (scene) => {
       const turn = await scene.begin(ANN, "annwords");
       const ann = (await scene.get(turn.session)).owner;
       assertRefused(await runEraseStep(scene, ann, 10), "session_busy");
@@ -197,7 +197,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       assertRefused(await runEraseStep(scene, ann, 10), "not_found");
     });
 
-    rule("that waits in a group is not answered any more, and what others wait for is", async (scene) => {
+    rule("that is pending in a group is not answered any more, and messages of others are", async (scene) => {
       const inside = { scope: SCOPE_SHARED };
       await scene.take(inGroup("ann"), "annwords", inside);
       const { session } = await scene.take(inGroup("bob"), "bobwords", inside);

@@ -17,7 +17,7 @@ import { requirePart, skipRule } from "./skip-rule.ts";
 /** What people say arrives: in order, nothing skipped, and again until it was stored. */
 export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule): void {
   describe("receiving", () => {
-    rule("tells what was said, where, by whom and under which id, in every kind of chat", async (there) => {
+    rule("passes text, chat, sender and id of a message, in every kind of chat", async (there) => {
       const listening = startListener(there, there.platform(), new Map());
       for (const [at, place] of there.chats.entries()) {
         const messageId = await there.say(place, `hello from ${place.chatType}`);
@@ -32,7 +32,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("keeps the order in which people spoke in a chat", async (there) => {
+    rule("keeps the order of messages in a chat", async (there) => {
       const [one, other] = pickTwoChats(there);
       const said = (place: Source) => Array.from({ length: 12 }, (_, at) => `${place.chatId} ${at}`);
       for (let at = 0; at < 12; at += 1)
@@ -46,7 +46,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       for (const place of [one, other]) assert.deepEqual(listTextsFrom(listening.events, place), said(place));
     });
 
-    rule("brings again what could not be stored, and says that it could not", async (there) => {
+    rule("redelivers a message that was not stored, and reports the failure", async (there) => {
       const [place] = pickTwoChats(there);
       const messageId = await there.say(place, "keep this");
       const full = new Error("the disk is full");
@@ -59,7 +59,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await second.stop();
     });
 
-    rule("brings again what was being stored when the process fell", async (there) => {
+    rule("redelivers a message that was being stored during a crash", async (there) => {
       const [place] = pickTwoChats(there);
       const messageId = await there.say(place, "keep this");
       const stuck = createDeferred();
@@ -76,7 +76,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await second.stop();
     });
 
-    rule("does not let one chat wait for what is stored of another", async (there) => {
+    rule("does not delay a chat while a message of another one is stored", async (there) => {
       const [slow, quick] = pickTwoChats(there);
       await there.say(slow, "takes its time");
       await there.say(quick, "is here already");
@@ -90,7 +90,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("never moves its cursor past something that is not stored", async (there) => {
+    rule("never moves its cursor past an update that is not stored", async (there) => {
       const [slow, quick] = pickTwoChats(there);
       await there.say(slow, "not stored");
       await there.say(quick, "stored");
@@ -115,7 +115,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await second.stop();
     });
 
-    rule("goes on behind its cursor", async (there) => {
+    rule("continues after its cursor", async (there) => {
       const [place] = pickTwoChats(there);
       const cursors: CursorValues = new Map();
       const first = startListener(there, there.platform(), cursors);
@@ -131,7 +131,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.deepEqual(listTextsFrom(second.events, place), ["after"]);
     });
 
-    rule("calls a message that comes twice by the same id", async (there) => {
+    rule("passes a redelivered message with the same id", async (there) => {
       const bringAgain = requirePart(there.redeliver, "the other side cannot bring a message twice");
       const [place] = pickTwoChats(there);
       const listening = startListener(there, there.platform(), new Map());
@@ -146,7 +146,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       );
     });
 
-    rule("never hands over what it has said itself", async (there) => {
+    rule("never passes its own messages", async (there) => {
       const [place] = pickTwoChats(there);
       const platform = there.platform();
       const listening = startListener(there, platform, new Map());
@@ -163,7 +163,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.deepEqual(listTextsFrom(listening.events, place), ["hello", "are you there?"]);
     });
 
-    rule("keeps emoji, line breaks and signs that mean something elsewhere", async (there) => {
+    rule("keeps emoji, line breaks and special characters", async (there) => {
       const [place] = pickTwoChats(there);
       const words = 'Zoë & <b>"Bob"</b> 👩🏽‍🚀 نعم\n\n*a* _b_ `c` [d](e) \\ 1 < 2';
       const listening = startListener(there, there.platform(), new Map());
@@ -173,7 +173,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.deepEqual(listTextsFrom(listening.events, place), [words]);
     });
 
-    rule("tells of edits, with the instant at which it was first said", async (there) => {
+    rule("passes edits, with the time of the original message", async (there) => {
       const editSaid = requirePart(there.editMessage, "the platform is not told of edits");
       const [place] = pickTwoChats(there);
       const listening = startListener(there, there.platform(), new Map());
@@ -189,7 +189,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.equal((edited as ReceivedEvent & { kind: "edited" }).sentAt, message.at);
     });
 
-    rule("tells what was taken back", async (there) => {
+    rule("passes deletions", async (there) => {
       const takeBack = requirePart(there.deleteMessage, "the platform is not told of deleted messages");
       const [place] = pickTwoChats(there);
       const listening = startListener(there, there.platform(), new Map());
@@ -201,7 +201,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       assert.deepEqual([gone.kind, gone.messageId], ["deleted", messageId]);
     });
 
-    rule("hands over the line of a button that was pressed, each press under its own id", async (there) => {
+    rule("passes the line of a pressed button, each press with a unique id", async (there) => {
       const press = requirePart(there.press, "the platform has no buttons");
       const [place] = pickTwoChats(there);
       const platform = there.platform();
@@ -224,13 +224,13 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
   });
 
   describe("the connection", () => {
-    rule("says when it works, before anybody has spoken, and ends when it is told to", async (there) => {
+    rule("is reported before the first message, and ends when the signal aborts", async (there) => {
       const listening = startListener(there, there.platform(), new Map());
       await listening.connected;
       assert.equal((await listening.stop()).error, undefined);
     });
 
-    rule("ends at once when it was told to before it began", async (there) => {
+    rule("ends at once if the signal was aborted before the start", async (there) => {
       const platform = there.platform();
       const unasked = (): never => assert.fail("it receives although it was told to end");
       const receiver = {
@@ -245,13 +245,13 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await platform.run(receiver, AbortSignal.abort());
     });
 
-    rule("is given up when the credentials are wrong, without telling them", async (there) => {
+    rule("fails with wrong credentials, without revealing them", async (there) => {
       const { error } = await startListener(there, there.unauthorizedPlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_refused");
       assertSecretFree(error, there.secrets);
     });
 
-    rule("fails in a way that may pass when nobody can be reached", async (there) => {
+    rule("fails with `platform_down` if the server is unreachable", async (there) => {
       const { error } = await startListener(there, there.unreachablePlatform(), new Map()).ended;
       assert.equal((error as { code?: unknown }).code, "platform_down");
       assertSecretFree(error, there.secrets);

@@ -178,7 +178,11 @@ export function createPlatformSignal(): AbortSignal {
 
 export function assertSecretFree(failure: unknown, secrets: readonly string[]): void {
   const texts: string[] = [];
-  for (let error = failure; error !== undefined && error !== null; error = (error as { cause?: unknown }).cause)
+  for (
+    let error = failure;
+    error !== undefined && error !== null;
+    error = (error as { cause?: unknown }).cause
+  )
     texts.push(
       error instanceof Error
         ? `${error.message} ${error.stack} ${JSON.stringify(error)}`
