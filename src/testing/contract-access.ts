@@ -19,7 +19,7 @@ import {
 
 const PAIRING_INTERVAL_MS = 10 * MINUTE;
 
-/** Who may speak: accounts, roles, codes and guesses. */
+/** Access: accounts, roles, codes and guesses. */
 export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an account", () => {
     rule("is known after its first accepted message, without a role", async ({ take, store }) => {
@@ -129,10 +129,10 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
         for (const name of ["a", "b", "c", "d"])
           assert.equal((await requestPairing(scene, name)).state, "asked");
         assert.equal((await requestPairing(scene, "e", { platform: "signal" })).state, "asked");
-        // Codes that link are the person's own: they neither count nor make room.
+        // Codes that link an account are not counted and not dropped.
         const links = Array.from({ length: 5 }, () => "a link");
         assert.deepEqual(await askers(T0), [...links, "b", "c", "d"]);
-        // Whoever asks again replaces their own request.
+        // A new request replaces the requester's old one.
         assert.equal((await requestPairing(scene, "b", { now: T0 + PAIRING_INTERVAL_MS })).state, "asked");
         assert.deepEqual(await askers(T0 + PAIRING_INTERVAL_MS), [...links, "c", "d", "b"]);
       },
@@ -214,7 +214,7 @@ export function defineAccessRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual(await guess(T0 + 3), { allowed: false, until });
       assert.deepEqual(await guess(T0 + 3, "telegram:bob"), { allowed: true });
       assert.deepEqual(await guess(until - 1), { allowed: false, until });
-      // Then they begin anew.
+      // Then the count starts again.
       for (const at of [0, 1, 2]) assert.deepEqual(await guess(until + at), { allowed: true });
       assert.deepEqual(await guess(until + 3), { allowed: false, until: until + 2 + HOUR });
     });

@@ -24,7 +24,7 @@ const DRAFT: AnswerDraft = {
   ],
 };
 
-/** An answer before its message is whole. */
+/** Saved drafts of incomplete messages. */
 export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): void {
   describe("the saved draft of an incomplete message", () => {
     rule("is stored, and returned to the runner that takes over the turn", async (scene) => {
@@ -35,9 +35,9 @@ export function defineAnswerDraftRules({ describe }: TestApi, rule: StoreRule): 
       await scene.reopen();
       const again = await rerunTurn(scene, turn, "r2");
       assert.deepEqual([again.answerDraft, again.attempt], [DRAFT, 2]);
-      assert.deepEqual(await scene.shows(turn.session), ["where?"], "it is no message yet");
+      assert.deepEqual(await scene.shows(turn.session), ["where?"], "the draft is no message");
       const third = await rerunTurn(scene, again, "r3");
-      assert.deepEqual(third.answerDraft, DRAFT, "nothing has taken its place");
+      assert.deepEqual(third.answerDraft, DRAFT, "nothing replaced it");
       await saveDraft(scene, third, { text: "Go home", thought: "" });
       const fourth = await rerunTurn(scene, third, "r4");
       assert.deepEqual(fourth.answerDraft, { text: "Go home", thought: "" });
@@ -126,7 +126,7 @@ function saveDraft({ store }: Scene, { number, fence }: Pick<Turn, "number" | "f
   return store.turns.saveDraft({ turn: number, fence, answerDraft: said });
 }
 
-/** The runners before have gone, and this one claims the session. */
+/** The earlier runners have retired, and this one claims the session. */
 async function rerunTurn(scene: Scene, turn: Turn, by: string): Promise<Turn> {
   for (const id of ["r1", "r2", "r3"]) if (id < by) await scene.store.runners.retire({ runner: id });
   return requireValue(await scene.claim(turn.session, by));

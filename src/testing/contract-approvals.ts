@@ -22,7 +22,7 @@ import {
 const REQUEST: ApprovalRequest = { title: "Remove a folder", detail: "rm -r build", pattern: "rm -r *" };
 const DEADLINE = T0 + MINUTE;
 
-/** An agent's questions: asked once, answered once, by the one who may. */
+/** Approval requests and approval rules. */
 export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): void {
   describe("an approval request", () => {
     rule("stays open until it is answered, also after a restart", async (scene) => {
@@ -87,7 +87,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
       assert.deepEqual(taken, asked);
       const { person } = asked;
       assert.deepEqual(await scene.store.access.listApprovals({ person }), [asked]);
-      // A second time in the same attempt is another question.
+      // The same request in the same attempt is a new one.
       const second = throwIfRefused(await createApproval(scene, again, REQUEST, T0 + 5));
       assert.notEqual(second.number, asked.number);
       throwIfRefused(await answerApproval(scene, person, asked.number, "once"));
@@ -106,7 +106,7 @@ export function defineApprovalRules({ describe }: TestApi, rule: StoreRule): voi
           answer: given,
           answeredAt: T0 + 5,
         });
-        // It counts once.
+        // It is reused once.
         assert.equal(throwIfRefused(await createApproval(scene, again)).answer, undefined);
       }
     });
@@ -459,7 +459,7 @@ function createApproval(
   return store.access.createApproval({ turn: number, fence, request, deadline: now + MINUTE, now });
 }
 
-/** A question of a turn whose runner fell, and the turn as another has taken it up. */
+/** A request of a turn whose runner crashed, and the turn of the runner that took over. */
 async function rerunAfterCrash(scene: Scene, source = ANN) {
   const { store, deadRunner } = scene;
   const gone = deadRunner ?? { id: "never seen", host: "", boot: "", pid: 0, started: "" };

@@ -21,7 +21,7 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const owner: Asker = { person: OWNER };
 
-/** Going on with a session that is there, in a place that is named by its source. */
+/** Continuing an existing session in another chat. */
 export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("attaching a chat to a session", () => {
     rule("creates the conversation there, with this session as the current one", async (scene) => {
@@ -66,7 +66,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
       const moved = throwIfRefused(await attach(scene, to.id, { source, now: T0 + HOUR }));
       assert.equal(moved.conversation.number, first.conversation.number);
       assert.deepEqual([moved.conversation.session, moved.conversation.activeAt], [to.id, T0 + HOUR]);
-      assert.equal((await scene.get(from.id)).endReason, "switch", "nobody is left there");
+      assert.equal((await scene.get(from.id)).endReason, "switch", "no conversation points to it");
       const conversation = moved.conversation.number;
       const [decision] = await scene.store.conversations.listDecisions({ asker: EVERYONE, conversation });
       assert.deepEqual(decision, { at: T0 + HOUR, decision: "switched", from: from.id, to: to.id });
@@ -116,7 +116,7 @@ export function defineAttachingRules({ describe }: TestApi, rule: StoreRule): vo
         1,
         "it stays where it was listed",
       );
-      // Closed by hand, though the conversation points there.
+      // Ended by a person, although the conversation points to it.
       throwIfRefused(await scene.store.sessions.change({ ...ask, change: { ended: true } }));
       assert.deepEqual(throwIfRefused(await attach(scene, id, { now: T0 + HOUR })).session, before);
       assert.deepEqual(await scene.get(id), before);

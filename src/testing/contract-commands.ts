@@ -14,7 +14,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What is said to the program and not to the agent is stored before it acts, and acts once. */
+/** Commands are stored before they act, and act once. */
 export function defineCommandRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a command", () => {
     rule("is accepted once, even if it arrives several times", async (scene) => {

@@ -20,7 +20,7 @@ const parts = [{ type: "text" as const, text: "hi" }];
 const toAnn: NewDelivery = { target: ANN, parts };
 const toSignal: NewDelivery = { target: { ...ANN, platform: "signal" }, parts };
 
-/** An answer is stored before it is sent, and sent once. */
+/** Deliveries are stored before they are sent, and sent once. */
 export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("deliveries", () => {
     rule(
@@ -166,7 +166,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         shown === undefined ? waiting : { ...waiting, shown };
       assert.equal(await settled("unknown"), "unknown");
       await scene.reopen();
-      assert.equal(await settled(undefined), "unknown", "what is not said stays");
+      assert.equal(await settled(undefined), "unknown", "an absent value keeps the old one");
       const begun = requireValue(
         await scene.store.outbox.beginDelivery({ delivery: first.number, runner: "r1", now: T0 }),
       );
@@ -183,7 +183,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         throwIfRefused(await scene.store.outbox.settle({ delivery, outcome: { ...waiting, ...more }, now }))
           .status;
       const status = { state: "waiting", attempts: 1, nextAt: T0, shown: "nothing", lastError: "500" };
-      assert.deepEqual(await settle({}), status, "a platform that could not be asked counts nothing");
+      assert.deepEqual(await settle({}), status, "an unreachable platform is not counted");
       assert.deepEqual(await settle({ failed: true }), { ...status, failures: 1 });
       assert.deepEqual(await scene.store.outbox.listDeferredDeliveries({ limit: 10 }), []);
       const aside = { ...status, failures: 2, asideAt: T0 + 5 };
@@ -216,7 +216,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
         const settle = async (outcome: Parameters<typeof store.outbox.settle>[0]["outcome"]) =>
           throwIfRefused(await store.outbox.settle({ delivery: first.number, outcome, notice, now: T0 }))
             .notice;
-        assert.equal(await settle(waiting), undefined, "it is only tried again");
+        assert.equal(await settle(waiting), undefined, "it is only retried");
         const told = requireValue(await settle({ ...waiting, deferred: true }));
         assert.deepEqual([told.noticeFor, told.parts], [first.number, notice.parts]);
         assert.equal(await settle({ ...waiting, deferred: true }), undefined);
@@ -411,7 +411,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
           }),
         );
       await arrived(deliveries[0]);
-      assert.deepEqual(await read(), blob.bytes, "the second is still on its way");
+      assert.deepEqual(await read(), blob.bytes, "the second is still pending");
       await arrived(second);
       assert.equal(await read(), undefined);
     });

@@ -13,7 +13,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What people are told who ask why a session, a key or a message is where it is. */
+/** Data that explains the state of a session, a key or a message. */
 export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): void {
   describe("the diagnostics of a session", () => {
     rule("contain its conversations, their owners and their pending messages", async ({ take, store }) => {
@@ -158,7 +158,7 @@ export function defineDiagnosticsRules({ describe }: TestApi, rule: StoreRule): 
           },
         ]);
         assert.deepEqual(await store.inbox.findInbound({ asker, ...place, messageId: "19" }), []);
-        // The answer did not arrive, it was written here.
+        // The answer is not an inbound message.
         assert.deepEqual(await store.inbox.findInbound({ asker, session: turn.session, seq: 2 }), []);
       },
     );

@@ -16,7 +16,7 @@ import {
 
 const parts = [{ type: "text" as const, text: "the whole answer" }];
 
-/** An answer that is shown while it is written is one message in the chat, whatever falls. */
+/** A partial answer and its final version are one message in the chat, also after a crash. */
 export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a draft delivery", () => {
     rule("is stored before it is shown, once for each turn, and is not pending", async (scene) => {
@@ -33,7 +33,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         nonce: draft.nonce,
         status: { state: "draft", attempts: 0, shown: "unknown" },
       });
-      assert.deepEqual(await createDraft(scene, turn), draft, "asked for again, it is the same");
+      assert.deepEqual(await createDraft(scene, turn), draft, "a repeated call returns the same draft");
       assert.deepEqual(await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 }), []);
       assert.equal(
         await store.outbox.beginDelivery({ delivery: draft.number, runner: "r1", now: T0 }),
@@ -153,7 +153,7 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
         });
         await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: "nothing" });
         const after = await store.sessions.getDiagnostics({ asker: EVERYONE, session: turn.session });
-        assert.deepEqual(after?.deliveries, [left], "what is said of it later changes nothing");
+        assert.deepEqual(after?.deliveries, [left], "a later outcome changes nothing");
       },
     );
 

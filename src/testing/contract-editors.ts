@@ -15,12 +15,12 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** An editor's process, and a gateway's. */
+/** The process of an editor, and a gateway. */
 const EDITOR = { runner: "e1", take: "one" } as const;
 const GATEWAY = { runner: "g1", take: "one" } as const;
 const OWN = { ...EDITOR, own: true } as const;
 
-/** Only the process that an editor has started can reach it; and a process may leave everything else to others. */
+/** Only the process that an editor started can reach it. A process can also claim only its own messages. */
 export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a pending message from an editor", () => {
     rule("is reserved for the live process that accepted it", async (scene) => {
@@ -38,7 +38,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
       assert.deepEqual([await at.texts(turn), turn.target], [["chat"], ANN]);
       assert.equal((await scene.finish(turn, "", { next: GATEWAY })).next, undefined);
       const next = requireValue(await at.claim(EDITOR));
-      assert.deepEqual(await at.texts(next), ["edit"], "it kept its place");
+      assert.deepEqual(await at.texts(next), ["edit"], "it kept its position");
       const last = (await scene.finish(next, "", { next: EDITOR })).next;
       assert.deepEqual(await at.texts(last), ["edit more"]);
     });
@@ -200,7 +200,7 @@ export function defineEditorRules({ describe }: TestApi, rule: StoreRule): void 
   });
 }
 
-/** One session in which somebody speaks in an editor and in a messenger; every process lives. */
+/** A session that is used in an editor and in a messenger. All processes live. */
 async function createEditorScene(scene: Scene) {
   for (const id of ["e1", "e2", "g1", "g2"]) await scene.beat(id);
   const { id: session } = await scene.create(OWNER);
@@ -223,12 +223,12 @@ async function createEditorScene(scene: Scene) {
     session,
     editor,
     busy,
-    /** The session is free, and these wait, each accepted by one process. */
+    /** Frees the session, with these messages pending, each accepted by one process. */
     async waiting(...inputs: readonly (readonly [string, ClaimBy])[]): Promise<void> {
       await scene.finish(await busy(...inputs), "");
     },
     claim: (by: ClaimBy, now = T0) => scene.store.turns.claim({ session, ...by, now }),
-    /** What a turn answers. */
+    /** The inputs of a turn. */
     async texts(turn: Turn | undefined): Promise<string[]> {
       const said = requireValue(await scene.store.messages.listMessages({ asker: EVERYONE, session }));
       return said.filter(({ seq }) => requireValue(turn).inputs.includes(seq)).map(getText);

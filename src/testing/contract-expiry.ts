@@ -18,7 +18,7 @@ import {
 const STALE = { idleBefore: T0 + 1 };
 const LATER = T0 + HOUR;
 
-/** What becomes of conversations in which nobody speaks. */
+/** Expiry of idle conversations. */
 export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a conversation that expires", () => {
     rule("ends its session, still points to it, and records the decision", async (scene) => {
@@ -48,7 +48,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
     rule("does so by its last activity, but never later than now", async (scene) => {
       await scene.talk(ANN, "hello", "hi");
       await scene.store.conversations.clampActivity({ now: T0 + HOUR });
-      assert.equal((await findConversation(scene)).activeAt, T0, "what lies behind stays");
+      assert.equal((await findConversation(scene)).activeAt, T0, "an earlier time stays");
       await scene.store.conversations.clampActivity({ now: T0 - DAY });
       await scene.reopen();
       assert.equal((await findConversation(scene)).activeAt, T0 - DAY);
@@ -58,7 +58,7 @@ export function defineExpiryRules({ describe }: TestApi, rule: StoreRule): void 
       const old = await scene.talk(ANN, "hello", "hi");
       await expire(scene, { reset: { dailyBefore: T0 + 1 } });
       await scene.reopen();
-      // Without a policy of its own: it has expired already.
+      // Without a policy, because it has already expired.
       const taken = await scene.take(ANN, "good morning", { now: LATER + 5 });
       assert.notEqual(taken.session.id, old.id);
       assert.deepEqual(taken.fresh, {
@@ -205,7 +205,7 @@ async function expire(scene: Scene, more: Partial<Expire> = {}) {
   return scene.store.conversations.expireConversation({ conversation, reset: STALE, now: LATER, ...more });
 }
 
-/** The conversation of this source; in a group, that of the one who speaks. */
+/** The conversation of this source; in a group, that of the sender. */
 async function findConversation({ store }: Scene, source: Source = ANN, name?: string) {
   const all = await store.conversations.findConversations({ asker: EVERYONE, source });
   return requireValue(name === undefined ? all[0] : all.find(({ key }) => key.endsWith(`:${encode(name)}`)));

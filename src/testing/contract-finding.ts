@@ -25,7 +25,7 @@ import {
 const ann = { person: "p_ann" };
 const bob = { person: "p_bob" };
 
-/** Titles, ids and lists: how people find a session again. */
+/** Titles, ids and lists of sessions. */
 export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("titles", () => {
     rule(
@@ -41,7 +41,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
           "one's own title is no conflict",
         );
         const refusal = assertRefused(await title(ann, two.id, "Plan"), "title_taken");
-        assert.ok(!refusal.reason.includes(one.id), "it names no session");
+        assert.ok(!refusal.reason.includes(one.id), "it contains no session id");
         assert.equal((await get(two.id)).title, undefined);
         assert.equal(throwIfRefused(await title(bob, other.id, "Plan")).title, "Plan");
         assert.equal(throwIfRefused(await title(ann, one.id)).title, undefined);
@@ -142,7 +142,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.deepEqual(await found("20260315_092437_c9a6f"), [ids[0]]);
       assert.deepEqual(await found("20260315_092437_c9a6"), [ids[1], ids[0]]);
       assert.deepEqual(await found("20260315-092437"), []);
-      assert.deepEqual(await found("2026031__"), [], "an underscore is an underscore");
+      assert.deepEqual(await found("2026031__"), [], "an underscore is no wildcard");
       assert.deepEqual(await found("20260315_092437_c9a6f01bb"), []);
       assert.deepEqual(await found("%"), []);
       assert.deepEqual(await found(""), []);
@@ -306,7 +306,7 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       };
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
       await reshape(copy.id, { kind: "undo" });
-      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 }, "what was undone was said");
+      assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 }, "undone messages count");
       await reshape(origin.id, { kind: "undo" });
       assert.deepEqual(await counts(), { [origin.id]: 3, [copy.id]: 3 });
     });

@@ -16,10 +16,10 @@ import {
 } from "./scene.ts";
 
 const FOUR = ["one", "two", "three", "four"];
-/** Long after a runner elsewhere has last been heard of. */
+/** Long after the last heartbeat of a remote runner. */
 const LATER = T0 + DAY;
 
-/** What was said is told to the memory once, whoever falls. */
+/** Each message reaches the memory once, also after a crash. */
 export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a memory flush", () => {
     rule("is requested once for the same messages", async (scene) => {
@@ -128,7 +128,7 @@ export function defineFlushRules({ describe }: TestApi, rule: StoreRule): void {
       const late: MemoryChange[] = [{ action: "add", text: "too late" }];
       assertRefused(await finishFlush(scene, first, late, "r1"), "stale_fence");
       assert.equal(await claimFlush(scene, "r3", { now: LATER + DAY }), undefined);
-      // It is over: also for the one that was thought to be gone.
+      // It is done, also for the runner that counted as dead.
       assertRefused(await finishFlush(scene, second, late, "r2"), "stale_fence");
       assert.deepEqual((await scene.store.memory.getMemory({ owner: "p_ann" })).entries, []);
     });

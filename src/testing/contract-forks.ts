@@ -17,7 +17,7 @@ import {
 
 const FOUR = ["q1", "a1", "q2", "a2"];
 
-/** Copies that cost nothing, and removal that leaves nothing but what a copy shows. */
+/** Forks, and removal of sessions that keeps only the messages of forks. */
 export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
   describe("forking", () => {
     rule("creates the same view, and both sessions are independent", async (scene) => {
@@ -223,7 +223,7 @@ export function defineForkRules({ describe }: TestApi, rule: StoreRule): void {
     rule("removes messages that are not indexed yet", async (scene) => {
       const { create, fork, shows } = scene;
       const words = ["apple", "pear", "plum", "cherry"];
-      // In one go, before anything has time to be indexed.
+      // At once, before anything is indexed.
       const { id } = await create("p_ann", words);
       const copy = await fork(id, { keep: 3 });
       await scene.reshape(copy.id, { kind: "rewind", to: { session: id, seq: 1 } });

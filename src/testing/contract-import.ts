@@ -24,7 +24,7 @@ import {
   user,
 } from "./scene.ts";
 
-/** Sessions that come from elsewhere with the chats that go on in them. */
+/** Import of sessions with the chats that continue in them. */
 export function defineImportRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a chat that is imported with its session", () => {
     rule(

@@ -15,7 +15,7 @@ import {
   user,
 } from "./scene.ts";
 
-/** What was said and used in a span of time, and where home is. */
+/** Messages and usage of a period, and home channels. */
 export function defineInsightRules({ describe }: TestApi, rule: StoreRule): void {
   describe("insights", () => {
     rule("count the messages since then in all sessions that the asker may see", async (scene) => {

@@ -20,7 +20,7 @@ import {
 
 const ann = { person: "p_ann" };
 
-/** Pruning, importing, leases, and the life of the store itself. */
+/** Pruning, importing, listeners and closing. */
 export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): void {
   describe("pruning", () => {
     rule("removes only ended sessions that were last used before the given time", async (scene) => {
@@ -196,7 +196,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
       throwIfRefused(
         await store.messages.append({ asker: ann, session: id, messages: [user("hello")], now: T0 }),
       );
-      assert.deepEqual(await seen[0], ["hello"], "what was told of can be read");
+      assert.deepEqual(await seen[0], ["hello"], "the stored message can be read");
       stop();
       const before = seen.length;
       throwIfRefused(
@@ -253,7 +253,7 @@ export function defineLifecycleRules({ describe }: TestApi, rule: StoreRule): vo
   });
 }
 
-/** A session that was last used so many days ago. */
+/** A session that was last used `days` ago. */
 async function createOldSession(
   { store, newId }: Scene,
   days: number,

@@ -19,7 +19,7 @@ const annName = { platform: "telegram", userId: "ann" };
 const onSignal = { ...dm("+49"), platform: "signal" };
 const signalName = { platform: "signal", userId: "+49" };
 
-/** An account goes to another person, and what goes with it. */
+/** Linking an account to another person. */
 export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("linking an account", () => {
     rule("moves all data of a person without another account", async (scene) => {
@@ -40,7 +40,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await get(mine.id)).title, "plans");
       assert.equal((await get(inside.id)).owner, mine.owner);
       assert.equal(await store.access.readPersonData({ person: theirs.owner }), undefined);
-      // Both chats go on where they were, and either can take up the other's session.
+      // Both chats keep their sessions, and each can resume the session of the other.
       const there = await scene.take(onSignal, "and on");
       assert.deepEqual([there.session.id, there.conversation.person], [theirs.id, mine.owner]);
       const asker = { person: mine.owner };
@@ -181,7 +181,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal(await standing("only"), "never");
       assert.equal(await standing("late"), "never");
       assert.equal(await standing("early"), "allowed");
-      assert.equal(await standing("same"), "never", "in the same moment, the no");
+      assert.equal(await standing("same"), "never", "at the same time, never wins");
       assert.equal(await standing("too"), "never");
     });
 
@@ -215,7 +215,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
       for (const { session, person } of conversations) {
         const { owner } = await scene.get(session);
         if (person !== undefined)
-          assert.equal(owner, person, "a conversation shows its own person's session");
+          assert.equal(owner, person, "a conversation points to a session of its person");
       }
       for (const person of people) {
         const seen = await store.sessions.querySessions({ asker: { person }, limit: 100 });
@@ -225,7 +225,7 @@ export function defineLinkingRules({ describe }: TestApi, rule: StoreRule): void
   });
 }
 
-/** Accounts that went back and forth between people. */
+/** Accounts that were moved between people several times. */
 async function linkAccounts({ store, talk }: Scene) {
   const ann = (await talk(ANN, "ann", "one")).owner;
   const bob = (await talk(BOB, "bob", "two")).owner;

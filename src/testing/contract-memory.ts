@@ -13,7 +13,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** What is remembered, in versions. */
+/** Memory and its versions. */
 export function defineMemoryRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a memory", () => {
     rule("is empty at first, and gets a new version with every change", async (scene) => {

@@ -60,7 +60,7 @@ const EVERY_SORT: readonly NewMessage[] = [
   user("a \u0000 NUL, a quote ' and \" and emoji 🐎, 馬, e\u0301 and\nlines\r\n"),
 ];
 
-/** What was said is kept as it was said. */
+/** Stored messages and their bytes. */
 export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a stored message", () => {
     rule("is returned with all its fields unchanged", async (scene) => {
@@ -163,7 +163,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       );
       const session = await get(id);
       assert.deepEqual([session.messageCount, session.humanCount, session.toolCallCount], [5, 1, 2]);
-      assert.equal(session.lastAt, T0 + 9, "the newest message's instant");
+      assert.equal(session.lastAt, T0 + 9, "the time of the newest message");
     });
 
     rule("is refused for a session that does not exist", async ({ store }) => {
@@ -205,7 +205,7 @@ export function defineMessageRules({ describe }: TestApi, rule: StoreRule): void
       await give(ann.id, [PIXELS]);
       assert.deepEqual(await seen("p_ann"), PIXELS.bytes);
       assert.equal(await seen("p_bob"), undefined);
-      // Bytes that are there need not be given again.
+      // Stored bytes need not be sent again.
       await give(bob.id, []);
       await scene.reopen();
       assert.deepEqual(await seen("p_bob"), PIXELS.bytes);

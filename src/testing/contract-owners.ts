@@ -24,7 +24,7 @@ const ann: Asker = { person: "p_ann" };
 const annInGroup: Asker = { person: "p_ann", chat: GROUP };
 const bob: Asker = { person: "p_bob" };
 
-/** Everything belongs to someone, and a chat is shown only what all in it may see. */
+/** Ownership: a chat sees only what all its readers may see. */
 export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
   describe("visibility", () => {
     rule("shows people their own sessions of all chats", async (scene) => {
@@ -35,7 +35,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual([await seen(annInGroup, own), await seen(annInGroup, group)], [false, true]);
       assert.deepEqual([await seen(bob, own), await seen(bob, group)], [false, false]);
       const bobThere = { person: "p_bob", chat: GROUP };
-      assert.equal(await seen(bobThere, group), false, "it is Ann's, though he read along");
+      assert.equal(await seen(bobThere, group), false, "it belongs to Ann, although he could read it");
       assert.deepEqual([await seen(EVERYONE, own), await seen(EVERYONE, group)], [true, true]);
     });
 
@@ -89,7 +89,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assert.deepEqual(await seen(ann), [1, 1, 1]);
       assert.deepEqual(await seen(EVERYONE), [1, 1, 1]);
       assert.deepEqual(await seen(bob), [0, 0, 0]);
-      assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not learn of a direct chat");
+      assert.deepEqual(await seen(annInGroup), [0, 0, 0], "a group does not see a direct chat");
       const shared = await open(inGroup("ann"), { scope: SCOPE_SHARED });
       const there = { asker: { person: "p_bob", chat: GROUP }, conversation: shared.conversation.number };
       assert.equal((await store.conversations.listDecisions(there)).length, 1);
@@ -168,7 +168,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
           now: T0,
         }),
       );
-      assert.equal(taken.session.audience, undefined, "the group does not read what is said from now on");
+      assert.equal(taken.session.audience, undefined, "the group does not see later messages");
       await talk(ANN, "just between us", "of course");
       assert.equal(await store.messages.readHistory({ asker: annInGroup, session: group }), undefined);
       assert.deepEqual(await store.messages.searchMessages({ asker: annInGroup, text: "between" }), []);
@@ -176,7 +176,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         await store.conversations.switchTo({ asker: annInGroup, session: group, conversation, now: T0 }),
         "not_allowed",
       );
-      // The group's own conversation still pointed there; it goes on in a new session.
+      // The group's conversation still pointed to it and continues in a new session.
       const turn = await begin(inGroup("ann"), "and here?");
       assert.notEqual(turn.session, group);
       assert.notEqual(turn.session, other.session.id);
@@ -193,7 +193,11 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       assertRefused(await store.conversations.switchTo(move), "session_busy");
       await finish(turn, "an answer");
       throwIfRefused(await store.conversations.switchTo(move));
-      assert.equal(await claim(turn.session), undefined, "nothing of the group waits in the private session");
+      assert.equal(
+        await claim(turn.session),
+        undefined,
+        "no message of the group is pending in the private session",
+      );
       const [left] = await store.conversations.findConversations({ asker: EVERYONE, source: there });
       const next = requireValue(await claim(requireValue(left).session));
       assert.deepEqual([next.session !== turn.session, next.target.chatId], [true, there.chatId]);
@@ -226,7 +230,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
       );
       await scene.talk(ANN, "just between us", "of course");
       const found = await store.messages.searchMessages({ asker: annInGroup, text: "lighthouse" });
-      assert.equal(found[0]?.after, undefined, "what was said next is not for the group");
+      assert.equal(found[0]?.after, undefined, "the next message is not visible to the group");
       assert.deepEqual(
         found.map((hit) => hit.session),
         [copy.id],
@@ -322,7 +326,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
         return [endedAt, endReason];
       };
       assert.deepEqual(await ended(), [T0 + 1, "closed"]);
-      // A conversation still goes on in it, so it is not cleared away.
+      // A conversation still points to it, so it is not pruned.
       const prune = { asker: EVERYONE, before: T0 + DAY, dryRun: true, now: T0 + DAY };
       assert.deepEqual(await store.sessions.prune(prune), []);
       const newSession = { id: "next", kind: "chat" } as const;
@@ -423,7 +427,7 @@ export function defineOwnerRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Ann's private session, and her own one in a group with its conversation. */
+/** Ann's private session, and her session in a group with its conversation. */
 async function createTwoSessions({ create, talk, store }: Scene) {
   const own = await create("p_ann", ["private words"]);
   const said = await talk(inGroup("ann"), "public words", "answered", { person: "p_ann" });

@@ -19,13 +19,13 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const ALL = { runner: "r1", take: "all" } as const;
 
-/** How many wait, and whether it is the first that was not taken. */
+/** The number of pending messages, and whether this is the first refused one. */
 function readQueueState(accepted: Accepted): [number, boolean] {
-  assert.ok("isFirst" in accepted, "it was taken");
+  assert.ok("isFirst" in accepted, "it was accepted");
   return [accepted.tooMany, accepted.isFirst];
 }
 
-/** What was accepted and has not begun, and who is told when something has. */
+/** Pending messages, and listeners of the store. */
 export function definePendingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("pending messages", () => {
     rule("are all accepted messages whose turn has not started, in order and unchanged", async (scene) => {
@@ -220,7 +220,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         assert.equal((await finish(turn, "", { next: ONE })).next, undefined);
         assert.deepEqual(await shows(turn.session), ["one"]);
         const [after] = await store.conversations.findConversations({ asker: EVERYONE, source: ANN });
-        assert.equal(after?.activeAt, conversation.activeAt, "to take something back is no activity");
+        assert.equal(after?.activeAt, conversation.activeAt, "a deletion is no activity");
         assert.equal(await store.inbox.editInbound({ ...place, message: user("no"), now: T0 }), "late");
       },
     );
@@ -270,7 +270,7 @@ export function definePendingRules({ describe }: TestApi, rule: StoreRule): void
         const stop = store.onChange(() => {
           told += 1;
         });
-        // Whoever asks again at every change must not be woken by asking.
+        // A caller that reads at every change must not be woken by its own read.
         assert.equal(
           await store.turns.claim({ session: turn.session, runner: "r2", take: "one", now: T0 }),
           undefined,

@@ -21,14 +21,14 @@ import {
 const HASH = "ab".repeat(32);
 const SHARED = "cd".repeat(32);
 
-/** Under which names Ann has guessed, and someone else whose id ends alike. */
+/** The guess counters of Ann, and of another person whose id has the same end. */
 const GUESSES = ["telegram:ann", "link:telegram:ann", "link:telegram:joann"];
 
 function createImagePart(blob: string) {
   return { type: "image" as const, blob, mimeType: "image/png", size: 3 };
 }
 
-/** Everything of one person: told, and gone when they ask for it. */
+/** Export and erasure of a person's data. */
 export function definePersonRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a person's data", () => {
     rule("is found by id and by account, and counted", async (scene) => {
@@ -119,7 +119,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
         requireValue(await scene.store.access.readPersonData({ person: bob })).counts.elsewhere,
         1,
       );
-      // Rows and places stay, words do not.
+      // Rows and seqs stay, texts do not.
       const said = requireValue(
         await scene.store.messages.listMessages({ asker: EVERYONE, session: shared }),
       );
@@ -165,7 +165,7 @@ export function definePersonRules({ describe }: TestApi, rule: StoreRule): void 
       await erase(scene, ann, 3);
       assert.deepEqual(await scene.store.messages.searchMessages({ asker: EVERYONE, text: "annwords" }), []);
       assert.equal(await scene.store.access.readPersonData({ person: ann }), undefined);
-      // Whoever writes again is someone new.
+      // A new message creates a new person.
       const { conversation } = await scene.take(ANN, "hello");
       assert.notEqual(conversation.person, ann);
     });
@@ -225,10 +225,10 @@ async function erase(scene: Scene, person: string, limit: number): Promise<void>
     if (erased.done) return;
     after = erased.after;
   }
-  assert.fail("erasing does not come to an end");
+  assert.fail("the erasure does not end");
 }
 
-/** Ann and Bob talk alone and in a group whose session they share; Ann also has a session of her own. */
+/** Ann and Bob have direct chats and share a session in a group; Ann also has another session. */
 async function createPeople(scene: Scene) {
   const { store, begin, finish, get } = scene;
   const approve = async (turn: Turn, answer: "always" | "deny"): Promise<void> => {

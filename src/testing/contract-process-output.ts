@@ -13,7 +13,7 @@ import {
 } from "./process-scene.ts";
 import { assertRefused, EVERYONE, requireValue, type StoreRule, T0, type TestApi } from "./scene.ts";
 
-/** What programs print: the last of it, to the letter. */
+/** The kept output of processes, exact to the character. */
 export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule): void {
   describe("the output of a process", () => {
     rule("is stored in order, and can be read in parts", async (scene) => {
@@ -126,7 +126,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
         const kept = trimHalfPairs(all.slice(-KEPT_OUTPUT));
         const last = requireValue(await readTestOutput(scene, id));
         assert.equal(last.total, all.length);
-        assert.ok(last.text === kept.text, `round ${round}: the last of it`);
+        assert.ok(last.text === kept.text, `round ${round}: the end of the output`);
         assert.equal(last.from, all.length - Math.min(all.length, KEPT_OUTPUT) + kept.skipped);
         const limit = 1 + chance(70_000);
         let read = "";
@@ -135,7 +135,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
           if (part.text === "") break;
           assert.ok(part.text.isWellFormed(), `round ${round}: half a character`);
           assert.ok(part.text.length <= Math.max(limit, 2));
-          assert.equal(part.from, read === "" ? last.from : from, `round ${round}: nothing left out`);
+          assert.equal(part.from, read === "" ? last.from : from, `round ${round}: no gap`);
           read += part.text;
           from = part.from + part.text.length;
         }
@@ -152,7 +152,7 @@ export function defineProcessOutputRules({ describe }: TestApi, rule: StoreRule)
   });
 }
 
-/** The same numbers each time: less than the one that is asked for. */
+/** Pseudo-random numbers below a limit, the same in every run. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761;
   return (below) => {
@@ -161,7 +161,7 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** A text in many scripts, cut wherever it happens to be, also within a character. */
+/** A text in many scripts, cut at any position, also within a surrogate pair. */
 function createChunks(chance: (below: number) => number): string[] {
   const alphabet = ["a", "\n", "é", "字", "🐎", "👩‍🚀", "\u0000", "'"];
   const words = Array.from({ length: 499 }, () => alphabet[chance(alphabet.length)]).join("");
@@ -174,7 +174,7 @@ function createChunks(chance: (below: number) => number): string[] {
   });
 }
 
-/** Without the halves of characters at its ends. */
+/** Without lone surrogates at its ends. */
 function trimHalfPairs(text: string): { text: string; skipped: number } {
   const skipped = /^[\udc00-\udfff]/.test(text) ? 1 : 0;
   return { text: text.slice(skipped).replace(/[\ud800-\udbff]$/, ""), skipped };

@@ -24,7 +24,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** A program and the session that it runs for: neither goes while the other needs it, and both go in the end. */
+/** Processes and their sessions: a running process keeps its session. */
 export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a session with a running process", () => {
     rule("is not reset before the process has ended", async (scene) => {
@@ -153,7 +153,7 @@ export function defineProcessSessionRules({ describe }: TestApi, rule: StoreRule
       );
       const later = { before: T0 - 30 * DAY, limit: 1, now: T0 + 99 * DAY };
       assert.deepEqual(await store.upkeep.purgeFinished(later), { more: false });
-      assert.deepEqual(await left(), [buildProcessId(2)], "what has not ended stays");
+      assert.deepEqual(await left(), [buildProcessId(2)], "a running process stays");
     });
   });
 }

@@ -28,7 +28,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** Programs that run for sessions: what they are and how they end is known to whoever comes next. */
+/** Processes of sessions. Their state survives a crash of their keeper. */
 export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a process", () => {
     rule("is stored before it runs, and survives a restart", async (scene) => {
@@ -153,7 +153,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
         at: ending.now,
         exit: { unknown: true, neverRan: true },
       });
-      assert.equal(never.reported.end, true, "whoever has it ended tells of it");
+      assert.equal(never.reported.end, true, "the caller reports its end");
       const late = { id, keeper: "k1", pid: 7, startTime: "77", pty: false, now: T0 };
       assertRefused(await scene.store.processes.markProcessRunning(late), "not_allowed");
       const other = throwIfRefused(await beginTestProcess(scene, at, { id: buildProcessId(2) })).id;
@@ -317,7 +317,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const { id } = throwIfRefused(await beginTestProcess(scene, await createProcessOrigin(scene)));
       assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_000 }), []);
       const waits = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
-      assert.equal(waits.status.state, "starting", "it may be on its way to a keeper that starts");
+      assert.equal(waits.status.state, "starting", "its keeper may be starting");
       assert.deepEqual(await store.processes.adoptProcesses({ keeper: "k1", now: T0 + 30_001 }), []);
       const ended = requireValue(await store.processes.getProcess({ asker: EVERYONE, id }));
       assert.deepEqual(ended.status, {
@@ -391,7 +391,7 @@ export function defineProcessRules({ describe }: TestApi, rule: StoreRule): void
       const stored = enqueued.flatMap((one) => one.deliveries);
       assert.equal(stored.length, 1);
       const due = await scene.store.outbox.listPendingDeliveries({ dueAt: T0, limit: 99 });
-      assert.deepEqual(due, stored, "nothing was stored for those that came too late");
+      assert.deepEqual(due, stored, "nothing was stored for the later calls");
       const found = requireValue(await scene.store.processes.getProcess({ asker: EVERYONE, id }));
       const progress = requireValue(stored[0]).number;
       assert.deepEqual(found.reported, { upTo: 5, at: T0, matches: 0, end: false, progress });

@@ -18,7 +18,7 @@ import {
 
 const MONTH = T0 + 30 * DAY;
 
-/** What has done its work does not stay for ever; what people said does. */
+/** Old rows are purged, messages are not. */
 export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
   describe("purging", () => {
     rule("deletes settled, done, ended, answered or expired rows, and no messages", async (scene) => {
@@ -95,7 +95,7 @@ export function definePurgeRules({ describe }: TestApi, rule: StoreRule): void {
       const inside = { scope: SCOPE_SHARED };
       const { id } = await scene.talk(inGroup("ann"), "annwords", "to Ann", inside);
       await scene.talk(inGroup("bob"), "bobwords", "to Bob", inside);
-      // Two inputs of one turn: only the last one's sender is known.
+      // Of two inputs of one turn, only the sender of the last one is stored.
       await scene.take(inGroup("bob"), "more bobwords", inside);
       await scene.take(inGroup("ann"), "more annwords", inside);
       await scene.beat("r1");
@@ -119,7 +119,7 @@ function purge({ store }: Scene, before: number, limit = 100) {
   return store.upkeep.purgeFinished({ before, limit, now: MONTH });
 }
 
-/** One who has talked, was answered, asked and let in. */
+/** A person with messages, answers, an approval and access. */
 async function createFinishedWork(scene: Scene): Promise<{ session: string; person: string }> {
   const { begin, finish, store, take } = scene;
   const turn = await begin(ANN, "", { message: user("tidy up") });

@@ -18,7 +18,7 @@ import {
 
 const STALE = { idleBefore: T0 + 1 };
 
-/** When a conversation starts afresh, and what is told about it. */
+/** Resets of conversations and their notifications. */
 export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a reset by policy", () => {
     rule(
@@ -310,7 +310,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Each way in which work is not done, with the word that names it. */
+/** Each kind of unfinished work, with its name in the decision. */
 function listBusyCases({
   begin,
   take,

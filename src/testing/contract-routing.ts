@@ -14,7 +14,7 @@ import {
   type TestApi,
 } from "./scene.ts";
 
-/** Which conversation a source belongs to. */
+/** The conversation of a source. */
 export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void {
   describe("finding the conversation", () => {
     rule("creates one conversation and one session at first contact", async ({ open, store }) => {
@@ -158,7 +158,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
       const ann = await open(inGroup("ann"));
       assert.notEqual(ann.session.id, anonymous.session.id);
       assert.equal((await open(nobody)).session.id, anonymous.session.id);
-      // The group becomes shared: whoever had no conversation yet gets the common one.
+      // The group becomes shared: people without a conversation get the common one.
       const bob = await open(inGroup("bob"), { scope: SCOPE_SHARED });
       assert.notEqual(bob.session.id, ann.session.id);
       assert.equal((await open(inGroup("ann"), { scope: SCOPE_SHARED })).session.id, ann.session.id);
@@ -250,7 +250,7 @@ export function defineRoutingRules({ describe }: TestApi, rule: StoreRule): void
         const stranger = await open(signal({ userId: "+491", userIdAlt: "uuid-2" }));
         assert.notEqual(stranger.session.id, first.session.id);
         assert.notEqual(stranger.session.owner, first.session.owner);
-        // The number passes on while its holder is still known by it.
+        // The number moves to another account while the old account still has it.
         const third = await open(signal({ userId: "+492", userIdAlt: "uuid-3" }));
         assert.notEqual(third.session.owner, first.session.owner);
         assert.equal((await open(signal({ userIdAlt: "uuid-1" }))).session.id, first.session.id);

@@ -17,7 +17,7 @@ const NO_PROCESSES = "the store cannot see processes";
 
 const ONE = { runner: "r1", take: "one" } as const;
 
-/** Processes fall; their work does not, and what may exist once exists once. */
+/** Work survives a crash of its runner, and a lease has one holder. */
 export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a runner that crashes", () => {
     rule("keeps its turn while it lives", async ({ begin, claim, store }) => {
@@ -88,7 +88,11 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         await beat("r2", T0 + MINUTE);
         const late = { turn: number, fence, outcome: "done", messages: [], now: T0 + MINUTE } as const;
         assertRefused(await store.turns.finish(late), "stale_fence");
-        assert.equal(await claim(session, silent.id, T0 + MINUTE), undefined, "it does not take it back");
+        assert.equal(
+          await claim(session, silent.id, T0 + MINUTE),
+          undefined,
+          "it does not get its work back",
+        );
       },
     );
 
@@ -106,7 +110,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         assert.equal(await claim(session, own.id, woken + 9000), undefined);
         assert.deepEqual(await store.turns.listClaimable({ now: woken + 9000 }), []);
         await store.runners.recordHeartbeat({ runner: silent, now: woken + 9500 });
-        assert.equal(await claim(session, own.id, woken + 20_000), undefined, "it has woken, too");
+        assert.equal(await claim(session, own.id, woken + 20_000), undefined, "the other one is awake too");
         await store.runners.recordHeartbeat({ runner: own, now: woken + 10_000 });
         await store.runners.recordHeartbeat({ runner: own, now: woken + 30_000 });
         assert.equal(requireValue(await claim(session, own.id, woken + 40_000)).attempt, 2);
@@ -215,7 +219,7 @@ export function defineRunnerRules({ describe }: TestApi, rule: StoreRule): void 
         "r2 was silent for too long",
       );
       await beat("r2", T0 + HOUR);
-      assert.deepEqual(await store.runners.listLeases({ now: T0 + HOUR }), [], "its time has run out");
+      assert.deepEqual(await store.runners.listLeases({ now: T0 + HOUR }), [], "it has expired");
     });
 
     rule("is not listed when the process of its holder has ended", async ({ store, deadRunner }) => {

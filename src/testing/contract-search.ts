@@ -13,7 +13,7 @@ import {
   user,
 } from "./scene.ts";
 
-/** Everything that people wrote or read is found again, by those who may. */
+/** Full-text search, limited to visible messages. */
 export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void {
   describe("search", () => {
     rule("finds words, phrases, prefixes and alternatives, and respects exclusions", async (scene) => {
@@ -58,7 +58,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         user("a fox"),
         user("a fox"),
       );
-      // What waits for the index stands newest first; in it, the best first.
+      // Unindexed messages come newest first, indexed ones best first.
       await scene.waitUntilIdle();
       const hits = await scene.store.messages.searchMessages({ asker: EVERYONE, text: "fox" });
       assert.deepEqual(
@@ -75,7 +75,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
         assistant("ภาษาไทยไม่มีช่องว่าง"),
         user("한국어 검색을"),
       );
-      // 𱍐 and 𞤀 came into Unicode later than most tables of letters.
+      // 𱍐 and 𞤀 are newer than most Unicode tables.
       await scene.say(id, user("古い字𱍐です"), user("𞤀𞤣𞤤𞤢𞤥 word"));
       await checkBothWays(scene, async (seqs) => {
         assert.deepEqual(await seqs({ text: "京都" }), [1]);
@@ -114,7 +114,7 @@ export function defineSearchRules({ describe }: TestApi, rule: StoreRule): void 
       const { create, say, store } = scene;
       const one = await create("p_ann", [], { title: "Plan" });
       const two = await create("p_ann");
-      // Said by turns in two sessions: neighbours are those of the same one.
+      // Messages alternate between two sessions: neighbours are from the same session.
       for (const [mine, theirs] of [
         ["before it", "x1"],
         ["a Needle in hay", "x2"],
@@ -328,7 +328,7 @@ function formatHits(hits: readonly Hit[]): string[] {
   return hits.map(({ session, seq }) => `${session} ${seq}`).toSorted();
 }
 
-/** The same answers right after the words were said and after an index had its time. */
+/** The results must be equal before and after indexing. */
 async function checkBothWays(
   scene: Scene,
   check: (seqs: (request: Omit<SearchRequest, "asker">) => Promise<number[]>) => Promise<void>,

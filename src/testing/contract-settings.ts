@@ -20,7 +20,7 @@ import {
 
 const ONE = { runner: "r1", take: "one" } as const;
 
-/** What people chose for a conversation, and what a turn there is told. */
+/** Settings of conversations, and the data of their turns. */
 export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): void {
   describe("the settings of a conversation", () => {
     rule("are empty at first, and change one by one", async (scene) => {
@@ -167,7 +167,7 @@ export function defineSettingsRules({ describe }: TestApi, rule: StoreRule): voi
       await store.runners.retire({ runner: "r1" });
       assert.deepEqual(await work(), on("telegram"), "the turn that runs");
       await finish(requireValue(await claim(turn.session, "r2")), "1");
-      assert.deepEqual(await work(), on("signal"), "the oldest that waits");
+      assert.deepEqual(await work(), on("signal"), "the oldest pending message");
       await finish(requireValue(await claim(turn.session, "r2")), "2");
       assert.deepEqual(await work(), on("telegram"));
     });

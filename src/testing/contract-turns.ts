@@ -23,7 +23,7 @@ import {
 const ONE = { runner: "r1", take: "one" } as const;
 const ALL = { runner: "r1", take: "all" } as const;
 
-/** Messages come in once, in order, and run one turn at a time. */
+/** Messages are accepted once, in order, and run one turn at a time. */
 export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   describe("accepting a message", () => {
     rule("stores a message once, even if it arrives several times", async (scene) => {
@@ -158,7 +158,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
         const [message] = requireValue(
           await store.messages.readHistory({ asker: EVERYONE, session: session.id }),
         );
-        assert.equal(message?.at, T0 + 5, "it was said when it came");
+        assert.equal(message?.at, T0 + 5, "it has the time of its arrival");
         assert.deepEqual(turn.inputs, [1]);
       },
     );
@@ -254,7 +254,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
       const turn = await begin(ANN, "one");
       await take(ANN, "two", { claim: ONE });
       assert.equal((await finish(turn, "answer")).next, undefined);
-      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [], "whoever took it sees to it");
+      assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [], "its runner is responsible for it");
       await store.runners.retire({ runner: ONE.runner });
       assert.deepEqual(await store.turns.listClaimable({ now: T0 }), [
         { session: turn.session, platform: "telegram" },
@@ -389,7 +389,7 @@ export function defineTurnRules({ describe }: TestApi, rule: StoreRule): void {
   });
 }
 
-/** Whoever holds an old number can change nothing. */
+/** A holder of an old fence can change nothing. */
 async function assertFenced({ store }: Scene, { session, number, fence }: Turn): Promise<void> {
   const ask = { asker: EVERYONE, session, fence };
   const messages = [assistant("too late")];

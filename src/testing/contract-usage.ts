@@ -32,7 +32,7 @@ import {
 const QUARTER = 15 * 60_000;
 const FOUR = ["one", "two", "three", "four"];
 
-/** What model requests use is counted once, under its purpose, and every sum agrees. */
+/** Usage is counted once, under its purpose, and all sums agree. */
 export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
   describe("usage", () => {
     rule(
@@ -142,7 +142,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
         { inputTokens: 20, costUsd: 1, costStatus: "estimated" },
         T0 + DAY,
       );
-      // Nothing was said on that day, but a model was asked.
+      // No message on that day, but a model request.
       await recordUsage(
         scene,
         ann.id,
@@ -263,7 +263,7 @@ export function defineUsageRules({ describe }: TestApi, rule: StoreRule): void {
 
 type Reports = Record<UsagePurpose, UsageDelta[]>;
 
-/** Two answers, a title, a summary and a flush of one session, each through the step that stores it. */
+/** Two answers, a title, a summary and a flush of one session, each stored by its own operation. */
 async function useForEverything(scene: Scene): Promise<{ id: string; reports: Reports }> {
   let count = 0;
   const report = (): UsageDelta => {

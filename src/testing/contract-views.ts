@@ -20,7 +20,7 @@ const FOUR = ["q1", "a1", "q2", "a2"];
 const UNDO = { kind: "undo" } as const;
 const REDO = { kind: "redo" } as const;
 
-/** A session shows what its owner wants it to show; what was said stays. */
+/** Views of sessions. Messages are never deleted by a view change. */
 export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
   describe("a rewrite", () => {
     rule("shows only the new messages, and keeps the old ones readable", async (scene) => {
@@ -109,7 +109,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       await say(id, user("q3"), assistant("a3"));
       assertRefused(await tryReshape(id, REDO), "nothing_to_redo");
       assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);
-      // Undoing that and redoing it does not bring the other course back either.
+      // Undo and redo of that do not restore the other branch either.
       await reshape(id, UNDO);
       await reshape(id, REDO);
       assert.deepEqual(await shows(id), ["q1", "a1", "q3", "a3"]);

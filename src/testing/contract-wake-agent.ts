@@ -20,7 +20,7 @@ import {
 const LATER = T0 + HOUR;
 const ENDED = user("Process proc_000000000001 has ended.");
 
-/** The end of a process, told to its agent. */
+/** Reports of the end of a process to its agent. */
 export function defineWakeAgentRules({ describe }: TestApi, rule: StoreRule): void {
   describe("the wake message of a process", () => {
     rule("starts a turn in the session that started the process, if that is free", async (scene) => {
@@ -194,7 +194,7 @@ async function createProcess(scene: Scene, target: Source = ANN) {
   return { session, conversation, process: id };
 }
 
-/** A process that a session has started, and that has ended since. */
+/** A process of a session that has ended. */
 async function createEndedProcess(scene: Scene) {
   const begun = await createProcess(scene);
   throwIfRefused(await scene.store.processes.endProcess({ id: begun.process, exit: { code: 0 }, now: T0 }));
