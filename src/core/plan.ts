@@ -1,4 +1,4 @@
-/** One thing that an agent means to do, as it stands. */
+/** One step of an agent's plan. */
 export interface PlanEntry {
   readonly text: string;
   readonly state: "pending" | "in_progress" | "completed";

@@ -1,12 +1,12 @@
 /**
- * What others wrote, made safe for a terminal: nobody's message may move the cursor, change colours or turn the
- * reading direction of our lines. Control characters become their pictures, so that they are seen and do nothing.
+ * Makes text of other people safe for a terminal: it cannot move the cursor, change colours or the reading direction. Control
+ * characters become visible symbols.
  */
 export function toPrintable(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(CONTROL, toControlPicture).replaceAll(DIRECTION, "");
 }
 
-/** The same on one line, for tables. */
+/** `toPrintable` on one line, for tables. */
 export function toOneLine(text: string): string {
   return toPrintable(text.replaceAll(/\s+/g, " ").trim());
 }

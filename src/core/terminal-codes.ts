@@ -1,11 +1,11 @@
-/** The text without the codes that steer a terminal: colours, cursor, titles, links. Linear, also where codes have no end. */
+/** Removes terminal codes: colours, cursor movement, titles, links. Takes linear time, also for unterminated codes. */
 export function stripTerminalCodes(text: string): string {
   return text.includes("\x1b") || text.includes("\x9b") ? text.replaceAll(CODE, "") : text;
 }
 
 /**
- * CSI with its parameters; a string such as a title, which ends on its own line; any other escape. No part matches an
- * escape character, so a code without an end is read only once.
+ * CSI with parameters; a string such as a title, which ends on its own line; any other escape. No part matches an escape
+ * character, so an unterminated code is read only once.
  */
 const CODE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes

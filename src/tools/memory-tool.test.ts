@@ -56,14 +56,14 @@ describe("memory", () => {
   });
 
   it.each([
-    [/nothing in it to remember/, { action: "add" }],
-    [/nothing in it to remember/, { action: "add", text: " \n" }],
-    [/holds “zebra”/, { action: "replace", old: "zebra", text: "x" }],
-    [/2 entries hold/, { action: "remove", old: "has" }],
-    [/Say in `old` which entry/, { action: "remove" }],
+    [/text to remember is empty/, { action: "add" }],
+    [/text to remember is empty/, { action: "add", text: " \n" }],
+    [/contains “zebra”/, { action: "replace", old: "zebra", text: "x" }],
+    [/2 entries contain/, { action: "remove", old: "has" }],
+    [/`old` is empty/, { action: "remove" }],
     [/must be add, replace or remove/, { action: "forget", old: "dog" }],
     [/must be add, replace or remove/, {}],
-    [/the limit is 4000, and 18 are there/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
+    [/it has 18 now, and the limit is 4000/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
   ])("refuses with a sentence (%s), and changes nothing", async (sentence, given) => {
     const { change, entries } = await room();
     await change({ action: "add", text: "has a dog" });

@@ -558,7 +558,7 @@ describe("a turn", () => {
     expect(reason?.split("\n\n").slice(1)).toEqual([
       "`false` ended with code 1.",
       "`sleep 9` still runs (proc_000000000002).",
-      "`on its way` was never begun.",
+      "`on its way` never started.",
     ]);
     // Nobody is told that it has ended, which it has not; and nobody begins it any more.
     const [id] = COMMANDS[2];

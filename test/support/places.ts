@@ -5,7 +5,7 @@ import type { ToolContext } from "../../src/tools/tool-context.ts";
 import type { Home } from "./test-home.ts";
 import { buildToolContext } from "./tool-context.ts";
 
-/** A chat, and somebody who speaks in it. */
+/** A chat and a person in it. */
 export interface SpokenIn {
   readonly source: Source;
   readonly conversation: number;
@@ -15,7 +15,7 @@ export interface SpokenIn {
   say(words: string): Promise<void>;
 }
 
-/** Somebody comes to a chat; whose the session is, the store says. */
+/** Opens the conversation of the person in the chat. The store decides who owns the session. */
 export async function comeTo(home: Home, source: Source, more: Partial<ToolContext> = {}): Promise<SpokenIn> {
   const { conversation, session } = await home.sessions.open(source);
   const known = await home.store.access.getAccount({

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type * as Grammy from "grammy";
 import { PostriderError } from "../../core/errors.ts";
 
-/** The library is optional, so it is loaded when Telegram is configured, and not before. */
+/** grammY is optional, so it is loaded only if Telegram is configured. */
 export function loadGrammy(load: (name: string) => unknown = createRequire(import.meta.url)): typeof Grammy {
   try {
     return load("grammy") as typeof Grammy;
@@ -10,7 +10,7 @@ export function loadGrammy(load: (name: string) => unknown = createRequire(impor
     if (!(cause instanceof Error && "code" in cause && cause.code === "MODULE_NOT_FOUND")) throw cause;
     throw new PostriderError(
       "invalid_config",
-      "Telegram needs the package grammy, which is not installed. Install it beside postrider: npm install grammy",
+      "Telegram needs the package grammy, which is not installed. Install it next to postrider: npm install grammy",
     );
   }
 }

@@ -226,7 +226,7 @@ describe("what a message holds", () => {
       await scene.fake.say(scene.dm, scene.ann, "and on");
     });
     expect(words).toEqual(["and on"]);
-    expect(scene.logged.map((entry) => entry.words)).toContain("an update was not understood");
+    expect(scene.logged.map((entry) => entry.words)).toContain("parsing a Telegram update failed; skipped it");
   });
 
   it("half a character is mended", async () => {
@@ -284,9 +284,9 @@ describe("files", () => {
       await fake.sendFile(dm, ann, new Uint8Array(MAX_DOWNLOAD + 1), { name: "liar.bin", claimedSize: 5 });
     });
     expect(words).toEqual([
-      "broken\n[photo: could not be received; the download broke off]",
-      "large\n[file film.mkv: could not be received; it has 30 MB, and Telegram lets bots download 20 MB]",
-      "[file liar.bin: could not be received; it has 21 MB, and Telegram lets bots download 20 MB]",
+      "broken\n[photo: could not be received; the download failed]",
+      "large\n[file film.mkv: could not be received; it has 30 MB, and the limit of Telegram for bots is 20 MB]",
+      "[file liar.bin: could not be received; it has 21 MB, and the limit of Telegram for bots is 20 MB]",
     ]);
     expect(JSON.stringify(scene.logged)).not.toContain("fake-token");
   });
