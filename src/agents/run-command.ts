@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { describeExit } from "../core/process-report.ts";
 import { buildChildEnvironment } from "../processes/child-environment.ts";
-import { signalGroup } from "../processes/signal-group.ts";
+import { signalGroup } from "../processes/signals.ts";
 
 export interface CommandRun {
   /** The program and its arguments; no shell takes part. */
