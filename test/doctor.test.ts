@@ -366,12 +366,12 @@ describe("postrider doctor", () => {
     for (const left of ["integrity", "counters", "messages", "attachments", "search_index"])
       expect(names).not.toContain(left);
     expect(checks.filter(({ state }) => state === "problem").map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^sessions\.config cannot be read in 1 row: \w+\.$/),
+      expect.stringMatching(/^sessions\.config is not readable in 1 row: \w+\.$/),
     ]);
     expect(checks.find(({ check }) => check === "depth")?.text).toContain("were left out");
     const whole = await examined();
     expect(whole.checks.map(({ text }) => text)).toContainEqual(
-      expect.stringMatching(/^messages\.meta cannot be read in 1 row: \d+:\d+\.$/),
+      expect.stringMatching(/^messages\.meta is not readable in 1 row: \d+:\d+\.$/),
     );
     expect(await cli(home, "doctor", "--quick", "--fix")).toMatchObject({ code: 2 });
   });

@@ -185,7 +185,7 @@ describe.each(JSON_COLUMNS.map((column) => [`${column.table}.${column.column}`, 
       breakFirst(column, "{broken");
       const [finding, ...more] = jsonFindings();
       expect(more).toEqual([]);
-      expect(finding?.text).toMatch(new RegExp(`^${name.replace(".", "\\.")} cannot be read in 1 row: \\S`));
+      expect(finding?.text).toMatch(new RegExp(`^${name.replace(".", "\\.")} is not readable in 1 row: \\S`));
       const fixed: string[] = [];
       fixDatabase(file, finding === undefined ? [] : [finding], {
         now: NOW,

@@ -354,7 +354,7 @@ describe("a file that is not ours to change", () => {
       for (const mode of ["in-process", "workers"] as const) {
         await expect(sqliteStore({ file, mode })).rejects.toMatchObject({
           code: "corrupt",
-          message: expect.stringMatching(/not Postrider's/),
+          message: expect.stringMatching(/not one of Postrider/),
         });
       }
       expect(readFileSync(file).equals(before)).toBe(true);
