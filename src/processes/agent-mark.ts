@@ -2,9 +2,8 @@
 export const AGENT_MARK = "POSTRIDER_RUN_BY_AGENT";
 
 /**
- * Shell code that marks the shell and all its descendants: children inherit a hard limit, and only a process with
- * CAP_SYS_RESOURCE can raise it. Linux ignores the limit on file locks, so it limits nothing. The option is -x in bash
- * and -w in dash.
+ * Shell code that marks the shell and all its descendants by a hard limit, which only CAP_SYS_RESOURCE can raise. Linux
+ * ignores the limit on file locks, so it limits nothing. The option is -x in bash and -w in dash.
  */
 export const SET_LIMIT_MARK = "{ ulimit -x 1000000000 || ulimit -w 1000000000; } 2>/dev/null";
 

@@ -31,6 +31,8 @@ describe("the path of the keeper's socket", () => {
     onTestFinished(elsewhere.remove);
     mkdirSync(join(elsewhere.path, "private"), { mode: 0o700 });
     symlinkSync(join(elsewhere.path, "private"), join(elsewhere.path, `postrider-${userInfo().uid}`));
-    expect(() => resolveSocketPath(long, elsewhere.path)).toThrow(/that you own and that no other user can open/);
+    expect(() => resolveSocketPath(long, elsewhere.path)).toThrow(
+      /that you own and that no other user can open/,
+    );
   });
 });

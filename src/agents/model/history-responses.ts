@@ -18,9 +18,8 @@ export interface HistoryResponse {
 export type HistoryItem = HistoryResponse | { readonly type: "message"; readonly message: Message };
 
 /**
- * Joins the messages of each response. A response with several calls is stored as several messages, each call directly
- * before its result, because a call is stored before its effect; the provider sent one message with all calls, and
- * requires it back.
+ * Joins the messages of each response. A response with several calls is stored as several messages, each call before its
+ * result, because a call is stored before its effect; the provider requires one message with all calls.
  */
 export function buildHistoryItems(history: readonly Message[]): HistoryItem[] {
   const items: HistoryItem[] = [];

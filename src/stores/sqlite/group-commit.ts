@@ -7,10 +7,8 @@ import { retryBusy } from "./store-errors.ts";
 export const MAX_BATCH = 64;
 
 /**
- * Runs the calls in one transaction, each in its own savepoint, and answers after COMMIT has returned: one disk flush
- * serves them all. A failed call rolls back its own work only. On a full disk, SQLite may roll back the whole
- * transaction, with calls that had succeeded. They are not answered yet, so all calls then run again, each alone, in
- * order.
+ * Runs the calls in one transaction, each in its own savepoint, and answers after COMMIT: one disk flush serves them all.
+ * If SQLite rolls back the whole transaction, as on a full disk, all calls run again, each alone, in order.
  */
 export function commitBatch(
   db: Db,

@@ -18,9 +18,8 @@ import type { ConversationRow } from "./rows.ts";
 import { toChatSource } from "./switching.ts";
 
 /**
- * Moves an account to another person. A former person without another account moves along with everything. Otherwise the
- * former person keeps their sessions, and the chats of this account continue in new ones: the new person must not read
- * the old ones.
+ * Moves an account to another person. If it was the only account of the former person, everything moves along. Otherwise
+ * its chats continue in new sessions: the new person must not read the old ones.
  */
 export function linkAccount(
   db: Db,
@@ -119,5 +118,9 @@ function startNewSession(db: Db, conversation: ConversationRow, person: PersonId
     { profile, owner: getSessionOwner(source, person), now, source },
   );
   pointConversation(db, conversation, session, "switch", active_at);
-  recordDecision(db, n, now, "new", { reason: "its account changed hands", from: former.id, to: session.id });
+  recordDecision(db, n, now, "new", {
+    reason: "its account was linked to another person",
+    from: former.id,
+    to: session.id,
+  });
 }

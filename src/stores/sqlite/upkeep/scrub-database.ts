@@ -5,9 +5,8 @@ import { retryBusyAsync, toStoreError } from "../store-errors.ts";
 import { rebuildIndex } from "./repair-database.ts";
 
 /**
- * Leaves only current data in the files. Overwriting deleted content is not enough: when SQLite moves rows between pages,
- * old bytes may stay between them, and the index keeps some words to find its pages. So the index is rebuilt, every page
- * is rewritten, and the log is truncated. False while others use the log.
+ * Rebuilds the index, rewrites every page and truncates the log. Overwriting deleted content is not enough: old bytes stay
+ * between rows that SQLite moves, and the index keeps some words to find its pages. False while others use the log.
  */
 export async function scrubDatabase(file: string): Promise<boolean> {
   try {
