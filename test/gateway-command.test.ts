@@ -316,7 +316,7 @@ describe("postrider gateway status and stop", () => {
       const { code, out } = await cliOnFullDisk(home, 0, "gateway", "status");
       expect(code).toBe(0);
       expect(out).toContain("It runs, but cannot write: the disk is full.");
-      expect(out).toContain(`There is no room to write ${join(home, "postrider.db")}`);
+      expect(out).toContain(`There is no space to write ${join(home, "postrider.db")}`);
       expect(out).toContain(`${program.pid} on ${localRunner().host}`);
       // With room again it says by itself that it lives, and nothing is left of the trouble.
       execFileSync("prlimit", ["--pid", String(program.pid), "--fsize=unlimited:"]);

@@ -477,7 +477,7 @@ describe("postrider doctor --salvage", () => {
       // With room for the copy to work on, what is saved may just fit.
       if (code === 0) continue;
       expect(code).toBe(1);
-      expect(err).toMatch(/no room/);
+      expect(err).toMatch(/no space/);
       expect(readdirSync(home)).toEqual(["postrider.db"]);
     }
     expect(readFileSync(database).equals(before)).toBe(true);

@@ -6,7 +6,7 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { signalGroup } from "../../processes/signal-group.ts";
+import { signalGroup } from "../../processes/signals.ts";
 
 /** An MCP server process that communicates over stdin and stdout. */
 export interface McpProcessOptions {

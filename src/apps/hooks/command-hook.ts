@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { describeExit } from "../../core/process-report.ts";
 import type { Hook } from "../../gateway/hooks.ts";
 import { buildChildEnvironment } from "../../processes/child-environment.ts";
-import { signalGroup } from "../../processes/signal-group.ts";
+import { signalGroup } from "../../processes/signals.ts";
 
 export interface CommandHookOptions {
   readonly name: string;
