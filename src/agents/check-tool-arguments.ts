@@ -1,4 +1,5 @@
 import type { Tool } from "../ports/tool.ts";
+import { loadOptional } from "../system/load-optional.ts";
 
 type Check = (given: unknown) => string | undefined;
 
@@ -14,7 +15,11 @@ export async function checkToolArguments({ input }: Tool, given: unknown): Promi
 }
 
 async function compileCheck(schema: Tool["input"]): Promise<Check> {
-  const { AjvJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/ajv");
+  const { AjvJsonSchemaValidator } = await loadOptional(
+    "@modelcontextprotocol/client",
+    "A tool call",
+    () => import("@modelcontextprotocol/client/validators/ajv"),
+  );
   try {
     // One for each schema: those of different servers may bear the same $id.
     const fits = new AjvJsonSchemaValidator().getValidator(schema);

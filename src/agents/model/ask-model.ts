@@ -1,6 +1,7 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
 import type { AgentEvent, AgentTurn, ModelResponse } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
+import { loadOptional } from "../../system/load-optional.ts";
 import { boundRetries } from "./bounded-retries.ts";
 import { buildRequestOptions, buildSystemText, buildToolMark, markMessages } from "./cache-marks.ts";
 import { formatModelFailure, isTooLong, isToolRefusal } from "./failure.ts";
@@ -54,7 +55,7 @@ export async function* askModel(
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, RoundResult | "no_tools" | "no_reasoning" | undefined> {
   const { provider } = choice;
-  const { streamText } = await import("ai");
+  const { streamText } = await loadOptional("ai", "A model", () => import("ai"));
   // A provider that cannot think shorter is none of the person's business, and the client would tell them on the screen.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({
