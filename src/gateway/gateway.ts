@@ -1,41 +1,25 @@
-import type { ConversationSettings } from "../core/conversation.ts";
+import { toChatCommand } from "../commands/custom-command.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type GatewaySettings, getTakeMode } from "../core/gateway-settings.ts";
+import { getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
-import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
-import type { Agent } from "../ports/agent.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Log } from "../ports/log.ts";
-import type { Platform } from "../ports/platform.ts";
-import type { Store } from "../ports/store.ts";
+import { HEARTBEAT_MS, RUNNER_DEAD_MS } from "../core/runner.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { activeTurns, isStoreClosed } from "../turns/active-turns.ts";
-import type { ToolHost } from "../turns/build-tools.ts";
 import { flusher } from "../turns/flush.ts";
 import { buildConnectionName, type LeasedConnection, leaseConnection, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
 import { EXPIRY_LEASE, expireConversations, purgeOldRows } from "./expire.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
-import { type Hook, hooks } from "./hooks.ts";
+import {
+  type GatewayOptions,
+  type ResolvedGatewayOptions,
+  resolveGatewayOptions,
+} from "./gateway-options.ts";
+import { hooks } from "./hooks.ts";
 import { activityLimiter } from "./limit-activity.ts";
 import { buildMessengerTurnHooks } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
 import { watchProcesses } from "./watch-processes.ts";
-
-export interface GatewayOptions {
-  readonly store: Store;
-  readonly runner: Runner;
-  readonly clock: Clock;
-  readonly platforms: readonly Platform[];
-  /** As configured now. */
-  readonly settings: () => GatewaySettings;
-  /** Who answers a conversation. */
-  readonly agent: (chosen: ConversationSettings) => Agent;
-  readonly log: Log;
-  readonly hooks?: readonly Hook[];
-  /** What agents work with; without it they only talk. */
-  readonly toolHost?: ToolHost;
-}
 
 export interface Gateway {
   /**
@@ -59,7 +43,8 @@ const WATCH_EVERY_MS = 5000;
 const GRACE_MS = 20_000;
 
 /** The flow as a running program. Rejects with `in_use` when another process holds one of the connections. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(given: GatewayOptions): Promise<Gateway> {
+  const options = resolveGatewayOptions(given);
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
   await store.runners.recordHeartbeat({ runner: options.runner, now: clock.now() });
@@ -98,6 +83,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     platforms: platforms.map(({ name }) => name),
     flush: () => memory.trigger(),
     ...(options.toolHost !== undefined && { toolHost: options.toolHost }),
+    customCommands: (options.commands ?? []).map(toChatCommand),
+    customTools: options.tools ?? [],
   };
   const memory = flusher(flow, () => options.agent({}));
   platforms.forEach((platform, index) => {
@@ -212,7 +199,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** All of them, or none: with who has those that are not to be had. */
-async function leaseAll(options: GatewayOptions): Promise<readonly LeasedConnection[]> {
+async function leaseAll(options: ResolvedGatewayOptions): Promise<readonly LeasedConnection[]> {
   const { store, clock, platforms } = options;
   const held: LeasedConnection[] = [];
   const missing: string[] = [];

@@ -1,8 +1,8 @@
 import { type ChatCommandContext, type Choice, type CommandReply, shortenLine } from "../commands/command.ts";
 import { formatMessagesAround } from "../commands/messages-around.ts";
-import { CHAT_COMMANDS, getChatCommand, runChatCommand } from "../commands/table.ts";
+import { findChatCommand, runChatCommand } from "../commands/table.ts";
 import type { AccessRole } from "../core/access.ts";
-import { type CommandLine, findCommand } from "../core/command-grammar.ts";
+import type { CommandLine } from "../core/command-grammar.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
@@ -72,7 +72,7 @@ async function openCommandContext(
   { source, role, name }: InboxCommand,
 ): Promise<ChatCommandContext> {
   const place = await buildMessengerCommandContext(flow, source, role);
-  const command = findCommand(CHAT_COMMANDS, name);
+  const command = findChatCommand(name, flow.customCommands);
   const isLooking = command === undefined || command.isReadOnly === true;
   if (isLooking || (await place.chat.findCurrent()) !== undefined) return place;
   await place.chat.open();
@@ -115,7 +115,7 @@ async function listChoices(
   args: string,
 ): Promise<readonly Choice[]> {
   try {
-    return (await getChatCommand(name).listChoices?.(place, args)) ?? [];
+    return (await findChatCommand(name, place.customCommands)?.listChoices?.(place, args)) ?? [];
   } catch {
     return []; // the reply says what is wrong
   }

@@ -4,6 +4,8 @@ import type { Blob } from "../core/turn.ts";
 
 export type ToolEffect = "none" | "external";
 
+export type ToolAudience = "owner" | "everyone";
+
 /** Something that an agent may do besides talking. */
 export interface Tool {
   /** As the model calls it: letters, digits, `_` and `-`, 64 at most. */
@@ -14,6 +16,8 @@ export interface Tool {
   readonly input: Readonly<Record<string, unknown>>;
   /** Whether it changes something outside: after a crash it is not simply done again. */
   readonly effect: ToolEffect;
+  /** For tools of plugins and applications: `owner`, the default, offers it in the owner's direct chats only. */
+  readonly audience?: ToolAudience;
   /** The same for one call, where a tool does now this, now that. */
   getEffect?(given: unknown): ToolEffect;
   /** What the person is asked before it acts; nothing where they need not be. */

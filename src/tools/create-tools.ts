@@ -23,8 +23,16 @@ const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>
 
 /** The tools of these names for one turn. No secret gets out of any of them. */
 export function createTools(names: readonly ToolName[], hands: ToolContext): readonly Tool[] {
-  const masked = createSecretMask(hands.secrets);
-  return [...new Set(names)].map((name) => maskToolOutput(TOOL_CONSTRUCTORS[name](hands), masked));
+  return maskTools(
+    [...new Set(names)].map((name) => TOOL_CONSTRUCTORS[name](hands)),
+    hands.secrets,
+  );
+}
+
+/** The same tools, with every secret replaced in the text of their output. */
+export function maskTools(tools: readonly Tool[], secrets: readonly string[]): readonly Tool[] {
+  const masked = createSecretMask(secrets);
+  return tools.map((tool) => maskToolOutput(tool, masked));
 }
 
 function maskToolOutput(tool: Tool, masked: (text: string) => string): Tool {
