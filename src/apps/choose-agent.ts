@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { echo } from "../agents/echo.ts";
 import { PostriderError } from "../core/errors.ts";
+import type { PluginAgent } from "../gateway/plugin.ts";
 import type { Agent } from "../ports/agent.ts";
+import type { Log } from "../ports/log.ts";
 import { usageError } from "./cli/command.ts";
 import { type ModelSettings, NO_MODEL_HINT, selectModel, selectProviderModel } from "./select-model.ts";
 
@@ -12,20 +14,28 @@ export interface ChosenAgent {
 }
 
 /**
- * Who answers: `model`, the one that the environment or the configuration names; `echo`; or `script:FILE` with answers
- * from a file. Unless said, the model if there is one.
+ * Who answers: `model`, the one that the environment or the configuration names; `echo`; `script:FILE` with answers
+ * from a file; `./FILE.ts`, a module; or a plugin's agent. By default the model if there is one.
  */
 export async function chooseAgent(
   name: string | undefined,
   environment: NodeJS.ProcessEnv,
   configured?: ModelSettings,
+  agents: ReadonlyMap<string, PluginAgent> = new Map(),
 ): Promise<ChosenAgent> {
   if (name === "echo") return { agent: echo };
   const [, file] = /^script:(.+)$/s.exec(name ?? "") ?? [];
   if (file !== undefined) return { agent: await loadScriptAgent(file) };
+  if (name !== undefined && /^(?:\.{1,2}|~)?\//.test(name)) {
+    const { loadAgentFile } = await import("./plugins/load-agent-file.ts");
+    return { agent: await loadAgentFile(name, { environment, log: SILENT }) };
+  }
+  const create = agents.get(name ?? "");
+  if (create !== undefined) return { agent: await create({ environment, log: SILENT }) };
   if (name !== undefined && name !== "model") {
+    const names = [...agents.keys()].map((agent) => `${agent} is a plugin's, `).join("");
     throw usageError(
-      `There is no agent "${name}": model asks a model, echo repeats, script:FILE answers from a file`,
+      `There is no agent "${name}": model asks a model, echo repeats, ${names}script:FILE answers from a file, ./FILE.ts is a module`,
     );
   }
   const choice = selectModel(environment, configured);
@@ -51,3 +61,6 @@ async function loadScriptAgent(file: string): Promise<Agent> {
     });
   }
 }
+
+const ignore = (): void => {};
+const SILENT: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };

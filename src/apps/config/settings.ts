@@ -15,6 +15,7 @@ export type SettingKind =
         | "folder"
         | "folders"
         | "variables"
+        | "modules"
         | "zone"
         | "address"
         | "name"
@@ -27,7 +28,7 @@ export type SettingKind =
 
 /** Kinds whose value is a list of words. */
 export function isListKind({ type }: SettingKind): boolean {
-  return ["ids", "platforms", "tools", "folders", "variables"].includes(type);
+  return ["ids", "platforms", "tools", "folders", "variables", "modules"].includes(type);
 }
 
 /** A value as it was understood. */
@@ -180,6 +181,7 @@ export const SETTINGS: readonly Setting[] = [
   },
   { key: "memory.enabled", kind: SWITCH, variable: "POSTRIDER_MEMORY", default: true },
   { key: "memory.flush", kind: SWITCH, variable: "POSTRIDER_MEMORY_FLUSH", default: true },
+  { key: "plugins", kind: { type: "modules" }, default: [] },
   { key: "instructions", kind: TEXT, variable: "POSTRIDER_INSTRUCTIONS" },
   { key: "personalities.*", kind: TEXT },
   { key: "compression.enabled", kind: SWITCH, variable: "POSTRIDER_COMPRESSION", default: true },
@@ -232,11 +234,11 @@ export function listNamesBelow(path: readonly string[]): readonly string[] | und
 
 /**
  * What a folder that somebody else wrote may not decide: who may speak, with which keys, to which addresses these are
- * sent, what the model may learn and keep about people, and what it may do.
+ * sent, what the model may learn and keep about people, what it may do, and which code runs.
  */
 export function isHomeOnly(path: readonly string[]): boolean {
   const [section = ""] = path;
-  if (["access", "platforms", "privacy", "tools", "memory"].includes(section)) return true;
+  if (["access", "platforms", "privacy", "tools", "memory", "plugins"].includes(section)) return true;
   if (path.join(".") === "model.provider") return true; // whom everything that is said is sent to
   return path.some((name) => /token|secret|password|credential|api_?key|base_?url/i.test(name));
 }

@@ -23,6 +23,7 @@ import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
 import type { Home } from "../../home.ts";
 import { createLocalTools } from "../../local-tools.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { resolveSessionArgument } from "../session-argument.ts";
 import { askInTerminal } from "./ask-in-terminal.ts";
 import { memoryFlush } from "./memory-flush.ts";
@@ -48,6 +49,7 @@ export interface ChatOptions {
   readonly kind: TerminalSlotKind | "pipe";
   /** Absent: nothing is configured. */
   readonly config?: Config | undefined;
+  readonly plugins?: LoadedPlugins | undefined;
   onEvent(event: TalkEvent): void;
   notify(text: string): void;
   /** Says that the database was lost; the process ends with it. */
@@ -78,7 +80,10 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
-  const hands = createLocalTools({ home, environment, store, clock: systemClock, config: () => config });
+  const hands = createLocalTools({
+    ...{ home, environment, store, clock: systemClock, config: () => config },
+    customTools: () => options.plugins?.tools ?? [],
+  });
   const memory = memoryFlush({
     ...{ store, clock: systemClock, runner: runner.id, agent, isLongLived: kind === "terminal" },
     memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
@@ -144,6 +149,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
       now: systemClock.now,
       random: systemClock.random,
       processes: hands.processes,
+      ...(options.plugins !== undefined && { customCommands: options.plugins.commands }),
     },
     async close() {
       clearInterval(heart);

@@ -20,7 +20,7 @@ what could not be sent yet is sent by the next one. A second Ctrl-C or SIGTERM e
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo or script:FILE (default: the model, if there is one)",
+      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent (default: the model, if there is one)",
     },
   },
   examples: [
