@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type CliEnded, startCli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { gatewayScene } from "./support/gateway-program.ts";
 import { recordingEndpoint } from "./support/recording-endpoint.ts";
 
 /** A home with a configuration, and the command that runs in a folder beside it. */
@@ -222,5 +223,33 @@ describe("a plugin", () => {
       ok: false,
       problems: [{ plugin: "./broken.ts", text: "oh." }],
     });
+  });
+
+  it("works in a gateway: its command and its hook; a platform of it that fails is left out", async () => {
+    const { home, gateway, ask } = await gatewayScene();
+    const hooked = join(home, "hooked");
+    mkdirSync(home, { mode: 0o700 });
+    const write = (name: string, text: string): void =>
+      writeFileSync(join(home, name), text, { mode: 0o600 });
+    write("weather.ts", COMMAND);
+    write(
+      "hook.mjs",
+      `import { appendFileSync } from "node:fs";
+       export const plugin = {
+         platforms: [() => { throw new Error("no port"); }, () => undefined],
+         hooks: [{ name: "count", events: ["command:weather"], handle: () => appendFileSync(${JSON.stringify(hooked)}, "x") }],
+       };`,
+    );
+    write("config.yaml", "plugins: [./weather.ts, ./gone.ts, ./hook.mjs]\n");
+    const program = await gateway();
+    await program.logged(({ msg }) =>
+      String(msg).startsWith("The plugin ./gone.ts is left out: There is no"),
+    );
+    await program.logged(({ msg }) => msg === "a platform of the plugin ./hook.mjs is left out");
+    expect(await ask("hello")).toBe("You said: hello");
+    expect(await ask("/weather Bergen")).toBe("Bergen: sun, for the member in telegram, 2 messages");
+    await expect.poll(() => existsSync(hooked)).toBe(true);
+    program.signal("SIGTERM");
+    expect((await program.ended).code).toBe(0);
   });
 });

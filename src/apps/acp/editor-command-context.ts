@@ -29,5 +29,6 @@ export async function buildEditorCommandContext(
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     processes: editor.localTools.processes,
+    customCommands: editor.customCommands(),
   };
 }

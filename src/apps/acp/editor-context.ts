@@ -1,4 +1,5 @@
 import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk/unstable";
+import type { ChatCommand } from "../../commands/command.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { Agent } from "../../ports/agent.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -25,6 +26,8 @@ export interface EditorContext {
   readonly localTools: LocalTools;
   settings(): EditorSettings;
   /** Who answers, if anybody is connected. */
+  /** Chat commands of plugins. */
+  customCommands(): readonly ChatCommand[];
   findAgent(): Agent | undefined;
   /** The same; where nobody is, an error that asks the editor to see to it. */
   requireAgent(): Agent;

@@ -71,7 +71,7 @@ export function buildEditorApp(serving: EditorAppOptions): AgentApp {
   const answer = served(async (to, editor, params: PromptRequest, signal) => {
     const thread = await to.getThread(editor, params.sessionId);
     // Once more: it may not have known the session when it was first told.
-    if (!thread.hasPrompts && thread.isIntroduced) void to.showCommands(thread);
+    if (!thread.hasPrompts && thread.isIntroduced) void to.showCommands(editor, thread);
     thread.hasPrompts = true;
     return to.handlePrompt(editor, thread, params.prompt, signal);
   });

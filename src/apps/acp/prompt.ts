@@ -21,7 +21,7 @@ export async function handlePrompt(
   if (command !== undefined) {
     // Loaded for whoever gives one: the first answer does not wait for it.
     const { runEditorCommand: giveCommand, isChatCommand: isOurs } = await import("./run-editor-command.ts");
-    if (isOurs(command)) {
+    if (isOurs(editor, command)) {
       const more = await giveCommand(editor, thread, command);
       return more === undefined
         ? { stopReason: "end_turn" }

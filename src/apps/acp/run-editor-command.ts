@@ -1,7 +1,7 @@
 import type { CommandReply } from "../../commands/command.ts";
 import { formatMessagesAround } from "../../commands/messages-around.ts";
-import { CHAT_COMMANDS, runChatCommand } from "../../commands/table.ts";
-import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
+import { findChatCommand, runChatCommand } from "../../commands/table.ts";
+import type { CommandLine } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { saveDocument } from "../save-document.ts";
 import { buildEditorCommandContext } from "./editor-command-context.ts";
@@ -10,8 +10,8 @@ import { showChoices, showInfo } from "./show-state.ts";
 import { type Thread, toNoticeUpdate } from "./thread.ts";
 
 /** What is no command of ours may be one of the model's. */
-export function isChatCommand({ name }: CommandLine): boolean {
-  return findCommand(CHAT_COMMANDS, name) !== undefined;
+export function isChatCommand(editor: EditorContext, { name }: CommandLine): boolean {
+  return findChatCommand(name, editor.customCommands()) !== undefined;
 }
 
 /** Does it, and shows what it replies. Gives back what is to be said after it, if anything is. */

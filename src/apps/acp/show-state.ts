@@ -43,10 +43,14 @@ export async function showChoices(editor: EditorContext, thread: Thread): Promis
   thread.show({ sessionUpdate: "config_option_update", configOptions: options });
 }
 
-export async function showCommands(thread: Pick<Thread, "show" | "isIntroduced">): Promise<void> {
+export async function showCommands(
+  editor: Pick<EditorContext, "customCommands">,
+  thread: Pick<Thread, "show" | "isIntroduced">,
+): Promise<void> {
   thread.isIntroduced = true;
-  const { listEditorCommands: availableCommands } = await import("./commands.ts");
-  thread.show({ sessionUpdate: "available_commands_update", availableCommands: availableCommands() });
+  const { listEditorCommands } = await import("./commands.ts");
+  const availableCommands = listEditorCommands(editor.customCommands());
+  thread.show({ sessionUpdate: "available_commands_update", availableCommands });
 }
 
 export async function showInfo(editor: EditorContext, thread: Thread): Promise<void> {

@@ -200,7 +200,7 @@ function scheduleIntroduction(editor: EditorContext, thread: Thread): void {
 
 /** What the editor is told of a thread once it knows that there is one. */
 function introduceThread(editor: EditorContext, thread: Thread): void {
-  void showCommands(thread);
+  void showCommands(editor, thread);
   void listAgentModels(editor).then(async (names) => {
     if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
