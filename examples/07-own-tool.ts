@@ -66,10 +66,9 @@ try {
 
   console.log(question?.text);
   await fake.press(chat, question?.id ?? 0, ann, "Once");
-  while (!(await fake.messages(chat)).some(({ text }) => text.includes("on its way")))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const { text } = await fake.untilShown(chat, "on its way");
   assert.deepEqual(refunded, [4711]);
-  console.log((await fake.messages(chat)).at(-1)?.text);
+  console.log(text);
 } finally {
   await gateway.stop();
   await store.close();
