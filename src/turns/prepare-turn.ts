@@ -76,7 +76,7 @@ function buildTurnTools(
 
 /** The audience of each tool decides. Secrets of the host are masked in their output, too. */
 function selectCustomTools(
-  { toolHost, customTools = [] }: TurnContext,
+  { toolHost, customTools = [] }: PrepareContext,
   asking: TurnRequester | undefined,
 ): readonly Tool[] {
   if (asking === undefined || customTools.length === 0) return [];
