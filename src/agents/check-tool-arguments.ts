@@ -1,4 +1,5 @@
 import type { Tool } from "../ports/tool.ts";
+import { loadOptional } from "../system/load-optional.ts";
 
 type Check = (args: unknown) => string | undefined;
 
@@ -14,7 +15,11 @@ export async function checkToolArguments({ input }: Tool, args: unknown): Promis
 }
 
 async function compileCheck(schema: Tool["input"]): Promise<Check> {
-  const { AjvJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/ajv");
+  const { AjvJsonSchemaValidator } = await loadOptional(
+    "@modelcontextprotocol/client",
+    "A tool call",
+    () => import("@modelcontextprotocol/client/validators/ajv"),
+  );
   try {
     // One validator per schema: schemas of different servers may have the same $id.
     const validate = new AjvJsonSchemaValidator().getValidator(schema);

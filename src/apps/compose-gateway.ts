@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
+import type { PluginAgent } from "../gateway/plugin.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
@@ -22,6 +23,8 @@ import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
 import { loadPlatforms } from "./load-platforms.ts";
 import type { OpenLog } from "./log/open-log.ts";
 import { collectSecrets } from "./log/secrets.ts";
+import { loadConfiguredPlugins } from "./plugins/configured-plugins.ts";
+import { createPluginPlatforms } from "./plugins/plugin-platforms.ts";
 import { formatManualMove, makePrivateFolder, moveFormerWorkspaces, resolveWorkspaces } from "./workspace.ts";
 
 export interface ComposeOptions {
@@ -29,7 +32,7 @@ export interface ComposeOptions {
   readonly environment: NodeJS.ProcessEnv;
   readonly config: OpenConfig;
   readonly log: OpenLog;
-  /** The agent: `model`, `echo` or `script:FILE`. */
+  /** The agent: `model`, `echo`, `script:FILE`, `./FILE.ts` or an agent of a plugin. */
   readonly agent?: string;
   /** Overrides the log level of the configuration. */
   readonly level?: LogLevel;
@@ -50,9 +53,14 @@ export interface ComposedGateway {
 /** Composes the gateway of a home: store, platforms, agent, hooks and daily copies. */
 export async function composeGateway(options: ComposeOptions): Promise<ComposedGateway> {
   const { home, environment, config, log } = options;
-  const platforms = await loadPlatforms(config.current(), environment, log);
+  const plugins = await loadConfiguredPlugins(home, config.current(), (text) => log.warn({}, text));
+  const host = { environment, log };
+  const platforms = [
+    ...(await loadPlatforms(config.current(), environment, log)),
+    ...(await createPluginPlatforms(plugins?.states ?? [], host)),
+  ];
   if (platforms.length === 0) throw createNoPlatformError();
-  const answering = await createCurrentAgent(options);
+  const answering = await createCurrentAgent(options, plugins?.agents);
   const hooks = await loadHooks(home, environment);
   for (const problem of hooks.problems) log.warn({}, problem);
   const onLost = exitOnLostStore((text) => log.error({ code: "store_lost" }, text));
@@ -92,7 +100,9 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       settings: () => config.current().gateway,
       agent: answering.current,
       log,
-      hooks: hooks.hooks,
+      hooks: [...hooks.hooks, ...(plugins?.plugins ?? []).flatMap((plugin) => plugin.hooks ?? [])],
+      tools: plugins?.tools ?? [],
+      commands: (plugins?.plugins ?? []).flatMap((plugin) => plugin.commands ?? []),
     });
     const { hint } = answering;
     return {
@@ -157,6 +167,8 @@ function superviseGateway(
     log.info({}, "the configuration changed");
     if (!isDeepStrictEqual(next.platforms, before.platforms))
       log.warn({}, "the platform settings changed; restart the gateway to apply them");
+    if (!isDeepStrictEqual(next.plugins, before.plugins))
+      log.warn({}, "the list of plugins changed; restart the gateway to apply it");
     if (!isDeepStrictEqual(next.model, before.model)) currentAgent.reload();
     before = next;
   });
@@ -193,13 +205,12 @@ interface CurrentAgent {
 }
 
 /** The current agent. A chat may choose another model of the same provider for its turns. */
-async function createCurrentAgent({
-  agent: name,
-  environment,
-  config,
-  log,
-}: ComposeOptions): Promise<CurrentAgent> {
-  const chosen = () => chooseAgent(name ?? environment.POSTRIDER_AGENT, environment, config.current().model);
+async function createCurrentAgent(
+  { agent: name, environment, config, log }: ComposeOptions,
+  agents?: ReadonlyMap<string, PluginAgent>,
+): Promise<CurrentAgent> {
+  const chosen = () =>
+    chooseAgent(name ?? environment.POSTRIDER_AGENT, environment, config.current().model, agents);
   const first = await chosen();
   let { agent } = first;
   return {

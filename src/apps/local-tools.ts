@@ -3,6 +3,7 @@ import { DEFAULT_TOOLS } from "../core/tool-settings.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import type { Tool } from "../ports/tool.ts";
 import type { Processes } from "../processes/processes.ts";
 import { systemZone } from "../system/system-clock.ts";
 import type { TurnRequester } from "../turns/build-tools.ts";
@@ -12,6 +13,8 @@ import type { ToolHostOptions } from "./build-tool-host.ts";
 export interface LocalToolsOptions extends Omit<ToolHostOptions, "processes"> {
   readonly store: Store;
   readonly clock: Clock;
+  /** Tools of plugins. */
+  customTools?(): readonly Tool[];
 }
 
 /** The tools of local chats of the owner: a terminal or an editor. */
@@ -40,7 +43,9 @@ export function createLocalTools(options: LocalToolsOptions): LocalTools {
       const equipment = equipmentOf({ ...options, processes });
       const asking =
         place && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const);
-      return prepareTurn({ store, clock, settings, platforms: [], toolHost: equipment }, turn, asking);
+      const customTools = options.customTools?.() ?? [];
+      const context = { store, clock, settings, platforms: [], toolHost: equipment, customTools };
+      return prepareTurn(context, turn, asking);
     },
   };
 }

@@ -44,6 +44,8 @@ export interface ChatCommandContext {
   startBackgroundTask?(prompt: string): Promise<Session>;
   /** Programs that run for sessions, where they can be ended. */
   readonly processes?: Processes;
+  /** Commands besides those of the table. */
+  readonly customCommands?: readonly ChatCommand[];
 }
 
 /** What a command answers, in Markdown, and what the place is to do besides showing it. */

@@ -89,27 +89,35 @@ export interface CommandCaller {
 }
 
 /** The commands that may be given so. */
-export function listCommandsFor(standing: CommandCaller): readonly ChatCommand[] {
-  return CHAT_COMMANDS.filter((command) => findRefusal(command, standing) === undefined);
+export function listCommandsFor(
+  standing: CommandCaller,
+  custom: readonly ChatCommand[] = [],
+): readonly ChatCommand[] {
+  return [...CHAT_COMMANDS, ...custom].filter((command) => findRefusal(command, standing) === undefined);
 }
 
 /** The commands that may be given in this place. */
 export function listAvailableCommands(
-  context: Pick<ChatCommandContext, "role" | "source">,
+  context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
 ): readonly ChatCommand[] {
-  return listCommandsFor(getCaller(context));
+  return listCommandsFor(getCaller(context), context.customCommands);
 }
 
 export function getChatCommand(name: string): ChatCommand {
   return findCommandByName(name, CHAT_COMMANDS);
 }
 
+/** The command of this name or alias. The table's own commands come first. */
+export function findChatCommand(name: string, custom: readonly ChatCommand[] = []): ChatCommand | undefined {
+  return findCommand(CHAT_COMMANDS, name) ?? findCommand(custom, name);
+}
+
 /** The command of this name, if it may be given here. */
 export function getAllowedCommand(
-  context: Pick<ChatCommandContext, "role" | "source">,
+  context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
   name: string,
 ): ChatCommand {
-  const command = findCommandByName(name, listAvailableCommands(context));
+  const command = findCommandByName(name, listAvailableCommands(context), context.customCommands);
   const refused = findRefusal(command, getCaller(context));
   if (refused !== undefined) throw new PostriderError("not_allowed", refused);
   return command;
@@ -124,8 +132,12 @@ export async function runChatCommand(
 }
 
 /** What was probably meant is one of the names that are offered. */
-function findCommandByName(name: string, offered: readonly ChatCommand[]): ChatCommand {
-  const found = findCommand(CHAT_COMMANDS, name);
+function findCommandByName(
+  name: string,
+  offered: readonly ChatCommand[],
+  custom: readonly ChatCommand[] = [],
+): ChatCommand {
+  const found = findChatCommand(name, custom);
   if (found !== undefined) return found;
   const near = findNearestName(
     offered.flatMap((command) => [command.name, ...(command.aliases ?? [])]),

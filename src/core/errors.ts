@@ -2,6 +2,7 @@
 export type ErrorCode =
   | "invalid_input"
   | "invalid_config"
+  | "missing_package"
   | "too_large"
   | "not_found"
   | "ambiguous"

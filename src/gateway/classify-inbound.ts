@@ -1,6 +1,7 @@
-import { CHAT_COMMANDS } from "../commands/table.ts";
+import type { ChatCommand } from "../commands/command.ts";
+import { findChatCommand } from "../commands/table.ts";
 import type { AccessRole } from "../core/access.ts";
-import { findCommand, parseCommand, unescapeSlash } from "../core/command-grammar.ts";
+import { parseCommand, unescapeSlash } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
 import { getText, type NewMessage, textPart } from "../core/message.ts";
 import type { Inbound } from "../ports/platform.ts";
@@ -15,7 +16,11 @@ export type ClassifiedInbound =
   | ({ readonly as: "message" } & ReadyMessage);
 
 /** Recognises commands before anything waits, so that they work while a turn runs. */
-export function classifyInbound(inbound: Inbound, role: AccessRole | undefined): ClassifiedInbound {
+export function classifyInbound(
+  inbound: Inbound,
+  role: AccessRole | undefined,
+  custom: readonly ChatCommand[] = [],
+): ClassifiedInbound {
   if (role === undefined) return { as: "stranger" };
   const words = getText(inbound.message);
   const hasOnlyWords = inbound.message.parts.every(({ type }) => type === "text");
@@ -23,7 +28,7 @@ export function classifyInbound(inbound: Inbound, role: AccessRole | undefined):
   // In a group, a command that nobody here knows is meant for somebody else.
   const isOurs =
     command !== undefined &&
-    (inbound.source.chatType === "dm" || findCommand(CHAT_COMMANDS, command.name) !== undefined);
+    (inbound.source.chatType === "dm" || findChatCommand(command.name, custom) !== undefined);
   if (isOurs) return { as: "command", words, role };
   const message = parseInboundMessage(inbound);
   return message instanceof PostriderError

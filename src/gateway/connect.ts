@@ -90,10 +90,12 @@ export async function stayConnected(
 
 function offerMenu(flow: Flow, { platform }: PlatformConnection, signal: AbortSignal): void {
   if (platform.setMenu === undefined) return;
-  const menu = listCommandsFor({ role: "member", kind: "messenger" }).map(({ name, summary }) => ({
-    name,
-    summary,
-  }));
+  const menu = listCommandsFor({ role: "member", kind: "messenger" }, flow.customCommands).map(
+    ({ name, summary }) => ({
+      name,
+      summary,
+    }),
+  );
   platform
     .setMenu(menu, signal)
     .catch((error: unknown) => flow.log.warn({ error }, "the menu could not be offered"));

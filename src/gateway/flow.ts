@@ -1,3 +1,4 @@
+import type { ChatCommand } from "../commands/command.ts";
 import type { ConversationSettings } from "../core/conversation.ts";
 import type { GatewaySettings } from "../core/gateway-settings.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -5,6 +6,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
+import type { Tool } from "../ports/tool.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { ActiveTurns } from "../turns/active-turns.ts";
 import type { ToolHost } from "../turns/build-tools.ts";
@@ -37,6 +39,10 @@ export interface Flow {
   flush?(): void;
   /** What agents work with; without it they only talk. */
   readonly toolHost?: ToolHost;
+  /** Chat commands of plugins and of the application that embeds the gateway. */
+  readonly customCommands?: readonly ChatCommand[];
+  /** Their tools. */
+  readonly customTools?: readonly Tool[];
 }
 
 /** Something that arrived has been stored. What comes next in the chat waits for what is still to be done with it. */

@@ -1,45 +1,27 @@
-import type { ConversationSettings } from "../core/conversation.ts";
+import { toChatCommand } from "../commands/custom-command.ts";
 import { PostriderError } from "../core/errors.ts";
-import { type GatewaySettings, getTakeMode } from "../core/gateway-settings.ts";
+import { getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
-import { RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
-import type { Agent } from "../ports/agent.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Log } from "../ports/log.ts";
-import type { Platform } from "../ports/platform.ts";
-import type { Store } from "../ports/store.ts";
+import { RUNNER_DEAD_MS } from "../core/runner.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { every } from "../system/every.ts";
 import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import { activeTurns, isStoreClosed } from "../turns/active-turns.ts";
-import type { ToolHost } from "../turns/build-tools.ts";
 import { flusher } from "../turns/flush.ts";
 import { buildConnectionName, type LeasedConnection, leaseConnection, stayConnected } from "./connect.ts";
 import { outbox } from "./deliver.ts";
 import { EXPIRY_LEASE, expireConversations, purgeOldRows } from "./expire.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
-import { type Hook, hooks } from "./hooks.ts";
+import {
+  type GatewayOptions,
+  type ResolvedGatewayOptions,
+  resolveGatewayOptions,
+} from "./gateway-options.ts";
+import { hooks } from "./hooks.ts";
 import { activityLimiter } from "./limit-activity.ts";
 import { buildMessengerTurnHooks } from "./messenger-turn.ts";
 import { recover } from "./recover.ts";
 import { watchProcesses } from "./watch-processes.ts";
-
-export interface GatewayOptions {
-  readonly store: Store;
-  readonly runner: Runner;
-  /** The life of `runner`, when the caller has registered it and holds other leases. The gateway retires it. */
-  readonly life?: RunnerLife;
-  readonly clock: Clock;
-  readonly platforms: readonly Platform[];
-  /** The settings as they are configured now. */
-  readonly settings: () => GatewaySettings;
-  /** Chooses the agent that answers a conversation. */
-  readonly agent: (chosen: ConversationSettings) => Agent;
-  readonly log: Log;
-  readonly hooks?: readonly Hook[];
-  /** Tools for the agents; without it they only talk. */
-  readonly toolHost?: ToolHost;
-}
 
 export interface Gateway {
   /**
@@ -63,7 +45,8 @@ const WATCH_EVERY_MS = 5000;
 const GRACE_MS = 20_000;
 
 /** Starts receiving, answering and delivering. Rejects with `in_use` when another process holds one of the connections. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+export async function startGateway(given: GatewayOptions): Promise<Gateway> {
+  const options = resolveGatewayOptions(given);
   const { store, clock, log, runner } = options;
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {}); // `ended` reports it
@@ -89,7 +72,11 @@ interface GatewayFailure {
   report(what: string, error: unknown): void;
 }
 
-async function runFlow(options: GatewayOptions, life: RunnerLife, failure: GatewayFailure): Promise<Gateway> {
+async function runFlow(
+  options: ResolvedGatewayOptions,
+  life: RunnerLife,
+  failure: GatewayFailure,
+): Promise<Gateway> {
   const { store, clock, log, platforms } = options;
   const runner = options.runner.id;
   const held = await leaseAll(options, life, (name) => failure.reject(createTakenOverError(name)));
@@ -127,6 +114,8 @@ async function runFlow(options: GatewayOptions, life: RunnerLife, failure: Gatew
     platforms: platforms.map(({ name }) => name),
     flush: () => memory.trigger(),
     ...(options.toolHost !== undefined && { toolHost: options.toolHost }),
+    customCommands: (options.commands ?? []).map(toChatCommand),
+    customTools: options.tools ?? [],
   };
   const memory = flusher(flow, () => options.agent({}));
   platforms.forEach((platform, index) => {
@@ -212,7 +201,7 @@ async function runFlow(options: GatewayOptions, life: RunnerLife, failure: Gatew
 
 /** Leases all connections, or none. The error names the holders of the others. */
 async function leaseAll(
-  { store, clock, platforms }: GatewayOptions,
+  { store, clock, platforms }: ResolvedGatewayOptions,
   life: RunnerLife,
   onLost: (name: string) => void,
 ): Promise<readonly LeasedConnection[]> {

@@ -73,6 +73,7 @@ export async function buildMessengerCommandContext(
     },
     startBackgroundTask: (prompt) => startBackgroundTask(flow, source, prompt),
     ...(flow.toolHost !== undefined && { processes: flow.toolHost.processes }),
+    ...(flow.customCommands !== undefined && { customCommands: flow.customCommands }),
   };
 }
 

@@ -116,13 +116,21 @@ async function prepareMessengerTurn(
   return { ...prepared, ...(isNew && { note: firstMessageNote() }) };
 }
 
-function buildPrepareContext({ store, clock, platforms, toolHost, ...flow }: Flow): PrepareContext {
+function buildPrepareContext({
+  store,
+  clock,
+  platforms,
+  toolHost,
+  customTools,
+  ...flow
+}: Flow): PrepareContext {
   return {
     store,
     clock,
     platforms,
     settings: flow.settings(),
     ...(toolHost !== undefined && { toolHost }),
+    ...(customTools !== undefined && { customTools }),
   };
 }
 

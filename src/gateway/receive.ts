@@ -1,7 +1,7 @@
-import { CHAT_COMMANDS } from "../commands/table.ts";
+import { findChatCommand } from "../commands/table.ts";
 import type { AccessRole } from "../core/access.ts";
 import { getSenderAccount, resolveRole } from "../core/access.ts";
-import { findCommand, parseCommand } from "../core/command-grammar.ts";
+import { parseCommand } from "../core/command-grammar.ts";
 import { PostriderError } from "../core/errors.ts";
 import { textPart } from "../core/message.ts";
 import type { Source } from "../core/source.ts";
@@ -87,7 +87,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
       if (!roles.has(getSenderName(source))) roles.set(getSenderName(source), roleAt(source));
     return Promise.all(
       inbounds.map(async (inbound) =>
-        classifyInbound(inbound, await roles.get(getSenderName(inbound.source))),
+        classifyInbound(inbound, await roles.get(getSenderName(inbound.source)), flow.customCommands),
       ),
     );
   }
@@ -185,7 +185,7 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     const line = { ...command, inbox, source, role, messageId, ...(replyTo !== undefined && { replyTo }) };
     const again = (said: string, patiently: boolean) => sayAgain(source, messageId, said, patiently);
     const done = runInboxCommand(flow, connected, line, again);
-    if (!findCommand(CHAT_COMMANDS, command.name)?.isSlow) return { after: done };
+    if (!findChatCommand(command.name, flow.customCommands)?.isSlow) return { after: done };
     runInBackground(flow.log, `/${command.name}`, done);
     return {};
   }

@@ -1,7 +1,7 @@
 import { shortenLine } from "../commands/command.ts";
-import { CHAT_COMMANDS } from "../commands/table.ts";
+import { findChatCommand } from "../commands/table.ts";
 import { getSenderAccount, resolveRole } from "../core/access.ts";
-import { findCommand, parseCommand } from "../core/command-grammar.ts";
+import { parseCommand } from "../core/command-grammar.ts";
 import type { Settle } from "../core/delivery.ts";
 import { getTakeMode } from "../core/gateway-settings.ts";
 import { SYSTEM } from "../core/owner.ts";
@@ -64,7 +64,7 @@ async function recoverCommands(flow: Flow, connected: PlatformConnection): Promi
     now: clock.now(),
   })) {
     const command = parseCommand(left.line);
-    const isLooking = command !== undefined && findCommand(CHAT_COMMANDS, command.name)?.isReadOnly;
+    const isLooking = command !== undefined && findChatCommand(command.name, flow.customCommands)?.isReadOnly;
     const role = resolveRole(
       flow.settings().access,
       left.source,

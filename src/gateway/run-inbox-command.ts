@@ -1,8 +1,8 @@
 import { applyReply } from "../commands/apply-reply.ts";
 import { type ChatCommandContext, type Choice, type CommandReply, shortenLine } from "../commands/command.ts";
-import { CHAT_COMMANDS, getChatCommand, runChatCommand } from "../commands/table.ts";
+import { findChatCommand, runChatCommand } from "../commands/table.ts";
 import type { AccessRole } from "../core/access.ts";
-import { type CommandLine, findCommand } from "../core/command-grammar.ts";
+import type { CommandLine } from "../core/command-grammar.ts";
 import type { Buttons, NewDelivery } from "../core/delivery.ts";
 import { PostriderError } from "../core/errors.ts";
 import type { Part } from "../core/message.ts";
@@ -84,7 +84,7 @@ async function openCommandContext(
   { source, role, name }: InboxCommand,
 ): Promise<ChatCommandContext> {
   const context = await buildMessengerCommandContext(flow, source, role);
-  const command = findCommand(CHAT_COMMANDS, name);
+  const command = findChatCommand(name, flow.customCommands);
   const isReadOnly = command === undefined || command.isReadOnly === true;
   if (isReadOnly || (await context.chat.findCurrent()) !== undefined) return context;
   await context.chat.open();
@@ -116,7 +116,7 @@ async function listChoices(
   args: string,
 ): Promise<readonly Choice[]> {
   try {
-    return (await getChatCommand(name).listChoices?.(context, args)) ?? [];
+    return (await findChatCommand(name, context.customCommands)?.listChoices?.(context, args)) ?? [];
   } catch {
     return []; // the reply says what is wrong
   }

@@ -4,6 +4,8 @@ import type { Blob } from "../core/turn.ts";
 
 export type ToolEffect = "none" | "external";
 
+export type ToolAudience = "owner" | "everyone";
+
 /** A function that an agent can call. */
 export interface Tool {
   /** The name that the model uses: up to 64 letters, digits, `_` and `-`. */
@@ -14,6 +16,8 @@ export interface Tool {
   readonly input: Readonly<Record<string, unknown>>;
   /** `external` if it changes something outside of Postrider: such a call is not repeated after a crash. */
   readonly effect: ToolEffect;
+  /** For tools of plugins and applications: `owner`, the default, offers it in the owner's direct chats only. */
+  readonly audience?: ToolAudience;
   /** The effect of one call, if it depends on the arguments. */
   getEffect?(args: unknown): ToolEffect;
   /** The approval that this call needs, if any. */

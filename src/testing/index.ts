@@ -1,13 +1,11 @@
 export { type AgentCase, type AgentHarness, agentContract } from "./agent-contract.ts";
 export {
   type ChatMessage,
-  connectFakeTelegram,
   type FakeControls,
   type FakeTelegram,
   type FakeTelegramOptions,
   type Faults,
   type NextFault,
-  startControlledTelegram,
   startFakeTelegram,
 } from "./fake-telegram/index.ts";
 export { platformContract } from "./platform-contract.ts";

@@ -23,8 +23,16 @@ const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (context: ToolContext) => Too
 
 /** Creates the named tools for one turn. Their output is masked, so that it contains no secret. */
 export function createTools(names: readonly ToolName[], context: ToolContext): readonly Tool[] {
-  const masked = createSecretMask(context.secrets);
-  return [...new Set(names)].map((name) => maskToolOutput(TOOL_CONSTRUCTORS[name](context), masked));
+  return maskTools(
+    [...new Set(names)].map((name) => TOOL_CONSTRUCTORS[name](context)),
+    context.secrets,
+  );
+}
+
+/** The same tools, with every secret replaced in the text of their output. */
+export function maskTools(tools: readonly Tool[], secrets: readonly string[]): readonly Tool[] {
+  const masked = createSecretMask(secrets);
+  return tools.map((tool) => maskToolOutput(tool, masked));
 }
 
 function maskToolOutput(tool: Tool, masked: (text: string) => string): Tool {

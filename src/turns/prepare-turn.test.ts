@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { gatewayRoom } from "../../test/support/gateway-room.ts";
 import { heldAgent, me } from "../../test/support/talking.ts";
-import { HOUR } from "../../test/support/test-home.ts";
+import { HOUR, openHome } from "../../test/support/test-home.ts";
 import { textPart } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import { localSource, type Source } from "../core/source.ts";
+import type { Turn } from "../core/turn.ts";
+import { getDefaultSettings } from "../gateway/gateway-options.ts";
 import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
+import { maskTools } from "../tools/create-tools.ts";
+import { defineTool } from "../tools/define-tool.ts";
+import { prepareTurn } from "./prepare-turn.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
@@ -89,5 +94,45 @@ describe("what a gateway tells the model in a turn", () => {
     expect(turn.volatilePrompt).toBe("Today is Sunday, 2026-03-15 (UTC).");
     expect(turn.tools).toBeUndefined();
     end();
+  });
+});
+
+describe("tools of plugins and applications", () => {
+  const audiences = ["owner", "everyone"] as const;
+  const tools = audiences.map((audience) =>
+    defineTool({
+      name: `for_${audience}`,
+      description: "",
+      input: { type: "object" },
+      audience,
+      run: () => "the key is hunter2-hunter2",
+    }),
+  );
+  const group: Source = { ...ada, chatType: "group", chatId: "-5" };
+
+  it.each([
+    ["the owner in a direct chat", "owner", ada, ["for_owner", "for_everyone"]],
+    ["the owner in a group", "owner", group, ["for_everyone"]],
+    ["a member", "member", ada, ["for_everyone"]],
+  ] as const)("are offered by their audience: %s", async (_, role, target, expected) => {
+    const { store, clock } = await openHome();
+    const opened = await store.conversations.open(
+      buildRouting(target, { clock, zone: "UTC", profile: "main", reset: DEFAULT_RESET, scope: {} }),
+    );
+    const turn = { session: opened.session.id, target, settings: {} } as Turn;
+    const context = { store, clock, settings: getDefaultSettings(), platforms: [], customTools: tools };
+    const asking = { asker: { person: OWNER }, role, chatType: target.chatType };
+    const prepared = await prepareTurn(context, turn, asking);
+    expect(prepared.tools?.map(({ name }) => name)).toEqual(expected);
+    // A turn that runs elsewhere than where it was asked for has no tools.
+    expect((await prepareTurn(context, turn)).tools).toBeUndefined();
+  });
+
+  it("mask the secrets of the home in their output", () => {
+    const [tool] = maskTools(tools, ["hunter2-hunter2"]);
+    const call = { id: "c", signal: new AbortController().signal };
+    return expect(tool?.run({}, call)).resolves.not.toMatchObject({
+      parts: [{ text: expect.stringContaining("hunter2-hunter2") }],
+    });
   });
 });

@@ -6,6 +6,8 @@ import { buildToolEnvironmentPrompt } from "../core/tool-environment-prompt.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import type { Tool } from "../ports/tool.ts";
+import { maskTools } from "../tools/create-tools.ts";
 import { loadMemoryPrompt } from "../tools/load-memory-prompt.ts";
 import { readProjectInstructions } from "../tools/project-instructions.ts";
 import {
@@ -27,6 +29,8 @@ export interface PrepareContext {
   readonly platforms: readonly string[];
   /** Absent: the agent only talks. */
   readonly toolHost?: ToolHost;
+  /** Tools of plugins and of the application, besides those of the host. */
+  readonly customTools?: readonly Tool[];
 }
 
 /**
@@ -45,6 +49,7 @@ export async function prepareTurn(
   const owner = session && (chatType === "dm" ? session.owner : getMemoryOwner(session));
   const known = session !== undefined && owner !== undefined ? { turn, session, owner } : undefined;
   const equipped = known && buildTurnTools(context, known, asking);
+  const tools = [...(equipped?.tools ?? []), ...selectCustomTools(context, asking)];
   const [told, work, remembered] = await Promise.all([
     buildSystemPrompt(turn.target, turn.settings, { store, settings, platforms }),
     describeWorkspace(context, equipped, asking),
@@ -54,6 +59,7 @@ export async function prepareTurn(
   ]);
   return {
     ...(equipped && { tools: equipped.tools, cwd: equipped.cwd }),
+    ...(tools.length > 0 && { tools }),
     prompt: joinSections(told, ...work),
     volatilePrompt: joinSections(formatToday(clock.now(), settings.zone), remembered),
   };
@@ -66,6 +72,17 @@ function buildTurnTools(
 ): TurnTools | undefined {
   if (toolHost === undefined || asking === undefined) return undefined;
   return buildTools({ store, clock, settings, toolHost }, known, asking);
+}
+
+/** The audience of each tool decides. Secrets of the host are masked in their output, too. */
+function selectCustomTools(
+  { toolHost, customTools = [] }: PrepareContext,
+  asking: TurnRequester | undefined,
+): readonly Tool[] {
+  if (asking === undefined || customTools.length === 0) return [];
+  const isOwnersChat = asking.role === "owner" && asking.chatType === "dm";
+  const offered = customTools.filter(({ audience }) => audience === "everyone" || isOwnersChat);
+  return maskTools(offered, toolHost?.secrets() ?? []);
 }
 
 /** Where tools work, and what the project there says. A workspace that agents write into is no project. */

@@ -1,6 +1,7 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet } from "ai";
 import type { AgentEvent, AgentTurn, ModelResponse } from "../../ports/agent.ts";
 import type { Tool } from "../../ports/tool.ts";
+import { loadOptional } from "../../system/load-optional.ts";
 import { boundRetries } from "./bounded-retries.ts";
 import { buildRequestOptions, buildSystemText, buildToolMark, markMessages } from "./cache-marks.ts";
 import { formatModelFailure, isTooLong, isToolRefusal } from "./failure.ts";
@@ -54,7 +55,7 @@ export async function* askModel(
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent, RoundResult | "no_tools" | "no_reasoning" | undefined> {
   const { provider } = choice;
-  const { streamText } = await import("ai");
+  const { streamText } = await loadOptional("ai", "A model", () => import("ai"));
   // The client would print warnings on the screen, for example about a reasoning effort that a provider does not have.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const result = streamText({

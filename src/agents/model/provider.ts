@@ -1,5 +1,6 @@
 import type { LanguageModel } from "ai";
 import { PostriderError } from "../../core/errors.ts";
+import { loadOptional } from "../../system/load-optional.ts";
 
 /** The provider of a model. `compatible` is any server with OpenAI's protocol, such as Ollama. */
 export type ProviderName = "anthropic" | "openai" | "google" | "openrouter" | "compatible";
@@ -57,18 +58,26 @@ export async function loadLanguageModel({
   const key = apiKey === undefined ? {} : { apiKey };
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   if (provider === "anthropic") {
-    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    const { createAnthropic } = await loadOptional(
+      "@ai-sdk/anthropic",
+      "Anthropic",
+      () => import("@ai-sdk/anthropic"),
+    );
     return createAnthropic({ ...key, ...address })(model);
   }
   if (provider === "openai") {
-    const { createOpenAI } = await import("@ai-sdk/openai");
+    const { createOpenAI } = await loadOptional("@ai-sdk/openai", "OpenAI", () => import("@ai-sdk/openai"));
     return createOpenAI({ ...key, ...address })(model);
   }
   if (provider === "google") {
-    const { createGoogle } = await import("@ai-sdk/google");
+    const { createGoogle } = await loadOptional("@ai-sdk/google", "Google", () => import("@ai-sdk/google"));
     return createGoogle({ ...key, ...address })(model);
   }
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const { createOpenAICompatible } = await loadOptional(
+    "@ai-sdk/openai-compatible",
+    "A model that speaks OpenAI's protocol",
+    () => import("@ai-sdk/openai-compatible"),
+  );
   const at = baseUrl ?? (provider === "openrouter" ? OPENROUTER_URL : undefined);
   if (at === undefined) {
     throw new PostriderError(

@@ -1,8 +1,8 @@
 import type { AvailableCommand } from "@agentclientprotocol/sdk/unstable";
 import { applyReply } from "../../commands/apply-reply.ts";
-import type { ChatCommandContext } from "../../commands/command.ts";
-import { CHAT_COMMANDS, listCommandsFor, runChatCommand } from "../../commands/table.ts";
-import { type CommandLine, findCommand } from "../../core/command-grammar.ts";
+import type { ChatCommand, ChatCommandContext } from "../../commands/command.ts";
+import { findChatCommand, listCommandsFor, runChatCommand } from "../../commands/table.ts";
+import type { CommandLine } from "../../core/command-grammar.ts";
 import { PostriderError } from "../../core/errors.ts";
 import { NO_RESET } from "../../core/reset-policy.ts";
 import { saveDocument } from "../save-document.ts";
@@ -12,8 +12,8 @@ import { showChoices, showInfo } from "./show-state.ts";
 import type { Thread } from "./thread.ts";
 
 /** The commands that work in an editor, for its menu. */
-export function listEditorCommands(): AvailableCommand[] {
-  return listCommandsFor({ role: "owner", kind: "editor" }).map(({ name, summary, parameters }) => ({
+export function listEditorCommands(custom: readonly ChatCommand[]): AvailableCommand[] {
+  return listCommandsFor({ role: "owner", kind: "editor" }, custom).map(({ name, summary, parameters }) => ({
     name,
     description: summary,
     ...(parameters !== undefined && { input: { hint: parameters } }),
@@ -21,8 +21,8 @@ export function listEditorCommands(): AvailableCommand[] {
 }
 
 /** Unknown commands go to the model, which may have commands of its own. */
-export function isChatCommand({ name }: CommandLine): boolean {
-  return findCommand(CHAT_COMMANDS, name) !== undefined;
+export function isChatCommand(editor: EditorContext, { name }: CommandLine): boolean {
+  return findChatCommand(name, editor.customCommands()) !== undefined;
 }
 
 /** Runs the command and shows its reply. Returns the prompt that the command sends to the agent, if it sends one. */
@@ -75,5 +75,6 @@ async function buildCommandContext(editor: EditorContext, thread: Thread): Promi
     now: () => clock.now(),
     random: (bytes) => clock.random(bytes),
     processes: editor.localTools.processes,
+    customCommands: editor.customCommands(),
   };
 }

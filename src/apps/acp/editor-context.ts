@@ -1,4 +1,5 @@
 import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk/unstable";
+import type { ChatCommand } from "../../commands/command.ts";
 import { OWNER, type PersonId } from "../../core/owner.ts";
 import type { Session } from "../../core/session.ts";
 import type { Agent } from "../../ports/agent.ts";
@@ -27,6 +28,8 @@ export interface EditorContext {
   readonly environment: NodeJS.ProcessEnv;
   readonly localTools: LocalTools;
   settings(): EditorSettings;
+  /** Chat commands of plugins. */
+  customCommands(): readonly ChatCommand[];
   /** `undefined` while no model is connected. */
   findAgent(): Agent | undefined;
   /** Throws the error that makes the editor ask for a model, if none is connected. */

@@ -71,7 +71,7 @@ export function buildEditorApp(options: EditorAppOptions): AgentApp {
   const answer = handleWith(async (handlers, editor, params: PromptRequest, signal) => {
     const thread = await handlers.getThread(editor, params.sessionId);
     // Again: some editors ignore the list if it arrives before they know the session.
-    if (!thread.hasPrompts && thread.isIntroduced) void handlers.showCommands(thread);
+    if (!thread.hasPrompts && thread.isIntroduced) void handlers.showCommands(editor, thread);
     thread.hasPrompts = true;
     return handlers.handlePrompt(editor, thread, params.prompt, signal);
   });

@@ -21,7 +21,7 @@ export async function handlePrompt(
   if (command !== undefined) {
     // Loaded on first use, so that the first answer does not wait for it.
     const { isChatCommand, runEditorCommand } = await import("./editor-commands.ts");
-    if (isChatCommand(command)) {
+    if (isChatCommand(editor, command)) {
       const followUp = await runEditorCommand(editor, thread, command);
       return followUp === undefined
         ? { stopReason: "end_turn" }

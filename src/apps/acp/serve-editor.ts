@@ -20,6 +20,7 @@ import { exitOnLostStore } from "../exit-on-lost-store.ts";
 import type { Home } from "../home.ts";
 import { createLocalTools } from "../local-tools.ts";
 import type { OpenLog } from "../log/open-log.ts";
+import type { LoadedPlugins } from "../plugins/load-plugins.ts";
 import type { EditorContext, EditorSettings } from "./editor-context.ts";
 import { limitLineLength, MAX_REQUEST_BYTES } from "./line-limit.ts";
 import { leaveOutMalformedServers } from "./mcp-entries.ts";
@@ -34,6 +35,8 @@ export interface ServeEditorOptions {
   readonly config: { current(): Config };
   /** Looks for a model. `undefined` while none is connected. */
   agent(): Promise<Agent | undefined>;
+  /** The plugins of the home, once `agent` has been called. */
+  plugins?(): LoadedPlugins | undefined;
   /** The sentence for an editor without a model. */
   readonly howToConnect: string;
   readonly all: boolean;
@@ -128,7 +131,9 @@ export async function serveEditor(options: ServeEditorOptions): Promise<void> {
         store,
         clock,
         config: () => options.config.current(),
+        customTools: () => options.plugins?.()?.tools ?? [],
       }),
+      customCommands: () => options.plugins?.()?.commands ?? [],
       settings: () => toEditorSettings(options.config.current()),
       findAgent: () => agent,
       requireAgent() {

@@ -215,7 +215,7 @@ function scheduleIntroduction(editor: EditorContext, thread: Thread): void {
 }
 
 function introduceThread(editor: EditorContext, thread: Thread): void {
-  void showCommands(thread);
+  void showCommands(editor, thread);
   void listAgentModels(editor).then(async (names) => {
     if (names.length > 0 && !editor.signal.aborted) await showChoices(editor, thread);
   });
@@ -226,10 +226,13 @@ function introduceThread(editor: EditorContext, thread: Thread): void {
   });
 }
 
-export async function showCommands(thread: Pick<Thread, "display" | "isIntroduced">): Promise<void> {
+export async function showCommands(
+  editor: Pick<EditorContext, "customCommands">,
+  thread: Pick<Thread, "display" | "isIntroduced">,
+): Promise<void> {
   thread.isIntroduced = true;
   const { listEditorCommands } = await import("./editor-commands.ts");
-  const availableCommands = listEditorCommands();
+  const availableCommands = listEditorCommands(editor.customCommands());
   thread.display.show({ sessionUpdate: "available_commands_update", availableCommands });
 }
 

@@ -1,9 +1,12 @@
 import { type ChosenAgent, chooseAgent } from "../choose-agent.ts";
 import type { Config } from "../config/config.ts";
+import { resolveHome } from "../home.ts";
+import { loadConfiguredPlugins } from "../plugins/configured-plugins.ts";
+import type { LoadedPlugins } from "../plugins/load-plugins.ts";
 import type { ChatStart } from "./chat/start-chat.ts";
 import { type Command, defineCommand, JSON_OPTION, usageError } from "./command.ts";
 import { loadLocalConfig } from "./config/local-config.ts";
-import type { Io } from "./io.ts";
+import { type Io, printNotice } from "./io.ts";
 
 export const startChatCommand: Command = defineCommand({
   name: "",
@@ -27,7 +30,7 @@ agent answers it. A terminal continues its last session until the reset policy s
     agent: {
       type: "text",
       value: "NAME",
-      help: "the agent: model, echo or script:FILE (default: the model, if one is configured)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
     },
   },
   examples: [
@@ -40,10 +43,12 @@ agent answers it. A terminal continues its last session until the reset policy s
   async run({ values }, io) {
     // Only a chat has /platforms.
     const config = await loadLocalConfig(io, values.query === undefined);
+    const plugins = await loadChatPlugins(io, config);
     const chosen = await chooseAgent(
       values.agent ?? io.environment.POSTRIDER_AGENT,
       io.environment,
       config?.model,
+      plugins?.agents,
     );
     const beginning = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
@@ -53,19 +58,28 @@ agent answers it. A terminal continues its last session until the reset policy s
         start: beginning,
         agent: chosen.agent,
         config,
+        plugins,
         json: values.json,
       });
     }
     if (values.json) throw usageError("--json needs --query");
-    return runChat(io, beginning, chosen, config);
+    return runChat(io, beginning, chosen, config, plugins);
   },
 });
 
 /** Starts the chat in one session, for commands in which a person chooses one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
   const config = await loadLocalConfig(io, true);
-  const chosen = await chooseAgent(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
-  return runChat(io, { session }, chosen, config);
+  const plugins = await loadChatPlugins(io, config);
+  const { environment } = io;
+  const chosen = await chooseAgent(environment.POSTRIDER_AGENT, environment, config?.model, plugins?.agents);
+  return runChat(io, { session }, chosen, config, plugins);
+}
+
+function loadChatPlugins(io: Io, config: Config | undefined): Promise<LoadedPlugins | undefined> {
+  return loadConfiguredPlugins(resolveHome(io.environment), config, (text) =>
+    printNotice(io, `postrider: ${text}`),
+  );
 }
 
 async function runChat(
@@ -73,10 +87,11 @@ async function runChat(
   beginning: ChatStart,
   { agent, hint }: ChosenAgent,
   config: Config | undefined,
+  plugins: LoadedPlugins | undefined,
 ): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config);
-  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config, plugins);
+  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint, plugins);
 }
 
 function parseChatStart(newest: boolean, session: string | undefined): ChatStart {

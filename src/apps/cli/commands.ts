@@ -231,6 +231,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./config/check.ts")).checkConfigCommand,
   },
   {
+    name: "plugins list",
+    summary: "the plugins of this home, and what each adds",
+    load: async () => (await import("./plugins/list.ts")).listPluginsCommand,
+  },
+  {
+    name: "plugins check",
+    summary: "every plugin that cannot be used, and why",
+    load: async () => (await import("./plugins/check.ts")).checkPluginsCommand,
+  },
+  {
     name: "import hermes",
     summary: "import the sessions and chats of a Hermes home",
     load: async () => (await import("./import-hermes.ts")).importHermesCommand,

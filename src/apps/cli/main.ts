@@ -16,7 +16,8 @@ export async function main(args: readonly string[], io: Io = PROCESS_IO): Promis
   try {
     return await dispatch(args, io);
   } catch (error) {
-    return printFailure(io, error, args.includes("--json"));
+    const { explainMissingPackage } = await import("../../system/load-optional.ts");
+    return printFailure(io, explainMissingPackage(error, "This command"), args.includes("--json"));
   }
 }
 

@@ -18,6 +18,8 @@ export interface Config {
   /** The model settings. `selectModel` combines them with the keys of the environment. */
   readonly model: ModelSettings;
   readonly log: { readonly level: LogLevel };
+  /** Files and packages, as the home's file names them. */
+  readonly plugins: readonly string[];
 }
 
 export interface TelegramConfig {
@@ -74,6 +76,7 @@ export function buildConfig(
     platforms: { telegram: buildTelegramConfig(given, value, homes) },
     model: buildModelSettings((key) => fromFiles.get(key)?.value),
     log: { level: value<LogLevel>("log.level") },
+    plugins: value<readonly string[]>("plugins"),
   };
 }
 

@@ -151,6 +151,8 @@ function valuesOf(kind: (typeof SETTINGS)[number]["kind"]): fc.Arbitrary<Setting
       return fc.array(folder, { maxLength: 3 });
     case "variables":
       return fc.array(fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,9}$/), { maxLength: 3 });
+    case "modules":
+      return fc.array(fc.constantFrom("./a.ts", "postrider-plugin-x"), { minLength: 1, maxLength: 3 });
     case "ids":
       return fc.array(
         fc.stringMatching(/^[+@]?[\w.:-]{1,20}$/).filter((id) => id.trim() === id),

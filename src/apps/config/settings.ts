@@ -15,6 +15,7 @@ export type SettingKind =
         | "folder"
         | "folders"
         | "variables"
+        | "modules"
         | "zone"
         | "address"
         | "name"
@@ -27,7 +28,7 @@ export type SettingKind =
 
 /** Kinds with a list as value. */
 export function isListKind({ type }: SettingKind): boolean {
-  return ["ids", "platforms", "tools", "folders", "variables"].includes(type);
+  return ["ids", "platforms", "tools", "folders", "variables", "modules"].includes(type);
 }
 
 /** A parsed value. */
@@ -180,6 +181,7 @@ export const SETTINGS: readonly Setting[] = [
   },
   { key: "memory.enabled", kind: SWITCH, variable: "POSTRIDER_MEMORY", default: true },
   { key: "memory.flush", kind: SWITCH, variable: "POSTRIDER_MEMORY_FLUSH", default: true },
+  { key: "plugins", kind: { type: "modules" }, default: [] },
   { key: "instructions", kind: TEXT, variable: "POSTRIDER_INSTRUCTIONS" },
   { key: "personalities.*", kind: TEXT },
   { key: "compression.enabled", kind: SWITCH, variable: "POSTRIDER_COMPRESSION", default: true },
@@ -230,10 +232,10 @@ export function listNamesBelow(path: readonly string[]): readonly string[] | und
   return names.length === 0 ? undefined : [...new Set(names)];
 }
 
-/** Settings that a project's file must not have, because another person may have written it: access, keys, addresses. */
+/** Settings that a project's file must not have, because another person may have written it: access, keys, addresses, code. */
 export function isHomeOnly(path: readonly string[]): boolean {
   const [section = ""] = path;
-  if (["access", "platforms", "privacy", "tools", "memory"].includes(section)) return true;
+  if (["access", "platforms", "privacy", "tools", "memory", "plugins"].includes(section)) return true;
   if (path.join(".") === "model.provider") return true; // decides where all messages are sent
   return path.some((name) => /token|secret|password|credential|api_?key|base_?url/i.test(name));
 }

@@ -71,6 +71,8 @@ export function buildValueSchema(kind: SettingKind): z.ZodType<SettingValue> {
       return list.pipe(z.array(folder));
     case "variables":
       return list.refine((names) => names.every((name) => /^[A-Z_][A-Z0-9_]*$/.test(name)));
+    case "modules":
+      return list.refine((names) => names.every((name) => MODULE_PATTERN.test(name)));
     case "word":
       return words.regex(/^\S+$/);
     case "id":
@@ -82,6 +84,9 @@ export function buildValueSchema(kind: SettingKind): z.ZodType<SettingValue> {
 
 /** A name of a profile, a personality or a chat type. */
 export const NAME_PATTERN: RegExp = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+/** A path that contains a slash, or the name of a package. */
+const MODULE_PATTERN = /^(?:(?:\.{1,2}|~)?\/.*[^/\0]|(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*)$/;
 
 /** Describes the expected value, as the end of "must be …". */
 export function describeExpectedValue({ kind }: Setting): string {
@@ -116,6 +121,8 @@ export function describeExpectedValue({ kind }: Setting): string {
       return "a list of absolute paths of folders, each starting with / or ~/";
     case "variables":
       return "a list of variable names, such as [LANG, JAVA_HOME]";
+    case "modules":
+      return "a list of files and packages, such as [./my-plugin.ts, postrider-plugin-x]";
     case "word":
       return "one word";
     case "id":

@@ -1,9 +1,9 @@
-import { accessSync, constants, type Dirent, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { accessSync, constants, type Dirent, readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
 import type { Hook } from "../../gateway/hooks.ts";
 import type { Home } from "../home.ts";
 import { type CommandHook, commandHook } from "./command-hook.ts";
-import { findTrustProblem } from "./find-trust-problem.ts";
+import { assertTrusted } from "./find-trust-problem.ts";
 import { parseHookFile } from "./hook-file.ts";
 import { loadModuleHook } from "./module-hook.ts";
 
@@ -83,15 +83,6 @@ async function loadHook(folder: string, { name }: Dirent, environment: NodeJS.Pr
   // A command without a path comes from PATH, which is trusted.
   if (program.includes("/")) assertExecutable(program);
   return commandHook({ name, events, ...action, folder: path, environment });
-}
-
-/** The real path of the file, and its folder. */
-function assertTrusted(path: string): void {
-  const reason =
-    findTrustProblem(path) ??
-    findTrustProblem(realpathSync(path)) ??
-    findTrustProblem(dirname(realpathSync(path)));
-  if (reason !== undefined) throw new Error(reason);
 }
 
 function assertExecutable(path: string): void {

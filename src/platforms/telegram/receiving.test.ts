@@ -226,7 +226,9 @@ describe("what a message holds", () => {
       await scene.fake.say(scene.dm, scene.ann, "and on");
     });
     expect(words).toEqual(["and on"]);
-    expect(scene.logged.map((entry) => entry.words)).toContain("parsing a Telegram update failed; skipped it");
+    expect(scene.logged.map((entry) => entry.words)).toContain(
+      "parsing a Telegram update failed; skipped it",
+    );
   });
 
   it("half a character is mended", async () => {

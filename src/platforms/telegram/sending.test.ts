@@ -393,7 +393,7 @@ describe("the bot", () => {
     };
     expect(() => loadGrammy(load)).toThrow(
       expect.objectContaining({
-        code: "invalid_config",
+        code: "missing_package",
         message: expect.stringContaining("npm install grammy"),
       }),
     );

@@ -4,6 +4,8 @@ import type { LogLevel } from "../../config/config.ts";
 import { followOptionalConfig } from "../../config/optional-config.ts";
 import { openLog } from "../../log/open-log.ts";
 import { collectSecrets } from "../../log/secrets.ts";
+import { loadConfiguredPlugins } from "../../plugins/configured-plugins.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { onShutdownSignals } from "../../shutdown-signals.ts";
 import { locateConfig } from "../config/local-config.ts";
 import type { Io } from "../io.ts";
@@ -55,6 +57,7 @@ export async function openEditor(io: Io, request: OpenEditorOptions): Promise<vo
     process.exit(1);
   };
   process.on("uncaughtException", crash);
+  let plugins: LoadedPlugins | undefined;
   try {
     await serveEditor({
       home: location.home,
@@ -67,10 +70,15 @@ export async function openEditor(io: Io, request: OpenEditorOptions): Promise<vo
       input: io.input,
       output: io.output,
       signal: ending.signal,
+      plugins: () => plugins,
       async agent() {
         await config.refresh();
         const name = request.agent ?? environment.POSTRIDER_AGENT;
-        const { agent, hint } = await chooseAgent(name, environment, config.current().model);
+        plugins ??= await loadConfiguredPlugins(location.home, config.current(), (text) =>
+          log.warn({}, text),
+        );
+        const { model } = config.current();
+        const { agent, hint } = await chooseAgent(name, environment, model, plugins?.agents);
         // The echo agent is of no use in an editor.
         return hint === undefined ? agent : undefined;
       },

@@ -10,6 +10,7 @@ import { toPrintable } from "../../../core/printable.ts";
 import { resetNotice } from "../../../core/reset-notice.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { saveDocument } from "../../save-document.ts";
 import { onShutdownSignals, toSignalExitCode } from "../../shutdown-signals.ts";
 import { type Io, printNotice } from "../io.ts";
@@ -28,6 +29,7 @@ export async function runPipe(
   beginning: ChatStart,
   agent: Agent,
   config: Config | undefined,
+  plugins?: LoadedPlugins,
 ): Promise<number> {
   const printing = answerPrinter(io);
   const chat = await startChat({
@@ -36,6 +38,7 @@ export async function runPipe(
     agent,
     kind: "pipe",
     config,
+    plugins,
     onEvent: printing.handleEvent,
     notify: (text) => printNotice(io, `postrider: ${text}`),
     onStoreLost: (text) => printNotice(io, `postrider: ${text}`),

@@ -4,6 +4,7 @@ import { usageToJson } from "../../../core/json.ts";
 import { getText } from "../../../core/message.ts";
 import type { Agent } from "../../../ports/agent.ts";
 import type { Config } from "../../config/config.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { onShutdownSignals, toSignalExitCode } from "../../shutdown-signals.ts";
 import { usageError } from "../command.ts";
 import { type Io, printJson, printLine } from "../io.ts";
@@ -21,13 +22,14 @@ export interface QueryRequest {
   readonly start: ChatStart;
   readonly agent: Agent;
   readonly config: Config | undefined;
+  readonly plugins?: LoadedPlugins | undefined;
   readonly json: boolean;
 }
 
 /** Asks one question, in a new session unless one is named. Ctrl-C and SIGTERM keep the partial answer. */
 export async function runQuery(
   io: Io,
-  { question, start, agent, config, json }: QueryRequest,
+  { question, start, agent, config, plugins, json }: QueryRequest,
 ): Promise<number> {
   if (question.trim() === "") throw usageError("The question is empty. Use: postrider -q TEXT");
   const asked = question === "-" ? (await readAll(io.input)).trimEnd() : await appendStdin(io, question);
@@ -38,6 +40,7 @@ export async function runQuery(
     agent,
     kind: "query",
     config,
+    plugins,
     onEvent: () => {},
     notify: (text) => io.notices.write(`postrider: ${text}\n`),
     onStoreLost: (text) => io.notices.write(`postrider: ${text}\n`),

@@ -7,6 +7,7 @@ import type { Agent } from "../../../ports/agent.ts";
 import { findChosenModel, proposeTitle } from "../../../turns/propose-title.ts";
 import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { saveDocument } from "../../save-document.ts";
 import { hasColor, type Io, printNotice } from "../io.ts";
 import { prepareHome } from "../open-home.ts";
@@ -29,6 +30,7 @@ export async function runScreen(
   agent: Agent,
   config: Config | undefined,
   hint?: string,
+  plugins?: LoadedPlugins,
 ): Promise<number> {
   const welcome: string[] = [];
   const home = prepareHome(io, (line) => welcome.push(line));
@@ -59,6 +61,7 @@ export async function runScreen(
     agent,
     kind: "terminal",
     config,
+    plugins,
     onEvent: (event) => {
       shown.handleEvent(event);
       if (event.type === "ended" && event.end.outcome === "done") {

@@ -23,6 +23,7 @@ import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
 import type { Home } from "../../home.ts";
 import { createLocalTools } from "../../local-tools.ts";
+import type { LoadedPlugins } from "../../plugins/load-plugins.ts";
 import { resolveSessionArgument } from "../session-argument.ts";
 import { askInTerminal } from "./ask-in-terminal.ts";
 import { memoryFlush } from "./memory-flush.ts";
@@ -48,6 +49,7 @@ export interface ChatOptions {
   readonly kind: TerminalSlotKind | "pipe";
   /** Absent when nothing is configured. */
   readonly config?: Config | undefined;
+  readonly plugins?: LoadedPlugins | undefined;
   onEvent(event: TalkEvent): void;
   notify(text: string): void;
   /** Reports that the database file was lost. The process exits afterwards. */
@@ -74,7 +76,10 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
   const at = config === undefined ? COMPRESS_AT : config.gateway.compressAt;
-  const tools = createLocalTools({ home, environment, store, clock: systemClock, config: () => config });
+  const tools = createLocalTools({
+    ...{ home, environment, store, clock: systemClock, config: () => config },
+    customTools: () => options.plugins?.tools ?? [],
+  });
   const memory = memoryFlush({
     ...{ store, clock: systemClock, runner: runner.id, agent, isLongLived: kind === "terminal" },
     memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
@@ -140,6 +145,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
       now: systemClock.now,
       random: systemClock.random,
       processes: tools.processes,
+      ...(options.plugins !== undefined && { customCommands: options.plugins.commands }),
     },
     async close() {
       life.stop();

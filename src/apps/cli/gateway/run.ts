@@ -20,7 +20,7 @@ gateway sends the messages that are still pending. A second Ctrl-C or SIGTERM en
     agent: {
       type: "text",
       value: "NAME",
-      help: "the agent: model, echo or script:FILE (default: the model, if one is configured)",
+      help: "the agent: model, echo, script:FILE, ./FILE.ts or an agent of a plugin (default: the model, if one is configured)",
     },
   },
   examples: [

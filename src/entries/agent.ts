@@ -1,0 +1,13 @@
+export { callTool, type RequestedCall } from "../agents/call-tool.ts";
+export { echo } from "../agents/echo.ts";
+export { type ModelOptions, model } from "../agents/model/model.ts";
+export type { ModelChoice, ProviderName } from "../agents/model/provider.ts";
+export { script } from "../agents/script.ts";
+export type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
+export type { Reasoning } from "../core/conversation.ts";
+export { getText, type Message, type Part, type ToolCall } from "../core/message.ts";
+export type { PlanEntry } from "../core/plan.ts";
+export type { Blob } from "../core/turn.ts";
+export type { UsageDelta } from "../core/usage.ts";
+export type { Agent, AgentEvent, AgentTurn, ModelResponse } from "../ports/agent.ts";
+export type { Terminal, TerminalCommand, TerminalResult } from "../ports/terminal.ts";

@@ -1,0 +1,10 @@
+export type { CustomCommand, CustomCommandContext } from "../commands/custom-command.ts";
+export type { AccessRole, AccessRule, AccessRules } from "../core/access.ts";
+export type { BusyMode, ConversationSettings } from "../core/conversation.ts";
+export type { ConfiguredPlatform, GatewaySettings, MemorySettings } from "../core/gateway-settings.ts";
+export type { Privacy } from "../core/redaction.ts";
+export type { ToolName, ToolSettings } from "../core/tool-settings.ts";
+export { type Gateway, startGateway } from "../gateway/gateway.ts";
+export { type GatewayOptions, getDefaultSettings } from "../gateway/gateway-options.ts";
+export type { Hook, HookContext, HookEvent } from "../gateway/hooks.ts";
+export type { Log, LogFields } from "../ports/log.ts";

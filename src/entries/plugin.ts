@@ -1,0 +1,7 @@
+export {
+  definePlugin,
+  type Plugin,
+  type PluginAgent,
+  type PluginHost,
+  type PluginPlatform,
+} from "../gateway/plugin.ts";
