@@ -117,21 +117,12 @@ describe("any text", () => {
     );
   });
 
-<<<<<<< HEAD
-  it("of the worst kind and the greatest length takes no time", () => {
+  it("of the worst kind and the maximum length is processed quickly", () => {
     const took = cpuMsOf(() => {
       for (const worst of ["*", "**a", "_a ", "[", "![a](", "`", "``a`", "> ", "*_~~[", "\\*", "<", "h"]) {
         toHtml(worst.repeat(Math.ceil(4096 / worst.length)));
       }
     });
     expect(took).toBeLessThan(2000);
-=======
-  it("of the worst kind and the maximum length is processed quickly", () => {
-    const began = performance.now();
-    for (const worst of ["*", "**a", "_a ", "[", "![a](", "`", "``a`", "> ", "*_~~[", "\\*", "<", "h"]) {
-      toHtml(worst.repeat(Math.ceil(4096 / worst.length)));
-    }
-    expect(performance.now() - began).toBeLessThan(2000);
->>>>>>> 965b318 (telegram, sessions: test titles in plain words)
   });
 });
