@@ -187,7 +187,7 @@ describe("a session's short handle", () => {
   });
 });
 
-/** Halves of surrogate pairs included, and more controls than chance would bring. */
+/** Includes lone surrogates, and many control characters. */
 const anyCharacter = fc
   .oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x2070 }), fc.nat(0x10ffff))
   .map((code) => String.fromCodePoint(code));

@@ -11,7 +11,7 @@ function keyOf(input: SourceInput, scope: ScopeRules = EACH): string {
   return sessionKey(buildIdentity(source(input), scope));
 }
 
-/** Few letters, so that separators, escapes and equal parts meet often. */
+/** Few letters, so that separators, escapes and equal parts occur often. */
 const part = fc.oneof(
   fc.string({ unit: fc.constantFrom(":", "%", "2", "5", "3", "A", "a"), minLength: 1, maxLength: 6 }),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),

@@ -42,7 +42,7 @@ const change: fc.Arbitrary<MemoryChange> = fc.oneof(
   fc.record({ action: fc.constant("remove" as const), old: words }),
 );
 
-/** What is there after any changes, with those left out that were refused. */
+/** The entries after these changes, without the refused ones. */
 function remembered(changes: readonly MemoryChange[]): readonly string[] {
   return changes.reduce<readonly string[]>((entries, one) => {
     const changed = applyMemoryChange(entries, one);
@@ -99,7 +99,7 @@ describe("a memory entry", () => {
     expect(reason).toContain(String(MAX_MEMORY_CHARS));
     expect(reason).toContain(String(MAX_MEMORY_CHARS - 1));
     expect(reason).toContain("Replace or remove");
-    // What came to be too much some other way may still become less.
+    // Memory that already exceeds the limit may become shorter.
     const over = ["x".repeat(MAX_MEMORY_CHARS), "yyy"];
     expect(applyMemoryChange(over, replace("yyy", "yy"))).toEqual([over[0], "yy"]);
     expect(refused(over, replace("yyy", "yyyy")).refused).toBe("too_large");

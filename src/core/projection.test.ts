@@ -199,7 +199,7 @@ describe("the history of any session", () => {
   });
 });
 
-/** The rules of providers, checked message by message with nothing of the projection's own way of working. */
+/** The rules of providers, checked message by message and independently of the projection. */
 function problems(messages: readonly Message[]): string[] {
   const found: string[] = [];
   let expected: string[] = [];

@@ -16,7 +16,7 @@ const homeKey = "0123456789abcdef".repeat(4);
 const ON: Privacy = { redactPii: true };
 const STRICT: Privacy = { redactPii: "strict", homeKey };
 
-/** What strict must give, by another implementation. */
+/** The expected result of strict, by another implementation. */
 function keyed(value: string): string {
   return createHmac(
     "sha256",

@@ -15,7 +15,7 @@ const select = db.prepare<[string], number>("select rowid from t where t match ?
 const vocabulary = db.prepare<[], string>("select term from v where doc = 1 order by offset").pluck();
 afterAll(() => db.close());
 
-/** Which texts the real index finds. */
+/** The texts that the real index finds. */
 function indexFinds(query: string, texts: readonly string[]): number[] {
   clear.run();
   for (const [i, text] of texts.entries()) insert.run(i, buildIndexText(text));

@@ -222,7 +222,7 @@ describe("a source from a program", () => {
         try {
           made = source(given);
         } catch (error) {
-          // Generated ids may hold what ids must not; then the error says which field.
+          // Generated ids may be invalid; then the error names the field.
           expect(error).toMatchObject({ code: "invalid_input", details: { field: expect.any(String) } });
           return;
         }

@@ -113,7 +113,7 @@ describe("the next title of a lineage", () => {
         expect(existing).not.toContain(next);
         const { base } = parseLineage(title);
         expect(parseLineage(next).base === base || next === base).toBe(true);
-        // Bases that end in a number themselves are found exactly only.
+        // Bases that end in a number are found only by their exact title.
         if (parseLineage(base).base === base) {
           expect(findTitleMatch(base, titled(...existing, next))?.title).toBe(next);
         }
@@ -254,7 +254,7 @@ const someTitle = fc
   )
   .map(([base, tail]) => base + tail.join(""));
 
-/** Halves of surrogate pairs included, and more controls than chance would bring. */
+/** Includes lone surrogates, and many control characters. */
 const anyCharacter = fc
   .oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x2070 }), fc.nat(0x10ffff))
   .map((code) => String.fromCodePoint(code));

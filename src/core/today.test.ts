@@ -18,7 +18,7 @@ describe("the date for the model", () => {
     const day = Array.from({ length: 24 * 60 }, (_, minute) =>
       formatToday(Date.parse("2026-03-29T00:00:00+01:00") + minute * 60_000, "Europe/Berlin"),
     );
-    // The clocks go forward on this day, so its last hour belongs to the next date.
+    // The clocks go forward on this day, so the last of 24 hours belongs to the next date.
     expect(new Set(day)).toEqual(
       new Set([
         "Today is Sunday, 2026-03-29 (Europe/Berlin).",

@@ -216,7 +216,7 @@ const someDelta: fc.Arbitrary<UsageDelta> = fc.record(
   { requiredKeys: [] },
 );
 
-/** As a provider reports it: a cost with its status, or no cost. */
+/** Usage as a provider reports it: a cost with its status, or no cost. */
 const costedDelta: fc.Arbitrary<UsageDelta> = fc
   .record({ inputTokens: fc.nat(10 ** 6), outputTokens: fc.constant(0) })
   .chain((counts) =>

@@ -220,7 +220,7 @@ describe("any sequence of view changes", () => {
   });
 });
 
-/** Frozen states prove that no operation, a fork least of all, changes what it was given. */
+/** Frozen states prove that no operation changes its input. */
 function run(list: readonly Op[]): (readonly [ViewState, Model])[] {
   const sessions: [ViewState, Model, ViewState[]][] = [
     [frozen(createView(1)), { self: 1, next: 1, shown: [], hidden: new Set() }, []],

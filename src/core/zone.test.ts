@@ -13,7 +13,7 @@ const at = (iso: string) => {
 };
 const iso = (instant: number) => new Date(instant).toISOString();
 
-/** Days around which a zone does something that a naive clock gets wrong. */
+/** Days with clock changes that a naive calculation gets wrong. */
 const TURNS: readonly (readonly [zone: string, turn: string])[] = [
   ["America/New_York", "2026-03-08T07:00:00Z"],
   ["America/New_York", "2026-11-01T06:00:00Z"],
@@ -219,7 +219,7 @@ describe("the last daily boundary", () => {
         const next = findNextDailyBoundary(now, atHour, zone);
         expect(last).toBeLessThanOrEqual(now);
         expect(next).toBeGreaterThan(now);
-        // Nothing lies between them, from either side.
+        // There is no boundary between them.
         expect(findLastDailyBoundary(next - 1, atHour, zone)).toBe(last);
         expect(findNextDailyBoundary(last, atHour, zone)).toBe(next);
         expect(findLastDailyBoundary(last, atHour, zone)).toBe(last);
@@ -248,7 +248,7 @@ describe("the last daily boundary", () => {
     );
   });
 
-  // An oracle without arithmetic: it watches a clock, minute by minute, as a person on the spot would.
+  // An oracle without arithmetic: it reads the local clock minute by minute.
   it.each(TURNS)("is when the clock in %s around %s reaches the hour", (zone, turn) => {
     const from = at(turn) - 3 * DAY;
     const seen = watch(zone, from, at(turn) + 2 * DAY);

@@ -12,14 +12,14 @@ const who = { person: OWNER };
 const everyone = { everyone: true } as const;
 const user = (text: string): MessageInput => ({ role: "user", text });
 
-/** What was said, without the place where it was said. */
+/** The messages without session and seq. */
 const said = (messages: readonly Message[] | undefined) =>
   messages?.map(({ session: _session, seq: _seq, ...rest }) => rest);
 
 async function exported(sessions: Sessions, id: string): Promise<SessionExport> {
   const file = await sessions.export(who, id);
   if (file === undefined) throw new Error(`${id} was not exported`);
-  // As a file has it: nothing but JSON.
+  // As in a file: plain JSON.
   return JSON.parse(JSON.stringify(file));
 }
 
@@ -346,7 +346,7 @@ describe("any session", () => {
             fork: async () => {
               id = (await sessions.fork(who, id)).id;
             },
-            /** A fork whose origin is gone. */
+            /** A fork whose origin was removed. */
             leave: async () => {
               const origin = id;
               id = (await sessions.fork(who, origin)).id;

@@ -415,7 +415,7 @@ describe("the day in a named zone", () => {
     expect((await openAt("2026-03-29T01:59:59.999Z")).session.id).toBe(session.id);
     const sunday = await openAt("2026-03-29T02:00Z");
     expect(sunday.fresh).toMatchObject({ reason: "daily", previous: { session: session.id } });
-    // Where Saturday's boundary was, by UTC, nothing happens again.
+    // At the UTC time of Saturday's boundary nothing happens.
     expect((await openAt("2026-03-29T03:30Z")).session.id).toBe(sunday.session.id);
   });
 
@@ -434,7 +434,7 @@ describe("the day in a named zone", () => {
     const home = await openHome({ zone: "Europe/Berlin" }, fakeClock(Date.parse("2026-03-29T00:30Z")));
     const anHour = policy({ mode: "idle", idleMinutes: 60 });
     const { session } = await home.sessions.open(dm(1), anHour);
-    home.clock.pass(HOUR); // the wall clock has moved two
+    home.clock.pass(HOUR); // the local clock has moved two hours
     expect((await home.sessions.open(dm(1), anHour)).session.id).toBe(session.id);
     home.clock.pass(HOUR + 1);
     expect((await home.sessions.open(dm(1), anHour)).fresh?.reason).toBe("idle");

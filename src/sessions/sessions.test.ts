@@ -23,7 +23,7 @@ const assistant = (text: string): MessageInput => ({ role: "assistant", text });
 const texts = (messages: readonly Message[] | undefined): string[] => (messages ?? []).map(getText);
 const code = (value: string, more: object = {}) => ({ code: value, ...more });
 
-/** A session in which user and assistant took turns, `rounds` times: q1, a1, q2, a2, … */
+/** A session with `rounds` questions and answers: q1, a1, q2, a2, … */
 async function talk(sessions: Sessions, rounds: number, id?: string): Promise<string> {
   const session = id ?? (await sessions.create(who)).id;
   for (let i = 1; i <= rounds; i++) await sessions.append(who, session, [user(`q${i}`), assistant(`a${i}`)]);

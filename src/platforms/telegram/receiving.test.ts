@@ -33,7 +33,7 @@ function messageOf(heard: ReceivedEvent | undefined): NewMessage {
   return heard.message;
 }
 
-/** What is received of what people do, when everything has been confirmed. */
+/** The received events, when all updates are confirmed. */
 async function wordsAfter({ fake, listening }: Listened, doing: () => Promise<unknown>): Promise<string[]> {
   await doing();
   await fake.untilIdle();
@@ -277,7 +277,7 @@ describe("files", () => {
     for (let time = 0; time < 3; time += 1) await fake.failNext("download", { kind: "cut" });
     const words = await wordsAfter(scene, async () => {
       await fake.sendPhoto(dm, ann, PICTURE, { caption: "broken" });
-      await scene.listening.until(1); // the next files would be fetched at the same time, and broken
+      await scene.listening.until(1); // otherwise the next files would be downloaded at the same time, and fail
       await fake.sendFile(dm, ann, PICTURE, {
         name: "film.mkv",
         claimedSize: 30 * 1024 * 1024,
@@ -313,7 +313,7 @@ describe("files", () => {
     expect(getText(messageOf(first))).toBe("quick");
     expect(await fake.pending()).toBe(2); // the slow one is not confirmed
     await listening.stop();
-    expect(listening.events).toHaveLength(1); // a download that we ended ourselves is no reason to go without it
+    expect(listening.events).toHaveLength(1); // an aborted download does not deliver the message without its file
   });
 });
 
@@ -358,7 +358,7 @@ describe("an album", () => {
     await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
     await begun.until(1);
     await timing.begun();
-    await begun.stop(); // while the album waits for more
+    await begun.stop(); // while the album is incomplete
     expect(begun.events.map((one) => getText(messageOf(one)))).toEqual(["in between"]);
 
     const again = telegram({ token: fake.token, apiRoot: fake.url, timing: noWaiting() });
@@ -532,7 +532,7 @@ describe("the connection", () => {
     expect([...cursors.values()]).toEqual(["500001"]);
     resolve();
     await fake.untilIdle();
-    // Handed over when the other was not stored yet: a little behind, never ahead.
+    // Passed before the other one was stored: the cursor lags behind, but is never ahead.
     expect([...cursors.values()]).toEqual(["500002"]);
     expect((await fake.calls("getUpdates")).at(-1)?.payload.offset).toBe(500_003);
     await listening.stop();

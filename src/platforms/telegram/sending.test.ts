@@ -193,14 +193,14 @@ describe("files", () => {
     const long = "word ".repeat(300).trim();
     const out = withFiles(dm, long, [{ bytes: bytes(1) }], { buttons: [[{ label: "Yes", line: "/yes" }]] });
     await fake.failNext("sendPhoto", { kind: "badGateway" });
-    // For whoever comes after a crash, a part may be there.
+    // After a crash, a part may have been sent.
     expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
     expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "1" });
     expect((await fake.messages(dm)).map((message) => [message.text, message.files.length])).toEqual([
       [long, 0],
       ["", 1],
     ]);
-    // Sent as a whole, it can be sent as a whole again.
+    // After a complete delivery, the same nonce sends everything again.
     expect(await platform.send(out, createPlatformSignal())).toEqual({ state: "sent", messageId: "3" });
   });
 
@@ -209,7 +209,7 @@ describe("files", () => {
     const out = withFiles(dm, "word ".repeat(300).trim(), [{ bytes: bytes(1) }]);
     await fake.failNext("sendPhoto", { kind: "dropAfter" });
     expect(await platform.send(out, createPlatformSignal())).toMatchObject({ state: "unknown" });
-    // The gateway marks what it repeats, and the mark is in the text.
+    // The gateway marks repeated messages, and the text contains the mark.
     await platform.send(out, createPlatformSignal());
     expect((await fake.messages(dm)).map(({ files }) => files.length)).toEqual([0, 1, 0, 1]);
   });

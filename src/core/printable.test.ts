@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stripTerminalCodes } from "./terminal-codes.ts";
+import { stripTerminalCodes } from "./printable.ts";
 
 describe("removing terminal codes", () => {
   it("removes colours, cursor movements, titles, links and character sets, and nothing else", () => {
