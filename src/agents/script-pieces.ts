@@ -1,7 +1,7 @@
 import type { ApprovalRequest } from "../core/approval.ts";
 import { PostriderError } from "../core/errors.ts";
 import { expectArray, expectObject, type JsonObject } from "../core/json.ts";
-import type { PlanEntry } from "../core/plan.ts";
+import type { PlanEntry } from "../core/turn.ts";
 
 /** The maximum of a timer, more than three weeks. */
 const MAX_WAIT_MS = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-import { escapePath } from "./escape-path.ts";
+import { escapePath } from "./printable.ts";
 import type { ToolName } from "./tool-settings.ts";
 
 /** The machine on which tools run. */

@@ -1,7 +1,6 @@
 import type { Conversation, ConversationSettings, FreshStart, Routing } from "./conversation.ts";
 import type { Delivery, AttemptTrace as DeliveryShown, NewDelivery } from "./delivery.ts";
 import type { NewMessage } from "./message.ts";
-import type { PlanEntry } from "./plan.ts";
 import type { Session } from "./session.ts";
 import type { Source } from "./source.ts";
 import type { UsageDelta } from "./usage.ts";
@@ -77,6 +76,12 @@ export interface Turn {
   readonly answerDraft?: AnswerDraft;
   /** The draft delivery that an earlier attempt showed, or may have shown. */
   readonly draftDelivery?: { readonly delivery: number; readonly shown: DeliveryShown };
+}
+
+/** One step of an agent's plan. */
+export interface PlanEntry {
+  readonly text: string;
+  readonly state: "pending" | "in_progress" | "completed";
 }
 
 /** The output of an agent since its last complete message. */

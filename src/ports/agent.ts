@@ -1,8 +1,7 @@
 import type { ApprovalOutcome, ApprovalRequest } from "../core/approval.ts";
 import type { Reasoning } from "../core/conversation.ts";
 import type { Message, Part, ToolCall } from "../core/message.ts";
-import type { PlanEntry } from "../core/plan.ts";
-import type { Blob } from "../core/turn.ts";
+import type { Blob, PlanEntry } from "../core/turn.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Tool } from "./tool.ts";

@@ -1,5 +1,5 @@
 import { pluralize } from "../core/pluralize.ts";
-import { stripTerminalCodes } from "../core/terminal-codes.ts";
+import { stripTerminalCodes } from "../core/printable.ts";
 
 /** The maximum number of lines reported in one window; more are only counted. */
 const MAX_IN_WINDOW = 8;

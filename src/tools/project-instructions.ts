@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { escapePath } from "../core/escape-path.ts";
 import { fenceCode } from "../core/fence.ts";
+import { escapePath } from "../core/printable.ts";
 
 /** Instruction files for agents; in one folder the first that exists wins. */
 const INSTRUCTION_FILES = ["AGENTS.md", "CLAUDE.md"] as const;

@@ -1,4 +1,4 @@
-import { stripTerminalCodes } from "../core/terminal-codes.ts";
+import { stripTerminalCodes } from "../core/printable.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 /** Turns terminal output into plain text: without colours, and with the last state of overwritten lines. */

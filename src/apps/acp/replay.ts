@@ -1,6 +1,6 @@
 import type { ContentBlock, SessionUpdate } from "@agentclientprotocol/sdk/unstable";
 import { getText, type Message, type Part, type ToolCall } from "../../core/message.ts";
-import type { PlanEntry } from "../../core/plan.ts";
+import type { PlanEntry } from "../../core/turn.ts";
 import { formatSummary } from "../../turns/request-summary.ts";
 import { pairCallResults } from "./call-results.ts";
 import { type CallTracker, callTracker } from "./call-tracker.ts";
