@@ -296,7 +296,7 @@ describe("with real processes", () => {
     await room.killKeeper();
     expect(await checks()).toMatchObject({
       keeper: "warning: The keeper of processes was killed.",
-      processes: expect.stringMatching(/^warning: 1 process of agents ran when/),
+      processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
     const killed = await cli(folder, "processes", "kill", id);
     expect(killed).toMatchObject({ code: 0, out: `${id} is ended: SIGTERM.\n` });
