@@ -297,8 +297,8 @@ describe("with real processes", () => {
     await room.processes.close(); // who is connected would bring a new one at once
     await room.killKeeper();
     expect(await checks()).toMatchObject({
-      keeper: "warning: The process keeper was killed.",
-      processes: expect.stringMatching(/^warning: 1 process of agents ran when/),
+      keeper: "warning: The keeper of processes was killed.",
+      processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
     const killed = await cli(folder, "processes", "kill", id);
     expect(killed).toMatchObject({ code: 0, out: `${id} ended: SIGTERM.\n` });

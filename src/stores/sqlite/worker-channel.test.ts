@@ -205,12 +205,12 @@ describe("a process", () => {
         process.on("uncaughtException", (error) => console.log("failed:", error.message));
         const store = await sqliteStore(options);
         store.onChange(() => { throw new Error("listener"); });
-        store.onChange(() => console.log("told"));
+        store.onChange(() => console.log("notified"));
         const session = { id: "s1", kind: "chat", owner: "p_ann" };
         await store.sessions.create({ session, profile: "main", now: 1 }).then(() => console.log("stored"));
         await store.close();
       `;
-      expect((await run(script)).split("\n").slice(0, 3)).toEqual(["failed: listener", "told", "stored"]);
+      expect((await run(script)).split("\n").slice(0, 3)).toEqual(["failed: listener", "notified", "stored"]);
     });
   }
 
