@@ -13,7 +13,7 @@ const message = (seq: number, role: Role, more: Partial<Message> = {}): Message 
   ...more,
 });
 const talk = (...roles: readonly Role[]): Message[] => roles.map((role, at) => message(at + 1, role));
-const plenty = { mostTokens: 1_000_000 };
+const plenty = { maxTokens: 1_000_000 };
 
 describe("what stays word for word", () => {
   it("is the last three exchanges", () => {
@@ -25,26 +25,26 @@ describe("what stays word for word", () => {
 
   it("is fewer, or nothing, when they are long", () => {
     const shown = talk("user", "assistant", "user", "assistant", "user", "assistant");
-    expect(findTailStart(shown, { mostTokens: 25 })).toBe(4);
-    expect(findTailStart(shown, { mostTokens: 5 })).toBe(6);
+    expect(findTailStart(shown, { maxTokens: 25 })).toBe(4);
+    expect(findTailStart(shown, { maxTokens: 5 })).toBe(6);
   });
 
   it("always has what is to be answered, however long it is, and what came behind it", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant");
     const isInput = ({ seq }: Message): boolean => seq === 3 || seq === 4;
-    expect(findTailStart(shown, { isInput, mostTokens: 0 })).toBe(2);
+    expect(findTailStart(shown, { isInput, maxTokens: 0 })).toBe(2);
   });
 
   it("begins where a person speaks, and takes several messages in a row as one", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant", "note", "user", "assistant");
-    expect(findTailStart(shown, { mostTokens: 70 })).toBe(2);
-    expect(findTailStart(shown, { mostTokens: 25 })).toBe(6);
+    expect(findTailStart(shown, { maxTokens: 70 })).toBe(2);
+    expect(findTailStart(shown, { maxTokens: 25 })).toBe(6);
   });
 
   it("never has a result without its call, nor a call without its result", () => {
     const part = fc.constantFrom("user", "answer", "call", "result", "note");
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 40 }), fc.nat(200), fc.nat(39), (parts, mostTokens, at) => {
+      fc.property(fc.array(part, { maxLength: 40 }), fc.nat(200), fc.nat(39), (parts, maxTokens, at) => {
         let calls = 0;
         const open: string[] = [];
         const shown = parts.map((what, index) => {
@@ -60,7 +60,7 @@ describe("what stays word for word", () => {
           return message(index + 1, what === "answer" ? "assistant" : what === "note" ? "note" : "user");
         });
         const input = shown[at]?.role === "user" ? { isInput: (one: Message) => one.seq === at + 1 } : {};
-        const start = findTailStart(shown, { mostTokens, ...input });
+        const start = findTailStart(shown, { maxTokens, ...input });
         const [head, tail] = [shown.slice(0, start), shown.slice(start)];
         const called = new Set(head.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
         expect(tail.filter(({ toolCallId }) => toolCallId !== undefined && called.has(toolCallId))).toEqual(

@@ -256,7 +256,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/flush.ts",
-    find: "if (enabled && wanted && agent.canTitle) {",
+    find: "if (enabled && canFlush && agent.canTitle) {",
     replace: "if (enabled && agent.canTitle) {",
     breaks: "A session is not looked through for the memory where that is switched off.",
     noticedBy: ["src/turns/flush.test.ts"],
