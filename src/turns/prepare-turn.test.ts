@@ -9,8 +9,8 @@ import { buildRouting, DEFAULT_RESET } from "../sessions/routing.ts";
 
 const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1", userName: "Ada" };
 
-describe("what a gateway tells the model in a turn", () => {
-  it("keeps the prompt the same from day to day, and has the date of each day apart from it", async () => {
+describe("the prompt of a turn", () => {
+  it("stays the same from day to day, and the date is in the volatile prompt", async () => {
     const agent = heldAgent();
     const { chat, pass } = await gatewayRoom({
       agent,
@@ -38,7 +38,7 @@ describe("what a gateway tells the model in a turn", () => {
     expect(told[0]?.prompt).not.toMatch(/2026|Sunday/);
   });
 
-  it("has memory in the part that changes, and none where it is turned off", async () => {
+  it("has the memory in the volatile prompt, and none where the memory is disabled", async () => {
     for (const enabled of [true, false]) {
       const agent = heldAgent();
       const { chat, home } = await gatewayRoom({ agent, settings: { memory: { enabled, flush: false } } });
@@ -60,7 +60,7 @@ describe("what a gateway tells the model in a turn", () => {
     }
   });
 
-  it("tells it in a turn of the terminal, too, which waited in the session of a chat", async () => {
+  it("is complete in a turn of the terminal that a gateway runs", async () => {
     const agent = heldAgent();
     const { chat, home } = await gatewayRoom({
       agent,

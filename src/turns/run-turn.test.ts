@@ -68,7 +68,7 @@ const holderOf = ({ file }: Home): unknown =>
   look(file, (db) => db.prepare("select lease_holder from sessions").pluck().get());
 
 describe("a turn", () => {
-  it("stores the answer, says what is to be answered and how it comes, and lets the session go", async () => {
+  it("stores the answer, reports its inputs and events, and releases the session", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const [begun, events]: [string[], AgentEvent[]] = [[], []];
@@ -85,7 +85,7 @@ describe("a turn", () => {
     expect([turnsIn(home), holderOf(home)]).toEqual([["done"], null]);
   });
 
-  it("gives the agent what the session shows, valid for every provider, what is to be answered last", async () => {
+  it("gives the agent the visible messages in a form that every provider accepts, the input last", async () => {
     const home = await openHome();
     const first = await begin(home, "one");
     await run(home, first, script({ answers: [{ say: [{ fail: "no" }] }] }));
@@ -101,7 +101,7 @@ describe("a turn", () => {
     expect((await shown(home, turn.session)).at(-1)).toMatchObject({ role: "assistant", parts: [] });
   });
 
-  it("that is stopped keeps what had arrived, marked, and nothing that comes later", async () => {
+  it("that is stopped keeps the part of the answer that arrived, marked, and nothing that arrives later", async () => {
     const home = await openHome();
     const turn = await begin(home, "tell me");
     const abort = new AbortController();
@@ -123,7 +123,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["interrupted"]);
   });
 
-  it("that is stopped does not wait for an agent that does not listen", async () => {
+  it("that is stopped does not wait for an agent that ignores the signal", async () => {
     const home = await openHome();
     const turn = await begin(home, "tell me");
     const abort = new AbortController();
@@ -133,7 +133,7 @@ describe("a turn", () => {
     expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once" });
   });
 
-  it("that fails keeps what had arrived, and why", async () => {
+  it("that fails keeps the part of the answer that arrived, and the reason", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const end = await run(
@@ -176,7 +176,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["failed"]);
   });
 
-  it("is not left open by an agent that throws before it has begun, or uses what cannot be", async () => {
+  it("is not left open by an agent that throws before its first event, or reports an invalid usage", async () => {
     const home = await openHome();
     const broken: Agent = {
       name: "broken",
@@ -196,14 +196,14 @@ describe("a turn", () => {
     expect((await shown(home, turn.session)).map(getText)).toEqual(["a", "", "b", "fine"]);
   });
 
-  it("keeps half a character from the database", async () => {
+  it("stores no half of a character", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     await run(home, turn, script({ answers: [{ say: ["a\ud83d", "\ude42b\ud83d"] }] }));
     expect((await shown(home, turn.session)).map(getText)).toEqual(["hello", "a🙂b\ufffd"]);
   });
 
-  it("records what was used, all of it when there were several calls", async () => {
+  it("records the usage, the sum of several requests", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const turn = await begin(home, "hello");
@@ -230,7 +230,7 @@ describe("a turn", () => {
     });
   });
 
-  it("stores what was used with the call of a tool, so that a crash during the call does not lose it", async () => {
+  it("stores the usage with the call of a tool, so that a crash during the call does not lose it", async () => {
     const home = await openHome();
     const agent = heldAgent();
     const turn = await begin(home, "mail it");
@@ -250,7 +250,7 @@ describe("a turn", () => {
     expect([usage?.inputTokens, usage?.lastPromptTokens]).toEqual([30, 30]);
   });
 
-  it("counts what was used by a turn that it leaves to another runner, or that another has taken over", async () => {
+  it("counts the usage of a turn that is handed over or taken over", async () => {
     const home = await openHome();
     const stop = new AbortController();
     const agent = heldAgent();
@@ -282,7 +282,7 @@ describe("a turn", () => {
   });
 
   it.each(["none", "external"] as const)(
-    "keeps the whole of an output that was too long to be told, for whoever may see the session (effect %s)",
+    "stores a long output whole, for everybody who may see the session (effect %s)",
     async (effect) => {
       const home = await openHome();
       const turn = await begin(home, "print");
@@ -307,7 +307,7 @@ describe("a turn", () => {
     },
   );
 
-  it("takes up what waits behind it, in the commit that ends it, unless nothing more is to begin", async () => {
+  it("claims the next pending message in the commit that ends it, unless the process drains", async () => {
     const home = await openHome();
     const turn = await begin(home, "one");
     const { runner } = await accept(home, "two");
@@ -322,7 +322,7 @@ describe("a turn", () => {
     expect(waiting.map(getText)).toEqual(["three"]);
   });
 
-  it("tells the model of a fresh start once, and it is not lost by a crash before it was told", async () => {
+  it("gives the model the note of a new session once, also after a crash", async () => {
     const home = await openHome();
     await run(home, await begin(home, "before"), echo);
     home.clock.pass(2 * DAY);
@@ -351,7 +351,7 @@ describe("a turn", () => {
     expect(notes).toEqual([resetNote("idle"), undefined]);
   });
 
-  it("that brought its process down twice is not tried a third time, and the person is told", async () => {
+  it("that crashed its process twice is not tried a third time, and the person gets the reason", async () => {
     const home = await openHome();
     const { session } = await accept(home, "fatal", deadRunner());
     for (const expected of [2, 3]) {
@@ -411,7 +411,7 @@ describe("a turn", () => {
         isInterrupted: origin?.interrupted === true,
       }));
 
-    it("keeps that part when the second attempt is stopped before it says anything", async () => {
+    it("keeps that part when the second attempt is stopped before its first text", async () => {
       const home = await openHome();
       const turn = await crashed(home);
       const agent = heldAgent();
@@ -423,7 +423,7 @@ describe("a turn", () => {
       expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
-    it("keeps that part when the second attempt fails, with the reason and what it used", async () => {
+    it("keeps that part when the second attempt fails, with the reason and the usage", async () => {
       const home = await openHome();
       const turn = await crashed(home);
       const agent = heldAgent();
@@ -437,7 +437,7 @@ describe("a turn", () => {
       expect(session?.usage.inputTokens).toBe(7);
     });
 
-    it("replaces that part with the whole answer, or with what the second attempt has shown since", async () => {
+    it("replaces that part with the whole answer, or with the part that the second attempt has shown since", async () => {
       const home = await openHome();
       const whole = await crashed(home);
       expect(await run(home, whole, echo)).toMatchObject({ outcome: "done", text: "You said: tell me" });
@@ -461,7 +461,7 @@ describe("a turn", () => {
       expect(await stored(again, turn)).toEqual([{ said: "Long ago", isInterrupted: true }]);
     });
 
-    it("keeps that part when it is not tried again, and says why", async () => {
+    it("keeps that part when it is not tried again, with the reason", async () => {
       const home = await openHome();
       const turn = await crashed(home, 3);
       expect(await run(home, turn, echo)).toMatchObject({
@@ -472,7 +472,7 @@ describe("a turn", () => {
       expect(await stored(home, turn)).toEqual([{ said: "Once upon", isInterrupted: true }]);
     });
 
-    it("keeps all of it when a tool may have acted, also what was said before the tool", async () => {
+    it("keeps all of it when a tool may have acted, also the text before the tool call", async () => {
       const home = await openHome();
       const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
       const turn = await crashed(home, 2, [call]);
@@ -487,7 +487,7 @@ describe("a turn", () => {
       ]);
     });
 
-    it("keeps nothing twice when a message is stored while its text is being kept", async () => {
+    it("stores nothing twice when a message is stored while its draft is saved", async () => {
       const home = await openHome();
       const turn = await begin(home, "do it");
       const agent = heldAgent();
@@ -508,7 +508,7 @@ describe("a turn", () => {
     });
   });
 
-  it("whose process fell over commands is not done again, and the person is told what became of each", async () => {
+  it("whose process crashed while commands ran is not repeated, and the person gets the state of each command", async () => {
     const home = await openHome();
     const { store, clock } = home;
     const fallen = await accept(home, "do it", deadRunner());
@@ -588,7 +588,7 @@ describe("a turn", () => {
     expect(answers).toEqual(more.signal === undefined ? [heard] : []);
   });
 
-  it("lets a tool act once what it is about to do is stored, however long the disk is full before that", async () => {
+  it("lets a tool act only after its call is stored, however long the disk is full before", async () => {
     const home = await openHome();
     const turn = await begin(home, "send it");
     const done: string[] = [];
@@ -624,7 +624,7 @@ describe("a turn", () => {
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
   });
 
-  it("stays open, and its tool does not act, when what it is about to do cannot be stored", async () => {
+  it("stays open, and its tool does not act, when the call cannot be stored", async () => {
     const home = await openHome();
     const turn = await begin(home, "send it");
     const done: string[] = [];
@@ -644,7 +644,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["running"]);
   });
 
-  it("that an agent breaks off with an error of its own is over, whatever the error is called", async () => {
+  it("fails when the agent throws an error of any code", async () => {
     const home = await openHome();
     const agent: Agent = {
       name: "breaking",
@@ -658,7 +658,7 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["failed"]);
   });
 
-  it("that an editor process left is ended with what it had said, and its agent is not asked again", async () => {
+  it("that a crashed editor process left ends with the text so far, and its agent does not run again", async () => {
     const home = await openHome();
     const turn = await begin(home, "hello");
     const left = { ...turn, attempt: 2, target: { ...turn.target, platform: EDITOR_PLATFORM } };
@@ -669,23 +669,20 @@ describe("a turn", () => {
   it.each([
     [0.5, ["summed up"]],
     [0.9, []],
-  ])(
-    "sums a conversation up that fills %d of the model's window, where that is configured",
-    async (at, told) => {
-      const home = await openHome();
-      const first = await begin(home, "hello");
-      await run(home, first, echo);
-      for (let said = 0; said < 6; said += 1)
-        await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
-      const agent: Agent = { ...echo, contextWindow: 1200 };
-      const notices: string[] = [];
-      const tell = async (notice: string): Promise<void> => void notices.push(notice);
-      await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
-      expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
-    },
-  );
+  ])("compresses a conversation that fills %d of the model's window, if configured", async (at, told) => {
+    const home = await openHome();
+    const first = await begin(home, "hello");
+    await run(home, first, echo);
+    for (let said = 0; said < 6; said += 1)
+      await home.sessions.append(me, first.session, { role: "user", text: "word ".repeat(100) });
+    const agent: Agent = { ...echo, contextWindow: 1200 };
+    const notices: string[] = [];
+    const tell = async (notice: string): Promise<void> => void notices.push(notice);
+    await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
+    expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
+  });
 
-  it("that another runner has taken over stores nothing", async () => {
+  it("that another runner took over stores nothing", async () => {
     const home = await openHome();
     const { session, turn } = await accept(home, "hello", deadRunner());
     if (turn === undefined) throw new Error("the session was not free");

@@ -15,7 +15,7 @@ const message = (seq: number, role: Role, more: Partial<Message> = {}): Message 
 const talk = (...roles: readonly Role[]): Message[] => roles.map((role, at) => message(at + 1, role));
 const plenty = { maxTokens: 1_000_000 };
 
-describe("what stays word for word", () => {
+describe("the tail that is not summarised", () => {
   it("is the last three exchanges", () => {
     const shown = talk("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant");
     expect(findTailStart(shown, plenty)).toBe(2);
@@ -23,19 +23,19 @@ describe("what stays word for word", () => {
     expect(findTailStart([], plenty)).toBe(0);
   });
 
-  it("is fewer, or nothing, when they are long", () => {
+  it("is shorter, or empty, when the exchanges are long", () => {
     const shown = talk("user", "assistant", "user", "assistant", "user", "assistant");
     expect(findTailStart(shown, { maxTokens: 25 })).toBe(4);
     expect(findTailStart(shown, { maxTokens: 5 })).toBe(6);
   });
 
-  it("always has what is to be answered, however long it is, and what came behind it", () => {
+  it("always has the input, however long it is, and the messages after it", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant");
     const isInput = ({ seq }: Message): boolean => seq === 3 || seq === 4;
     expect(findTailStart(shown, { isInput, maxTokens: 0 })).toBe(2);
   });
 
-  it("begins where a person speaks, and takes several messages in a row as one", () => {
+  it("starts at a message of a person, and counts consecutive ones as one", () => {
     const shown = talk("user", "assistant", "user", "user", "assistant", "note", "user", "assistant");
     expect(findTailStart(shown, { maxTokens: 70 })).toBe(2);
     expect(findTailStart(shown, { maxTokens: 25 })).toBe(6);
@@ -76,8 +76,8 @@ describe("what stays word for word", () => {
   });
 });
 
-describe("the estimate", () => {
-  it("is a quarter of the bytes, with what tools are called with, and more for pictures", () => {
+describe("the estimate of tokens", () => {
+  it("is a quarter of the bytes, with the arguments of tools, and more for images", () => {
     expect(estimateTokens([{ parts: [textPart("a".repeat(400))] }])).toBe(100);
     expect(estimateTokens([{ parts: [textPart("夜".repeat(400))] }])).toBe(300);
     const call = { parts: [], toolCalls: [{ id: "1", name: "look", arguments: { at: "x".repeat(400) } }] };

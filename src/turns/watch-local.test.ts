@@ -34,7 +34,7 @@ async function desk(agent: Agent = echo) {
 }
 
 describe("a terminal", () => {
-  it("is told of its own programs and of no others, each thing once, whoever looks", async () => {
+  it("gets the reports of its own processes and of no others, each once, whichever process polls", async () => {
     const { home, told, look } = await desk();
     const mine = await runIn(home, terminal, { everyMs: MINUTE });
     const theirs = await runIn(home, elsewhere, { everyMs: MINUTE });
@@ -51,7 +51,7 @@ describe("a terminal", () => {
     expect((await theirs.now()).reported.end).toBe(false);
   });
 
-  it("is told of what ended while it was away, and of what ends while it is there, until it leaves", async () => {
+  it("gets the reports of processes that ended while it was closed, and while it is open, until it closes", async () => {
     const { home, told, changes, over, options } = await desk();
     const before = await runIn(home, terminal, { mode: "result", command: "first" });
     await before.end();
@@ -68,7 +68,7 @@ describe("a terminal", () => {
     expect(told.map((words) => words.slice(0, 8))).toEqual(["`first` ", "`second`"]);
   });
 
-  it("has the agent answer to an end that it was to be woken by, as if somebody had said it", async () => {
+  it("has the agent answer to the end of a process that wakes it", async () => {
     const agent = heldAgent();
     const { home, told, look, events } = await desk(agent);
     const running = await runIn(home, terminal, { wakes: true });
@@ -83,7 +83,7 @@ describe("a terminal", () => {
     expect(events[0]).toMatchObject({ type: "begun", session: running.opened.session.id });
   });
 
-  it("is told where it ran when it has gone to another session", async () => {
+  it("gets the handle of the session when it has switched to another one", async () => {
     const agent = heldAgent();
     const { home, told, look, command, events } = await desk(agent);
     const running = await runIn(home, terminal, { wakes: true, mode: "error" });
@@ -95,7 +95,7 @@ describe("a terminal", () => {
     expect(events).toEqual([]);
   });
 
-  it("lets an answer that is being written come to its end before the agent is woken", async () => {
+  it("wakes the agent after the answer in progress has ended", async () => {
     const agent = heldAgent();
     const { home, look, talk } = await desk(agent);
     const running = await runIn(home, terminal, { wakes: true });
