@@ -17,8 +17,8 @@ async function said({ sessions }: Home, session: string): Promise<string[]> {
   return ((await sessions.messages(me, session)) ?? []).map(getText);
 }
 
-/** A message that a process which is gone had accepted; its turn had begun, unless something was running. */
-async function fallen(
+/** A message that a crashed process accepted; its turn had started, unless another one was running. */
+async function acceptAndCrash(
   home: Home,
   words: string,
   source: Source = localSource(),
@@ -131,7 +131,7 @@ describe("a stop", () => {
     expect(await talk.stop()).toBe(true);
     expect(await first.answer).toMatchObject({ parts: [textPart("Once ")], origin: { interrupted: true } });
     const next = await agent.asked();
-    // The model sees that it was cut off.
+    // The model sees that the answer was interrupted.
     expect(next.turn.history.map(({ origin }) => origin?.interrupted ?? false)).toEqual([false, true, false]);
     await next.say("2");
     next.end();
@@ -169,7 +169,7 @@ describe("a stop", () => {
     expect(held.signal.aborted).toBe(true);
     expect(await first.answer).toMatchObject({ origin: { interrupted: true } });
     const next = await agent.asked();
-    // Answered already: nothing is left to end.
+    // The answer has ended: there is nothing to stop.
     await first.withdraw();
     await next.say("3");
     next.end();
@@ -184,7 +184,7 @@ describe("a stop", () => {
     const { talk } = await talkIn(home, agent);
     const first = await talk.submit("one");
     await (await agent.asked()).say("first");
-    // Another program has moved the conversation meanwhile.
+    // Another process switched the conversation meanwhile.
     await home.sessions.reset(me, first.conversation.number);
     const second = await talk.submit("two");
     expect(second.session.id).not.toBe(first.session.id);
@@ -258,7 +258,7 @@ describe("two processes in one conversation", () => {
     const second = await other.submit("two");
     held.end();
     await first.answer;
-    // It has taken up what the other said, and is left.
+    // It has claimed the message of the other chat, and closes.
     await (await agent.asked()).say("Onc");
     await leaving.talk.close();
     await home.store.runners.retire({ runner: leaving.runner });
@@ -295,7 +295,7 @@ describe("two processes in one conversation", () => {
     expect(changes).toBeLessThan(5);
     held.end();
     await first.answer;
-    // Whoever ends an answer takes up what waits, whoever said it.
+    // The process that ends a turn claims the next pending message, whoever sent it.
     const next = await agent.asked();
     await next.say("from the first");
     next.end();
@@ -307,8 +307,8 @@ describe("two processes in one conversation", () => {
 describe("after a crash", () => {
   it("a message that a crashed process accepted is answered once", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
-    await fallen(home, "waiting");
+    const { session } = await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const { talk, events } = await talkIn(home, echo);
     const ends = await talk.recover();
     expect(ends.map((end) => end.text)).toEqual([
@@ -323,8 +323,8 @@ describe("after a crash", () => {
 
   it("a turn that a crashed process left runs with the same prompt, tools and compression as any other", async () => {
     const home = await openHome();
-    await fallen(home, "begun");
-    await fallen(home, "waiting");
+    await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const agent = heldAgent();
     const tool: Tool = {
       name: "look",
@@ -361,7 +361,7 @@ describe("after a crash", () => {
     (await agent.asked()).end();
     await before;
     home.clock.pass(2 * DAY);
-    await fallen(home, "begun", localSource(), DEFAULT_RESET_POLICY);
+    await acceptAndCrash(home, "begun", localSource(), DEFAULT_RESET_POLICY);
     const recovered = talk.recover();
     const held = await agent.asked();
     expect(held.turn.note).toContain("no activity");
@@ -372,7 +372,7 @@ describe("after a crash", () => {
 
   it("the answer of a recovered turn can be stopped like any other", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
+    const { session } = await acceptAndCrash(home, "begun");
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
     const recovered = talk.recover();
@@ -385,7 +385,7 @@ describe("after a crash", () => {
   it("a message of another platform is left to a process that can deliver there", async () => {
     const home = await openHome();
     const elsewhere = { platform: "telegram", chatType: "dm", chatId: "7", userId: "7" };
-    const { session } = await fallen(home, "from afar", elsewhere);
+    const { session } = await acceptAndCrash(home, "from afar", elsewhere);
     const { talk } = await talkIn(home, echo);
     expect(await talk.recover()).toEqual([]);
     const shown = await home.store.messages.listMessages({ asker: { everyone: true }, session: session.id });
@@ -404,7 +404,7 @@ describe("after a crash", () => {
       person: OWNER,
       now: clock.now(),
     });
-    const { session, turn } = await fallen(home, "from afar", phone);
+    const { session, turn } = await acceptAndCrash(home, "from afar", phone);
     if (turn === undefined) throw new Error("the session was not free");
     const { number, fence } = turn;
     const draft = throwIfRefused(
@@ -441,7 +441,7 @@ describe("after a crash", () => {
 
   it("the next message first recovers the turn before it", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
+    const { session } = await acceptAndCrash(home, "begun");
     const { ask } = await talkIn(home, echo);
     expect(await ask("and now?")).toBe("You said: and now? (before that: begun)");
     expect((await said(home, session.id)).filter((_, at) => at % 2 === 0)).toEqual(["begun", "and now?"]);
@@ -449,8 +449,8 @@ describe("after a crash", () => {
 
   it("a recovered turn ends when the chat closes, and keeps the part of the answer that arrived", async () => {
     const home = await openHome();
-    const { session } = await fallen(home, "begun");
-    await fallen(home, "waiting");
+    const { session } = await acceptAndCrash(home, "begun");
+    await acceptAndCrash(home, "waiting");
     const agent = heldAgent();
     const { talk } = await talkIn(home, agent);
     const recovered = talk.recover();

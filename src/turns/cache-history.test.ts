@@ -7,7 +7,7 @@ import { cacheHistory } from "./cache-history.ts";
 
 const all = { everyone: true } as const;
 
-/** Counts what is read. */
+/** Counts the messages that are read. */
 function counted(store: Store): { readonly store: Store; read(): number } {
   let read = 0;
   const history: Store["messages"]["readHistory"] = async (input) => {

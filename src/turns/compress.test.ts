@@ -22,7 +22,7 @@ import { runTurn } from "./run-turn.ts";
 const never = new AbortController().signal;
 const SUMMARY = "They planned the ride to Lübeck: 3 horses, paid.";
 
-/** Sums up in these words. */
+/** Answers every request with this summary. */
 function summing(
   window: number,
   say: unknown = SUMMARY,
@@ -56,7 +56,7 @@ const shown = async ({ sessions }: Home, id: string): Promise<readonly Message[]
 const firstWords = (messages: readonly Message[]): string[] =>
   messages.map((message) => getText(message).split(/[\s:]/)[0] ?? "");
 
-/** A turn that has begun with these words, in a session in which this was said before. */
+/** A turn with this input, in a session with these earlier messages. */
 async function begun(home: Home, before: readonly MessageInput[], words: string): Promise<Turn> {
   const { store, clock, sessions } = home;
   const runner = localRunner();
@@ -150,7 +150,7 @@ describe("a compressed session", () => {
     expect((await home.sessions.search(me, "q3")).map(({ seq }) => seq)).toEqual([5]);
     const usage = (await home.sessions.get(me, id))?.usage;
     expect([usage?.inputTokens, usage?.lastPromptTokens]).toEqual([9, 0]);
-    // Nothing is due any more.
+    // No further compression is due.
     expect(await compress(home, id, summing(200_000))).toBeUndefined();
   });
 
@@ -305,7 +305,7 @@ describe("compression within a turn", () => {
   it("sends the summary and the tail to the agent; without a summary, all messages", async () => {
     for (const first of [{ say: [SUMMARY] }, { status: 500 }]) {
       const home = await openHome();
-      const told: string[] = [];
+      const notices: string[] = [];
       const turn = await begun(home, exchanges(10), "What now?");
       await home.sessions.recordUsage(me, turn.session, { lastPromptTokens: 180_000 });
       const { url, requests } = await modelServer(first, { say: ["This."] });
@@ -316,9 +316,9 @@ describe("compression within a turn", () => {
       const end = await runTurn(
         turn,
         { ...home, agent, signal: never, claimNext: () => undefined },
-        { compression: { at: 0.85, notify: async (notice) => void told.push(notice) } },
+        { compression: { at: 0.85, notify: async (notice) => void notices.push(notice) } },
       );
-      expect(told).toHaveLength("say" in first ? 1 : 0);
+      expect(notices).toHaveLength("say" in first ? 1 : 0);
       expect(end).toMatchObject({ outcome: "done", text: "This." });
       const [, ...asked] = requests[1]?.body.messages ?? [];
       expect(asked).toHaveLength("say" in first ? 8 : 21);

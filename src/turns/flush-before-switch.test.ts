@@ -32,11 +32,11 @@ it.each(["reset", "switchTo"] as const)(
   async (step) => {
     const { sessions, talk, mark, isMarked, conversation, others } = await scene();
     const falls = async (): Promise<never> => {
-      throw new Error("the program fell");
+      throw new Error("the process crashed");
     };
     const left = flushBeforeSwitch({ ...sessions, [step]: falls }, talk, mark);
     const going = step === "reset" ? left.reset(me, conversation) : left.switchTo(me, conversation, others);
-    await expect(going).rejects.toThrow("the program fell");
+    await expect(going).rejects.toThrow("the process crashed");
     expect(await isMarked()).toBe(true);
   },
 );

@@ -20,15 +20,15 @@ const all = { everyone: true } as const;
 const never = new AbortController().signal;
 const FOUR = ["I am Ada", "Hello Ada", "I live in Oslo", "Noted"];
 
-/** An agent that calls the tool for each of these, and what it was told. */
+/** An agent that calls the tool for each of these changes, and the turns that it got. */
 function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[]) {
-  const told: AgentTurn[] = [];
+  const turns: AgentTurn[] = [];
   const heard: AgentEvent[] = [];
   const agent: Agent = {
     name: "saving",
     canTitle: true,
     async *run(turn, signal) {
-      told.push(turn);
+      turns.push(turn);
       for (const [n, change] of changes.entries()) {
         const call = { id: `call ${n}`, name: "memory", arguments: change };
         for await (const event of callTool(call, turn.tools ?? [], signal)) {
@@ -39,7 +39,7 @@ function saving(...changes: readonly (MemoryChange | Record<string, unknown>)[])
       yield { type: "text", text: "Done." };
     },
   };
-  return { agent, told, heard };
+  return { agent, turns, heard };
 }
 
 const add = (words: string): MemoryChange => ({ action: "add", text: words });
@@ -69,7 +69,7 @@ async function scene(more: Partial<FlushContext> = {}): Promise<Scene> {
   return { home, flow, logged };
 }
 
-/** A session in which these lines were said by turns, left, and to be looked through if that is due. */
+/** A session with these lines, by the person and the agent in turns, that its chat has left. */
 async function left(
   { home }: Pick<Scene, "home">,
   lines: readonly string[] = FOUR,
@@ -96,20 +96,20 @@ describe("the flush of a session", () => {
   it("runs once, with the memory tool alone, and stores its entries in the memory", async () => {
     const { home, flow } = await scene();
     const session = await left({ home });
-    const { agent, told } = saving(add("is called Ada"), add("lives in Oslo"));
+    const { agent, turns } = saving(add("is called Ada"), add("lives in Oslo"));
     await flushMemory(flow, agent, never);
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(1);
-    expect(told[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
-    expect(told[0]?.session).toBe(session);
-    expect(told[0]?.history.slice(0, -1).map((message) => [message.role, getText(message)])).toEqual([
+    expect(turns).toHaveLength(1);
+    expect(turns[0]?.tools?.map(({ name }) => name)).toEqual(["memory"]);
+    expect(turns[0]?.session).toBe(session);
+    expect(turns[0]?.history.slice(0, -1).map((message) => [message.role, getText(message)])).toEqual([
       ["user", "I am Ada"],
       ["assistant", "Hello Ada"],
       ["user", "I live in Oslo"],
       ["assistant", "Noted"],
     ]);
-    expect(told[0]?.history.at(-1)?.role).toBe("user");
-    expect(lastWords(told[0])).toMatch(
+    expect(turns[0]?.history.at(-1)?.role).toBe("user");
+    expect(lastWords(turns[0])).toMatch(
       /^The conversation above .* Save with the memory tool .* If nothing is worth it, save nothing\. Nobody reads a reply, so write none\.$/,
     );
     expect(await remembered(home.store)).toEqual(["is called Ada", "lives in Oslo"]);
@@ -162,9 +162,9 @@ describe("the flush of a session", () => {
       if (name === "readHistory" || name === "listMessages") reads += 1;
       return run();
     });
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory({ ...flow, store }, agent, never);
-    expect([told.length, reads]).toEqual([0, 0]);
+    expect([turns.length, reads]).toEqual([0, 0]);
   });
 
   it("gets the memory, and the warning not to overwrite newer entries", async () => {
@@ -173,10 +173,10 @@ describe("the flush of a session", () => {
       await home.store.memory.changeMemory({ owner: "p_ada", change: add("likes tea"), now: 1 }),
     );
     await left({ home });
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    expect(lastWords(told[0])).toContain("- likes tea");
-    expect(lastWords(told[0])).toMatch(/never overwrite or contradict an entry that is newer/);
+    expect(lastWords(turns[0])).toContain("- likes tea");
+    expect(lastWords(turns[0])).toMatch(/never overwrite or contradict an entry that is newer/);
   });
 
   it("gets neither while the memory is empty", async () => {
@@ -192,9 +192,9 @@ describe("the flush of a session", () => {
       }),
     );
     await left({ home });
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    expect(lastWords(told[0])).not.toMatch(/## Memory|newer|likes tea/);
+    expect(lastWords(turns[0])).not.toMatch(/## Memory|newer|likes tea/);
   });
 
   it("gets the newest messages of a long session, up to the point where it was left, without removed ones", async () => {
@@ -206,9 +206,9 @@ describe("the flush of a session", () => {
     throwIfRefused(
       await home.store.messages.append({ asker: all, session, messages, now: home.clock.now() }),
     );
-    const { agent, told } = saving();
+    const { agent, turns } = saving();
     await flushMemory(flow, agent, never);
-    const said = (told[0]?.history ?? []).slice(0, -1).map(getText);
+    const said = (turns[0]?.history ?? []).slice(0, -1).map(getText);
     expect(said.at(-1)).toMatch(/^57: /);
     const length = said.join("").length;
     expect(length).toBeLessThanOrEqual(40_000);
@@ -376,16 +376,16 @@ describe("flushing sessions", () => {
   it("does not ask the echo agent", async () => {
     const { home, flow } = await scene();
     await left({ home });
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory(flow, { ...agent, canTitle: false }, never);
-    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(0);
+    expect(turns).toHaveLength(0);
   });
 
   it("asks no agent where the flush is disabled, and does not catch up later", async () => {
     const { home, flow } = await scene();
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     for (const memory of [
       { enabled: false, flush: true },
       { enabled: true, flush: false },
@@ -394,16 +394,16 @@ describe("flushing sessions", () => {
       await flushMemory({ ...flow, settings: () => ({ memory }) }, agent, never);
     }
     await flushMemory(flow, agent, never);
-    expect(told).toHaveLength(0);
+    expect(turns).toHaveLength(0);
   });
 
   it("flushes only the sessions of the given owner", async () => {
     const { home, flow } = await scene();
     await left({ home });
     await left({ home }, FOUR, { owner: "owner" });
-    const { agent, told } = saving(add("likes tea"));
+    const { agent, turns } = saving(add("likes tea"));
     await flushMemory({ ...flow, owner: "owner" }, agent, never);
-    expect([told.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
+    expect([turns.length, await remembered(home.store, "owner"), await remembered(home.store)]).toEqual([
       1,
       ["likes tea"],
       [],
@@ -421,11 +421,11 @@ describe("a flush whose process crashed", () => {
       const claimed = await home.store.memory.claimFlush({ runner: dead.id, now: home.clock.now() });
       expect(claimed).toMatchObject({ session, attempt });
     }
-    const { agent, told } = saving(add("never"));
+    const { agent, turns } = saving(add("never"));
     await flushMemory(flow, agent, never);
     home.clock.pass(DAY);
     await flushMemory(flow, agent, never);
-    expect([told.length, await remembered(home.store)]).toEqual([0, []]);
+    expect([turns.length, await remembered(home.store)]).toEqual([0, []]);
   });
 
   it("is finished by the process that recovers it, and not again by the one that seemed to have crashed", async () => {
@@ -465,9 +465,9 @@ describe("a flush whose process crashed", () => {
     expect(await remembered(home.store)).toEqual([]);
     await home.store.runners.retire({ runner: flow.runner });
     const { id: runner } = await again(home);
-    const { agent, told } = saving(add("all of it"));
+    const { agent, turns } = saving(add("all of it"));
     await flushMemory({ ...flow, runner }, agent, never);
-    expect([told.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
+    expect([turns.length, await remembered(home.store)]).toEqual([1, ["all of it"]]);
   });
 });
 
@@ -501,21 +501,21 @@ describe("the flusher", () => {
     const { id: session } = await sessions.create({ person: "p_ada" }, {});
     const messages = FOUR.map((line) => ({ role: "user" as const, parts: [textPart(line)] }));
     throwIfRefused(await store.messages.append({ asker: all, session, messages, now: clock.now() }));
-    const told: string[] = [];
+    const calls: string[] = [];
     const telling = {
       store,
       clock,
-      hooks: { emit: async (event: string) => void told.push(event) },
-      flush: () => void told.push("look"),
+      hooks: { emit: async (event: string) => void calls.push(event) },
+      flush: () => void calls.push("flush"),
     };
     await scheduleFlushWithHook(telling, { session, platform: "telegram" });
     await scheduleFlushWithHook(telling, { session, platform: "telegram" });
-    expect(told).toEqual(["look", "session:flush"]);
+    expect(calls).toEqual(["flush", "session:flush"]);
   });
 });
 
 describe("a running gateway", () => {
-  /** Answers people by repeating them, and saves which session it was shown without anybody to answer. */
+  /** Echoes the messages of people, and saves in a flush which session it got. */
   const remembers: Agent = {
     name: "remembers",
     canTitle: true,

@@ -19,23 +19,23 @@ describe("the prompt of a turn", () => {
         reset: { ...DEFAULT_RESET, default: { ...DEFAULT_RESET.default, mode: "none" } },
       },
     });
-    const told: { readonly prompt?: string; readonly volatilePrompt?: string }[] = [];
+    const turns: { readonly prompt?: string; readonly volatilePrompt?: string }[] = [];
     for (const hours of [0, 4, 1, 24]) {
       await pass(hours * HOUR);
       await chat(ada).say("hello");
       const { turn, end } = await agent.asked();
-      told.push(turn);
+      turns.push(turn);
       end();
-      await chat(ada).sent(told.length);
+      await chat(ada).sent(turns.length);
     }
-    expect(told.map(({ volatilePrompt }) => volatilePrompt)).toEqual([
+    expect(turns.map(({ volatilePrompt }) => volatilePrompt)).toEqual([
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Sunday, 2026-03-15 (Asia/Tokyo).",
       "Today is Monday, 2026-03-16 (Asia/Tokyo).",
       "Today is Tuesday, 2026-03-17 (Asia/Tokyo).",
     ]);
-    expect(new Set(told.map(({ prompt }) => prompt)).size).toBe(1);
-    expect(told[0]?.prompt).not.toMatch(/2026|Sunday/);
+    expect(new Set(turns.map(({ prompt }) => prompt)).size).toBe(1);
+    expect(turns[0]?.prompt).not.toMatch(/2026|Sunday/);
   });
 
   it("has the memory in the volatile prompt, and none where the memory is disabled", async () => {

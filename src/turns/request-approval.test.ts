@@ -8,7 +8,7 @@ import { type ApprovalOptions, requestApproval } from "./request-approval.ts";
 
 const request = { title: "remove build", pattern: "rm -rf build" };
 
-/** A question that stands, and what becomes of it. */
+/** An open question, with its answer and its row. */
 async function asking(home: Home, more: Partial<ApprovalOptions> = {}) {
   const { store, clock } = home;
   const turn = await begunTurn(home);

@@ -43,7 +43,7 @@ async function accept(home: Home, words: string, runner = localRunner()) {
   return { ...accepted, runner: runner.id };
 }
 
-/** A turn that has begun with these words. */
+/** A claimed turn with this input. */
 async function begin(home: Home, words: string): Promise<Turn> {
   const { turn } = await accept(home, words);
   if (turn === undefined) throw new Error("the session was not free");
@@ -94,7 +94,7 @@ describe("a turn", () => {
     const ending = run(home, turn, agent);
     const held = await agent.asked();
     expect(held.turn.session).toBe(turn.session);
-    // The failed answer has no words: no provider would take it.
+    // The failed answer has no text: no provider accepts an empty message.
     expect(held.turn.history.map(getText)).toEqual(["one", "two"]);
     held.end();
     expect(await ending).toMatchObject({ outcome: "done", text: "" });
@@ -118,7 +118,7 @@ describe("a turn", () => {
     const [, answer] = await shown(home, turn.session);
     expect(answer).toMatchObject({ parts: [textPart("Once upon ")], origin: { interrupted: true } });
     expect(answer?.extra).toBeUndefined();
-    // What a stopped model has used is counted all the same.
+    // The usage of a stopped answer counts.
     expect((await home.sessions.get(me, turn.session))?.usage.inputTokens).toBe(4);
     expect(turnsIn(home)).toEqual(["interrupted"]);
   });
@@ -216,7 +216,7 @@ describe("a turn", () => {
       },
       { type: "usage", usage: { inputTokens: 20, outputTokens: 2, lastPromptTokens: 20, model: "m" } },
     );
-    // The second call has no cost, so the sum is not all of it.
+    // The second request reports no cost, so the sum is partial.
     held.end();
     await ending;
     expect((await home.sessions.get(me, turn.session))?.usage).toMatchObject({
@@ -298,9 +298,11 @@ describe("a turn", () => {
       await run(home, turn, agent, { prepare: async () => ({ tools: [printing] }) });
       const [, , result] = await shown(home, turn.session);
       expect(result?.parts).toMatchObject([{ type: "text" }, { type: "file", name: "output.txt" }]);
-      const [told, file] = result?.parts ?? [];
-      if (told?.type !== "text" || file?.type !== "file") throw new Error("it is not told so");
-      expect(told.text).toMatch(/^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/);
+      const [excerpt, file] = result?.parts ?? [];
+      if (excerpt?.type !== "text" || file?.type !== "file") throw new Error("unexpected parts");
+      expect(excerpt.text).toMatch(
+        /^first\nx+\n\n\[.* The whole is kept as output:[0-9a-f]{64}\]\n\nx+\nlast$/,
+      );
       const kept = async (person: string) =>
         new TextDecoder().decode(await home.store.messages.readBlob({ asker: { person }, hash: file.blob }));
       expect([await kept("owner"), await kept("p_other")]).toEqual([long, ""]);
@@ -315,7 +317,7 @@ describe("a turn", () => {
     const end = await run(home, turn, echo, { claimNext: () => ({ runner, take: "one" }) });
     expect(end.next).toMatchObject({ session: turn.session, inputs: [3] });
     expect(turnsIn(home)).toEqual(["done", "running"]);
-    if (end.next === undefined) throw new Error("nothing was taken up");
+    if (end.next === undefined) throw new Error("nothing was claimed");
     const last = await run(home, end.next, echo);
     expect(last.next).toBeUndefined();
     const waiting = await home.store.inbox.listPending({ asker: me, session: turn.session });
@@ -327,14 +329,18 @@ describe("a turn", () => {
     await run(home, await begin(home, "before"), echo);
     home.clock.pass(2 * DAY);
     const dead = deadRunner();
-    const fallen = await accept(home, "after", dead);
-    expect(fallen.fresh).toMatchObject({ reason: "idle", noteDue: true, noticeDue: true });
+    const accepted = await accept(home, "after", dead);
+    expect(accepted.fresh).toMatchObject({ reason: "idle", noteDue: true, noticeDue: true });
 
-    // Its process is gone; whoever takes the turn up tells the model in its place.
+    // Its process crashed; the next runner gives the model the note.
     const runner = localRunner();
     await home.store.runners.recordHeartbeat({ runner, now: home.clock.now() });
     const by = { runner: runner.id, take: "one" } as const;
-    const again = await home.store.turns.claim({ session: fallen.session.id, ...by, now: home.clock.now() });
+    const again = await home.store.turns.claim({
+      session: accepted.session.id,
+      ...by,
+      now: home.clock.now(),
+    });
     expect(again?.attempt).toBe(2);
 
     const notes: (string | undefined)[] = [];
@@ -380,7 +386,7 @@ describe("a turn", () => {
   });
 
   describe("whose process crashed after a part of the answer was shown", () => {
-    /** The turn as the next runner claims it, with what the crashed one had stored and shown. */
+    /** The turn as the next runner claims it, with the messages and the draft of the crashed one. */
     async function crashed(home: Home, attempt: 2 | 3 = 2, toolCalls?: readonly ToolCall[]): Promise<Turn> {
       const { store, clock } = home;
       const { session, turn: begun } = await accept(home, "tell me", deadRunner());
@@ -511,8 +517,7 @@ describe("a turn", () => {
   it("whose process crashed while commands ran is not repeated, and the person gets the state of each command", async () => {
     const home = await openHome();
     const { store, clock } = home;
-    const fallen = await accept(home, "do it", deadRunner());
-    const { session, conversation, turn: begun } = fallen;
+    const { session, conversation, turn: begun } = await accept(home, "do it", deadRunner());
     const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" as const };
     const messages = [{ role: "assistant" as const, parts: [], toolCalls: [call] }];
     const fence = begun?.fence ?? 0;
@@ -551,7 +556,7 @@ describe("a turn", () => {
       take: "one",
       now: clock.now(),
     });
-    if (again === undefined) throw new Error("it was not taken up");
+    if (again === undefined) throw new Error("the turn was not claimed");
     const { outcome, reason } = await run(home, again, echo);
     expect(outcome).toBe("failed");
     expect(reason).toContain("terminal may have acted already");
@@ -560,7 +565,7 @@ describe("a turn", () => {
       "`sleep 9` still runs (proc_000000000002).",
       "`on its way` was never begun.",
     ]);
-    // Nobody is told that it has ended, which it has not; and nobody begins it any more.
+    // It never started: its end is not reported, and no process starts it any more.
     const [id] = COMMANDS[2];
     expect((await store.processes.listWatchedProcesses()).map((one) => one.id)).not.toContain(id);
     const runs = { id, keeper: keeper.id, pid: 8, startTime: "8", pty: false, now: clock.now() };
@@ -616,10 +621,10 @@ describe("a turn", () => {
         },
       },
     };
-    const told: string[] = [];
-    const onStoreDelayed = ({ code }: PostriderError): void => void told.push(code);
+    const delays: string[] = [];
+    const onStoreDelayed = ({ code }: PostriderError): void => void delays.push(code);
     const end = await run(home, turn, agent, { store, onStoreDelayed });
-    expect([end.outcome, done, told]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
+    expect([end.outcome, done, delays]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
     const roles = (await shown(home, turn.session)).map(({ role }) => role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);
   });
@@ -669,7 +674,7 @@ describe("a turn", () => {
   it.each([
     [0.5, ["summed up"]],
     [0.9, []],
-  ])("compresses a conversation that fills %d of the model's window, if configured", async (at, told) => {
+  ])("compresses a conversation that fills %d of the model's window, if configured", async (at, expected) => {
     const home = await openHome();
     const first = await begin(home, "hello");
     await run(home, first, echo);
@@ -679,7 +684,7 @@ describe("a turn", () => {
     const notices: string[] = [];
     const tell = async (notice: string): Promise<void> => void notices.push(notice);
     await run(home, await begin(home, "go on"), agent, { compression: { at, notify: tell } });
-    expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(told);
+    expect(notices.flatMap((notice) => /summed up/.exec(notice)?.[0] ?? [])).toEqual(expected);
   });
 
   it("that another runner took over stores nothing", async () => {
@@ -696,7 +701,7 @@ describe("a turn", () => {
     });
     await expect(run(home, turn, echo)).rejects.toMatchObject({ code: "stale_fence" });
     expect((await shown(home, session.id)).map(getText)).toEqual(["hello"]);
-    if (taken === undefined) throw new Error("the turn was not taken up");
+    if (taken === undefined) throw new Error("the turn was not claimed");
     await run(home, taken, echo);
     expect((await shown(home, session.id)).map(getText)).toEqual(["hello", "You said: hello"]);
   });

@@ -67,7 +67,7 @@ describe("the tail that is not summarised", () => {
           [],
         );
         if ("isInput" in input) expect(start).toBeLessThanOrEqual(at);
-        // What the provider gets of the tail loses none of the results that it would get of the whole.
+        // The tail sent to a provider has every tool result that the whole history would have there.
         const results = (list: readonly Message[]): number =>
           providerHistory(list).filter(({ role, origin }) => role === "tool" && !origin?.interrupted).length;
         expect(results(head) + results(tail)).toBe(results(shown));

@@ -51,7 +51,7 @@ function run({ store, clock }: Home, turn: Turn, say: unknown, options: RunOptio
   return runTurn(turn, context, { writeAhead: true, ...options });
 }
 
-/** What the file has of the answer: whole messages, then what is said so far. */
+/** The stored parts of the answer: whole messages, then the draft. */
 function storedIn({ file }: Home): string {
   return look(file, (db) => {
     const messages = db
@@ -168,7 +168,7 @@ describe("an answer in an editor", () => {
     const turn = await begin(home, "go");
     await run(home, turn, EVERYTHING);
     const history = (await home.sessions.history(me, turn.session)) ?? [];
-    const told = history
+    const contents = history
       .slice(1)
       .map(({ reasoning, parts, extra, toolCalls }) => [
         reasoning,
@@ -176,7 +176,7 @@ describe("an answer in an editor", () => {
         (extra?.plan as { text: string }[] | undefined)?.[0]?.text,
         toolCalls?.[0]?.name,
       ]);
-    expect(told.map((parts) => parts.filter((part) => part !== undefined).join(" "))).toEqual([
+    expect(contents.map((parts) => parts.filter((part) => part !== undefined).join(" "))).toEqual([
       "thinking-1 text-1text-2",
       "thinking-2 plan-1",
       "plan-2",
@@ -248,13 +248,13 @@ describe("an answer in an editor", () => {
         ...home.store.messages,
         async append(input) {
           const appended = await home.store.messages.append(input);
-          await new Promise((resolve) => setTimeout(resolve, 100)); // longer than text may wait to be kept
+          await new Promise((resolve) => setTimeout(resolve, 100)); // longer than the interval between drafts
           return appended;
         },
       },
     };
     const twice: string[] = [];
-    // So many pieces that some wait to be kept when the message comes.
+    // So many text events that some are pending when the message ends.
     const pieces = (name: string) => [1, 2, 3, 4, 5, 6].flatMap((at) => [`${name}-${at}`, { wait_ms: 7 }]);
     const tool = { tool: "read", result: "result-1" };
     const say = [...pieces("one"), tool, ...pieces("two"), { message: true }, ...pieces("three")];
