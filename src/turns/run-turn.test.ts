@@ -649,6 +649,19 @@ describe("a turn", () => {
     expect(turnsIn(home)).toEqual(["running"]);
   });
 
+  it("calls the hook onEnd with its end, and with nothing when the end cannot be stored", async () => {
+    const home = await openHome();
+    const ends: (TurnEnd | undefined)[] = [];
+    const onEnd = (end: TurnEnd | undefined): void => void ends.push(end);
+    const end = await run(home, await begin(home, "one"), echo, { onEnd });
+    const finish = async (): Promise<never> => {
+      throw new PostriderError("disk_full", "There is no room.");
+    };
+    const store: Store = { ...home.store, turns: { ...home.store.turns, finish } };
+    await expect(run(home, await begin(home, "two"), echo, { onEnd, store })).rejects.toThrow("no room");
+    expect(ends).toEqual([end, undefined]);
+  });
+
   it("fails when the agent throws an error of any code", async () => {
     const home = await openHome();
     const agent: Agent = {
