@@ -134,7 +134,7 @@ describe("postrider backup", () => {
     await homeWith(home, "hello");
     const { code, out, err } = await cli(home, "backup", join(folder, "copy.db"));
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, checked\.\n$/);
+    expect(out).toMatch(/copy\.db: 1 session, 1 message, [\d.]+ kB, verified\.\n$/);
   });
 
   it("counts up for someone who watches", async () => {

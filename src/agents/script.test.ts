@@ -185,7 +185,7 @@ describe("a script that acts", () => {
       {},
       /^\/no\/such\/program could not be started \(ENOENT\)\.$/,
     ],
-    ["fails", ["sh", "-c", "echo half; echo why >&2; exit 3"], {}, /^half\nwhy\nsh failed with 3\.$/],
+    ["fails", ["sh", "-c", "echo half; echo why >&2; exit 3"], {}, /^half\nwhy\nsh ended with code 3\.$/],
     [
       "takes too long",
       ["sh", "-c", "echo begun; sleep 60"],

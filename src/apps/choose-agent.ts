@@ -7,14 +7,11 @@ import { type ModelSettings, NO_MODEL_HINT, selectModel, selectProviderModel } f
 
 export interface ChosenAgent {
   readonly agent: Agent;
-  /** What the person should know about it. */
+  /** A notice for the person. */
   readonly hint?: string;
 }
 
-/**
- * Who answers: `model`, the one that the environment or the configuration names; `echo`; or `script:FILE` with answers
- * from a file. Unless said, the model if there is one.
- */
+/** Chooses the agent: `model`, `echo` or `script:FILE`. By default the model, if one is configured. */
 export async function chooseAgent(
   name: string | undefined,
   environment: NodeJS.ProcessEnv,
@@ -25,7 +22,7 @@ export async function chooseAgent(
   if (file !== undefined) return { agent: await loadScriptAgent(file) };
   if (name !== undefined && name !== "model") {
     throw usageError(
-      `There is no agent "${name}": model asks a model, echo repeats, script:FILE answers from a file`,
+      `Unknown agent "${name}". Use model (asks a model), echo (repeats the message) or script:FILE (answers from a file)`,
     );
   }
   const choice = selectModel(environment, configured);
@@ -36,7 +33,7 @@ export async function chooseAgent(
     };
   }
   if (name === "model")
-    throw new PostriderError("invalid_config", NO_MODEL_HINT.replace(/, so I repeat[^.]*/, ""));
+    throw new PostriderError("invalid_config", NO_MODEL_HINT.replace(", so I repeat your messages", ""));
   return { agent: echo, hint: NO_MODEL_HINT };
 }
 
@@ -46,7 +43,7 @@ async function loadScriptAgent(file: string): Promise<Agent> {
     return script(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
     const { message } = error as Error;
-    throw new PostriderError("invalid_config", `The script ${file} cannot be used: ${message}`, {
+    throw new PostriderError("invalid_config", `Cannot use the script ${file}: ${message}`, {
       cause: error,
     });
   }

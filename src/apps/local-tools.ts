@@ -14,21 +14,21 @@ export interface LocalToolsOptions extends Omit<ToolHostOptions, "processes"> {
   readonly clock: Clock;
 }
 
-/** What the agent works with where the owner of the home sits: a terminal, an editor. */
+/** The tools of local chats of the owner: a terminal or an editor. */
 export interface LocalTools {
-  /** Loads what the first turn will need, while nobody waits. */
+  /** Preloads the modules of the first turn. */
   load(): Promise<unknown>;
-  /** What the model is told in a turn, and its tools. Without a place there are no tools. */
+  /** Prepares the prompt and the tools of a turn. Without a working directory there are no tools. */
   prepare(turn: Turn, place?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
   readonly processes: Processes;
 }
 
-/** Loaded when the first turn needs them: nobody waits for that before they have said something. */
+/** Loaded with the first turn, to keep the start fast. */
 export function createLocalTools(options: LocalToolsOptions): LocalTools {
   const { home, store, clock } = options;
   const processes = connectLazily(async () => {
-    const { connectHomeProcesses: processesOf } = await import("./connect-home-processes.ts");
-    return processesOf(home, store, clock);
+    const { connectHomeProcesses } = await import("./connect-home-processes.ts");
+    return connectHomeProcesses(home, store, clock);
   });
   const load = () => Promise.all([import("../turns/prepare-turn.ts"), import("./build-tool-host.ts")]);
   return {
@@ -45,7 +45,7 @@ export function createLocalTools(options: LocalToolsOptions): LocalTools {
   };
 }
 
-/** The same, connected when something is asked of them: most turns run nothing. */
+/** The processes of the home, connected on first use, because most turns start none. */
 function connectLazily(connect: () => Promise<Processes>): Processes {
   let made: Promise<Processes> | undefined;
   const connected = (): Promise<Processes> => {

@@ -55,7 +55,7 @@ describe("where agents work in messengers", () => {
     const { path } = room();
     writeFileSync(join(path, "file"), "");
     expect(() => makeWorkspace(join(path, "file"), "owner")).toThrow(
-      /cannot be made \(\w+\)\. Set tools\.workspace/,
+      /Cannot create the workspace folder .* \(\w+\)\. Set tools\.workspace/,
     );
   });
 });

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { twoFolders } from "../../test/support/hands.ts";
+import { twoFolders } from "../../test/support/tool-context.ts";
 import { type FileAccess, resolveAllowedPath, toDisplayPath } from "./allowed-path.ts";
 
 function reaching(cwd: string, more: Partial<FileAccess> = {}): FileAccess {
@@ -36,18 +36,18 @@ describe("a path that a model names", () => {
   });
 
   it.each([
-    ["", "invalid_input", /missing/],
-    ["  ", "invalid_input", /missing/],
+    ["", "invalid_input", /empty/],
+    ["  ", "invalid_input", /empty/],
     ["a\0b", "invalid_input", /NUL/],
-    ["~/notes", "invalid_input", /must not begin with ~: write it in full, or from /],
+    ["~/notes", "invalid_input", /must not start with ~: use an absolute path, or one relative to /],
     ["~root/.ssh/id", "invalid_input", /~/],
-    ["half \uD800", "invalid_input", /no name/],
-    ["x".repeat(5000), "invalid_input", /no name/],
-    ["../outside/secret", "not_allowed", /not in a folder that may be touched\. These may be: /],
-    ["..", "not_allowed", /not in a folder/],
-    ["../insider", "not_allowed", /not in a folder/],
-    ["/etc/passwd", "not_allowed", /not in a folder/],
-    ["/", "not_allowed", /not in a folder/],
+    ["half \uD800", "invalid_input", /not a valid file name/],
+    ["x".repeat(5000), "invalid_input", /not a valid file name/],
+    ["../outside/secret", "not_allowed", /not in an allowed folder\. Allowed: /],
+    ["..", "not_allowed", /not in an allowed folder/],
+    ["../insider", "not_allowed", /not in an allowed folder/],
+    ["/etc/passwd", "not_allowed", /not in an allowed folder/],
+    ["/", "not_allowed", /not in an allowed folder/],
   ] as const)("is refused with a sentence if it is %j", async (given, code, message) => {
     const { root, inside } = twoFolders();
     mkdirSync(join(root, "insider"));
@@ -65,7 +65,7 @@ describe("a path that a model names", () => {
     const answers = await Promise.all(
       ["out", "out/there", "out/not", "out/not/deep", "file", "twice"].map(said),
     );
-    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^"X" is not in a folder/)]));
+    expect(new Set(answers)).toEqual(new Set([expect.stringMatching(/^"X" is not in an allowed folder/)]));
   });
 
   it("may lead through links that stay inside, and through one to another allowed folder", async () => {
@@ -84,14 +84,14 @@ describe("a path that a model names", () => {
     symlinkSync("circle", join(inside, "circle"));
     for (const given of ["lost", "circle"])
       await expect(resolveAllowedPath(given, reaching(inside))).rejects.toThrow(
-        refusal("not_allowed", /leads nowhere/),
+        refusal("not_allowed", /without a target/),
       );
   });
 
   it("is not inside where work is done unless that folder is an allowed one", async () => {
     const { inside, outside } = twoFolders();
     await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [outside] }))).rejects.toThrow(
-      refusal("not_allowed", /not in a folder/),
+      refusal("not_allowed", /not in an allowed folder/),
     );
     await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [] }))).rejects.toThrow(
       refusal("not_allowed", /None may be touched/),
@@ -119,13 +119,13 @@ describe("a path that a model names", () => {
       "innocent/workspace/../config.yaml",
     ])
       await expect(resolveAllowedPath(join("inside", given), reach), given).rejects.toThrow(
-        refusal("not_allowed", /not in a folder/),
+        refusal("not_allowed", /not in an allowed folder/),
       );
     expect(await resolveAllowedPath("inside/plan.md", reach)).toEqual({ realPath: join(inside, "plan.md") });
     // To name the folder itself among the allowed ones does not open it.
     await expect(
       resolveAllowedPath(join(home, "keys"), { ...reach, allowedFolders: [home] }),
-    ).rejects.toThrow(refusal("not_allowed", /not in a folder/));
+    ).rejects.toThrow(refusal("not_allowed", /not in an allowed folder/));
   });
 
   it.skipIf(process.platform !== "linux")(
@@ -143,7 +143,7 @@ describe("a path that a model names", () => {
         "/proc/self/fd/0",
       ])
         await expect(resolveAllowedPath(given, all), given).rejects.toThrow(
-          refusal("not_allowed", /not in a folder/),
+          refusal("not_allowed", /not in an allowed folder/),
         );
       expect((await resolveAllowedPath("/etc/hostname", all)).realPath).toBe(realpathSync("/etc/hostname"));
     },

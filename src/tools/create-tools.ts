@@ -11,7 +11,7 @@ import { terminalTool } from "./terminal.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
 
-const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>> = {
+const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (context: ToolContext) => Tool>> = {
   terminal: terminalTool,
   process: processTool,
   read_file: readFileTool,
@@ -21,10 +21,10 @@ const TOOL_CONSTRUCTORS: Readonly<Record<ToolName, (hands: ToolContext) => Tool>
   memory: memoryTool,
 };
 
-/** The tools of these names for one turn. No secret gets out of any of them. */
-export function createTools(names: readonly ToolName[], hands: ToolContext): readonly Tool[] {
-  const masked = createSecretMask(hands.secrets);
-  return [...new Set(names)].map((name) => maskToolOutput(TOOL_CONSTRUCTORS[name](hands), masked));
+/** Creates the named tools for one turn. Their output is masked, so that it contains no secret. */
+export function createTools(names: readonly ToolName[], context: ToolContext): readonly Tool[] {
+  const masked = createSecretMask(context.secrets);
+  return [...new Set(names)].map((name) => maskToolOutput(TOOL_CONSTRUCTORS[name](context), masked));
 }
 
 function maskToolOutput(tool: Tool, masked: (text: string) => string): Tool {

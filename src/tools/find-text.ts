@@ -1,7 +1,4 @@
-/**
- * The places of one text in another, in order, at most `most`. Overlapping ones count if asked for. In one pass over both
- * (Knuth, Morris and Pratt): `indexOf` compares again and again where a long text repeats itself.
- */
+/** Finds up to `most` positions of a text. Knuth–Morris–Pratt, because `indexOf` is quadratic for repetitive texts. */
 export function findText(
   text: string,
   wanted: string,
@@ -26,7 +23,7 @@ export function hasText(text: string, wanted: string): boolean {
   return findText(text, wanted, { most: 1, overlapping: false }).length > 0;
 }
 
-/** For each beginning of the text: how much of it stands again at its end. */
+/** The KMP failure table. */
 function buildRestartTable(wanted: string): Int32Array {
   const restart = new Int32Array(wanted.length);
   let matched = 0;

@@ -3,8 +3,8 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { fakeClock, openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { formatDiff } from "./diff.ts";
 import { patchTool } from "./patch.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -14,7 +14,7 @@ import type { ToolContext } from "./tool-context.ts";
 async function room(content: string | Uint8Array, more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
+  const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
   const file = join(inside, "a.txt");
   writeFileSync(file, content);
   return {
@@ -22,7 +22,7 @@ async function room(content: string | Uint8Array, more: Partial<ToolContext> = {
     outside,
     file,
     content: () => readFileSync(file, "utf8"),
-    patch: (given: object) => called(patchTool(hands), { path: "a.txt", ...given }),
+    patch: (given: object) => called(patchTool(context), { path: "a.txt", ...given }),
   };
 }
 
@@ -48,7 +48,7 @@ describe("patch", () => {
   it("refuses a text that stands there several times, also overlapping, unless all are meant", async () => {
     const { patch, content } = await room("aaa\nbb\naaa\n");
     expect(await patch({ old: "aaa", new: "c" })).toEqual({
-      text: "old stands 2 times in a.txt. Give more of the lines around it, or all to change every one.",
+      text: "old occurs 2 times in a.txt. Include more of the lines around it, or set all to replace every occurrence.",
       failed: true,
     });
     expect((await patch({ old: "aa", new: "c" })).text).toMatch(/stands 4 times/);
@@ -63,12 +63,12 @@ describe("patch", () => {
     const { patch, content } = await room("function first() {\n  return readEverything(1);\n}\n");
     expect(await patch({ old: "return readEverthing( 1 )", new: "x" })).toEqual({
       text: [
-        "old does not stand in a.txt. Most like it is line 2, here with its neighbours:",
+        "old does not occur in a.txt. The most similar line is 2, with its neighbours:",
         "function first() {\n  return readEverything(1);\n}",
       ].join("\n"),
       failed: true,
     });
-    expect((await patch({ old: "zzzz", new: "x" })).text).toMatch(/Nothing in it is like it; read it again/);
+    expect((await patch({ old: "zzzz", new: "x" })).text).toMatch(/No line is similar; read the file again/);
     expect(content()).toMatch(/^function first/);
   });
 
@@ -95,12 +95,12 @@ describe("patch", () => {
   it.each([
     [/old is empty/, { old: "", new: "x" }],
     [/the same/, { old: "two", new: "two" }],
-    [/b\.txt is not there\. To make it, use write_file/, { path: "b.txt", old: "a", new: "b" }],
+    [/b\.txt does not exist\. To create it, use write_file/, { path: "b.txt", old: "a", new: "b" }],
     [/is a folder/, { path: ".", old: "a", new: "b" }],
-    [/"\.\.\/outside\/x" is not in a folder/, { path: "../outside/x", old: "a", new: "b" }],
-    [/"out\/x" is not in a folder/, { path: "out/x", old: "hidden", new: "b" }],
+    [/"\.\.\/outside\/x" is not in an allowed folder/, { path: "../outside/x", old: "a", new: "b" }],
+    [/"out\/x" is not in an allowed folder/, { path: "out/x", old: "hidden", new: "b" }],
     [/is a pipe/, { path: "pipe", old: "a", new: "b" }],
-    [/half a character/, { old: "two", new: "\uDC00" }],
+    [/half of a surrogate pair/, { old: "two", new: "\uDC00" }],
     [/larger than 5 MB/, { old: "two", new: "x".repeat(6_000_000) }],
   ])("refuses with a sentence (%s), and leaves everything as it was", async (sentence, given) => {
     const { patch, content, inside, outside } = await room(poem);
@@ -114,7 +114,7 @@ describe("patch", () => {
   it("leaves a file alone whose bytes it could not give back", async () => {
     const bytes = Buffer.from("caf\xe9 two", "latin1");
     const { patch, file } = await room(bytes);
-    expect((await patch({ old: "two", new: "2" })).text).toMatch(/not text in UTF-8/);
+    expect((await patch({ old: "two", new: "2" })).text).toMatch(/not UTF-8 text/);
     expect(readFileSync(file)).toEqual(bytes);
   });
 
@@ -130,7 +130,9 @@ describe("patch", () => {
       random: (size) => new Uint8Array(size),
       signal: new AbortController().signal,
     });
-    await expect(replacing).rejects.toThrow("a.txt was changed by somebody else meanwhile. Read it again.");
+    await expect(replacing).rejects.toThrow(
+      "a.txt was changed by another process in the meantime. Read it again.",
+    );
     expect([readFileSync(file, "utf8"), readdirSync(inside)]).toEqual(["somebody else's", ["a.txt"]]);
   });
 
@@ -161,7 +163,7 @@ describe("patch", () => {
     const { text } = await patch({ old: "same line", new: "new line", all: true });
     expect(text.length).toBeLessThan(7000);
     expect(text).toMatch(
-      /^Changed a\.txt in 5000 places:\n[\s\S]+\[The rest is left out\. \d+ more places like it\.\]$/,
+      /^Changed a\.txt in 5000 places:\n[\s\S]+\[The rest is omitted\. \d+ more changes\.\]$/,
     );
     expect(content()).not.toContain("same line");
   });

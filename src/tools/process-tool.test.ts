@@ -18,9 +18,9 @@ afterAll(() => room.close());
 
 describe("a process that was started", () => {
   it("is polled while it runs and after its end", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("echo hello; read x; exit 3");
-    await room.printed(hands, /(hello)/);
+    await room.printed(context, /(hello)/);
     expect(await act({ action: "poll", session_id: id })).toMatchObject({
       session_id: id,
       command: "echo hello; read x; exit 3",
@@ -40,9 +40,9 @@ describe("a process that was started", () => {
   });
 
   it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const isTold = async (id: string) =>
-      (await hands.store.processes.getProcess({ asker: hands.asker, id }))?.reported.end;
+      (await context.store.processes.getProcess({ asker: context.asker, id }))?.reported.end;
     const [seen, killed, unseen] = await Promise.all(
       Array.from({ length: 3 }, () => start("read x", { notify_on_complete: true })),
     );
@@ -50,7 +50,7 @@ describe("a process that was started", () => {
     await act({ action: "submit", session_id: seen });
     await act({ action: "wait", session_id: seen });
     await act({ action: "kill", session_id: killed });
-    await hands.processes.kill(unseen ?? "");
+    await context.processes.kill(unseen ?? "");
     expect(await Promise.all([seen, killed, unseen].map((id = "") => isTold(id)))).toEqual([
       true,
       true,
@@ -91,7 +91,7 @@ describe("a process that was started", () => {
     const { act, ended } = await chat();
     const id = await ended("seq 1 60000");
     const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
-    expect(log.cut).toContain("no longer kept");
+    expect(log.cut).toContain("no longer stored");
     expect(log.output).toMatch(/^\d{5}$/);
   });
 
@@ -106,9 +106,9 @@ describe("a process that was started", () => {
   });
 
   it("runs on when it does not end in the time that is waited", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("printf 'a%.0s' $(seq 1500); echo z; sleep 64");
-    await room.printed(hands, /(z)/);
+    await room.printed(context, /(z)/);
     const waited = await act({ action: "wait", session_id: id, timeout: 0.05 });
     expect(waited).toMatchObject({ status: "timeout", failed: false, pid: expect.any(Number) });
     expect(waited.output).toBe(`${"a".repeat(998)}z\n`);
@@ -121,15 +121,15 @@ describe("a process that was started", () => {
     const id = await start("sleep 65");
     expect(await act({ action: "wait", session_id: id, timeout: 600 })).toMatchObject({
       status: "timeout",
-      timeout_note: "timeout was lowered to 0.2 seconds, the most there is.",
+      timeout_note: "timeout was lowered to 0.2 seconds, the maximum.",
     });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "timeout" });
   });
 
   it("runs on when the person interrupts the waiting", async () => {
-    const { start, tool, hands } = await chat();
+    const { start, tool, context } = await chat();
     const id = await start("echo up; sleep 66");
-    await room.printed(hands, /(up)/);
+    await room.printed(context, /(up)/);
     const stop = new AbortController();
     const waiting = room.call(tool, { action: "wait", session_id: id }, stop.signal);
     stop.abort();
@@ -139,9 +139,9 @@ describe("a process that was started", () => {
   });
 
   it("is killed with all it has started; a second time it has exited already", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("sleep 67 & echo $!; wait");
-    const child = Number(await room.printed(hands, /^(\d+)\n/));
+    const child = Number(await room.printed(context, /^(\d+)\n/));
     const { pid } = await act({ action: "poll", session_id: id });
     expect(await act({ action: "kill", session_id: id })).toMatchObject({
       status: "killed",
@@ -178,20 +178,20 @@ describe("a process that was started", () => {
   });
 
   it("may be a program that talks with whoever sits at its terminal", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("test -t 0 && python3 -i -q", { pty: true });
-    await room.printed(hands, /(>>>)/);
+    await room.printed(context, /(>>>)/);
     await act({ action: "submit", session_id: id, data: "print('is', 6 * 7)" });
-    await room.printed(hands, /(is 42)/);
+    await room.printed(context, /(is 42)/);
     await act({ action: "write", session_id: id, data: "exit(" });
     await act({ action: "submit", session_id: id, data: "5)" });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited", exit_code: 5 });
   });
 
   it("may be a shell that asks at its terminal", async () => {
-    const { start, act, hands } = await chat();
+    const { start, act, context } = await chat();
     const id = await start("read -p 'name? ' name; echo \"hello $name\"", { pty: true });
-    await room.printed(hands, /(name\?)/);
+    await room.printed(context, /(name\?)/);
     await act({ action: "submit", session_id: id, data: "Ada" });
     expect(await act({ action: "wait", session_id: id })).toMatchObject({
       exit_code: 0,
@@ -204,12 +204,12 @@ describe("a process whose keeper was killed", () => {
   it("is seen on, written to and ended as before", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, hands } = await chat({}, apart);
+      const { start, act, context } = await chat({}, apart);
       const id = await start("echo up; read -r word; echo got $word; sleep 72");
-      await apart.printed(hands, /(up)/);
+      await apart.printed(context, /(up)/);
       await apart.killKeeper();
       await act({ action: "write", session_id: id, data: "it\n" });
-      await apart.printed(hands, /(got it)/);
+      await apart.printed(context, /(got it)/);
       const seen = await act({ action: "poll", session_id: id });
       expect(seen).toMatchObject({ status: "running" });
       expect(seen).not.toHaveProperty("detached");
@@ -223,9 +223,9 @@ describe("a process whose keeper was killed", () => {
   it("is said to be out of sight when its files are gone too, cannot be written to, and can be killed", async () => {
     const apart = await toolRoom({ apart: true });
     try {
-      const { start, act, hands } = await chat({}, apart);
+      const { start, act, context } = await chat({}, apart);
       const [kept, gone] = [await start("echo up; sleep 72"), await start("echo up; sleep 73")];
-      await apart.printed(hands, /(up)/);
+      await apart.printed(context, /(up)/);
       const dead = await act({ action: "poll", session_id: gone });
       await apart.loseKeeper();
       process.kill(-Number(dead.pid), "SIGKILL");
@@ -233,7 +233,7 @@ describe("a process whose keeper was killed", () => {
       expect(await act({ action: "poll", session_id: kept })).toMatchObject({
         status: "running",
         detached: true,
-        note: expect.stringContaining("cannot be seen any more"),
+        note: expect.stringContaining("cannot be read"),
       });
       expect(await act({ action: "wait", session_id: gone })).toMatchObject({
         status: "exited",
@@ -331,9 +331,9 @@ describe("a dangerous line that is written in pieces", () => {
   });
 
   it("is asked about in another turn, after a restart of everything but the process", async () => {
-    const { id, piece, hands } = await typing("bash");
+    const { id, piece, context } = await typing("bash");
     expect(await piece("rm -")).toBeUndefined();
-    const later = processTool({ ...hands });
+    const later = processTool({ ...context });
     expect(
       await later.buildApprovalRequest?.({ action: "submit", session_id: id, data: "r x" }),
     ).toMatchObject({
@@ -369,7 +369,7 @@ describe("a dangerous line that is written in pieces", () => {
     await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
     const request = await piece("o a\n");
-    expect(request?.title).toContain("beginning is not known");
+    expect(request?.title).toContain("start is unknown");
     expect(request).not.toHaveProperty("pattern");
   });
 
@@ -381,7 +381,7 @@ describe("a dangerous line that is written in pieces", () => {
       expect(await shell.piece(text)).toBeUndefined();
   });
 
-  it("is asked about when it reaches into Postrider's own folder", async () => {
+  it("is asked about when it accesses Postrider's own folder", async () => {
     const { piece } = await typing("bash", {
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -392,17 +392,17 @@ describe("a dangerous line that is written in pieces", () => {
 
   /** Writes a piece unless that asks, and returns the question. */
   async function typing(command: string, more: Partial<ToolContext> = {}) {
-    const { start, tool, hands } = await chat(more);
+    const { start, tool, context } = await chat(more);
     const isThere = !/psql|console/.test(command);
     const id = await start(isThere ? command : `cat > /dev/null # ${command}`);
-    const asked = isThere ? tool : processTool({ ...hands, store: called(hands, id, command) });
+    const asked = isThere ? tool : processTool({ ...context, store: called(context, id, command) });
     const piece = async (data: string) => {
       const given = { action: data === "" ? "submit" : "write", session_id: id, data };
       const request = await asked.buildApprovalRequest?.(given);
       if (request === undefined) expect(await room.call(asked, given)).toMatchObject({ failed: false });
       return request;
     };
-    return { id, piece, tool, hands };
+    return { id, piece, tool, context };
   }
 
   /** The process, as if this had been its command: not every machine has every program. */
@@ -445,8 +445,8 @@ describe("the list", () => {
   });
 
   it("is empty where nothing was started, and has none that a tool waited for", async () => {
-    const { act, hands } = await chat();
-    await room.call(terminalTool(hands), { command: "true" });
+    const { act, context } = await chat();
+    await room.call(terminalTool(context), { command: "true" });
     expect(await act({ action: "list" })).toMatchObject({ processes: [], failed: false });
   });
 
@@ -464,9 +464,9 @@ describe("the list", () => {
   it("has one that ran for an hour, for half an hour after its end", async () => {
     const home = await openHome();
     const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
-    const { hands } = await comeTo(home, ada);
+    const { context } = await comeTo(home, ada);
     const listed = async () =>
-      room.json(await room.call(processTool(hands), { action: "list" })).processes as readonly unknown[];
+      room.json(await room.call(processTool(context), { action: "list" })).processes as readonly unknown[];
     const job = await runIn(home, ada);
     home.clock.pass(HOUR);
     await job.end({ code: 0 });
@@ -522,10 +522,10 @@ function idsIn({ processes }: Readonly<Record<string, unknown>>): readonly strin
   return (processes as readonly { readonly session_id: string }[]).map(({ session_id }) => session_id);
 }
 
-async function chat(more: Parameters<ToolRoom["hands"]>[0] = {}, where: ToolRoom = room, account?: string) {
-  const hands = await where.hands(more, account);
-  const tool = processTool(hands);
-  const terminal = terminalTool(hands);
+async function chat(more: Parameters<ToolRoom["context"]>[0] = {}, where: ToolRoom = room, account?: string) {
+  const context = await where.context(more, account);
+  const tool = processTool(context);
+  const terminal = terminalTool(context);
   const act = async (given: object): Promise<Readonly<Record<string, unknown>>> => {
     const called = await where.call(tool, given);
     return { ...where.json(called), failed: called.failed };
@@ -533,7 +533,7 @@ async function chat(more: Parameters<ToolRoom["hands"]>[0] = {}, where: ToolRoom
   const start = async (command: string, options: object = {}): Promise<string> =>
     String(where.json(await where.call(terminal, { command, background: true, ...options })).session_id);
   return {
-    hands,
+    context,
     tool,
     act,
     start,

@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { OWNER } from "../core/owner.ts";
 import { paginateText } from "./paginate-text.ts";
 import { readFileTool } from "./read-file.ts";
@@ -15,14 +15,14 @@ import type { ToolContext } from "./tool-context.ts";
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { inside, outside } = twoFolders();
-  const hands = handsIn(home, { cwd: inside, allowedFolders: [inside], ...more });
+  const context = buildToolContext(home, { cwd: inside, allowedFolders: [inside], ...more });
   return {
     home,
     inside,
     outside,
-    hands,
+    context,
     write: (name: string, content: string | Uint8Array) => writeFileSync(join(inside, name), content),
-    read: async (given: object) => called(readFileTool(hands), given),
+    read: async (given: object) => called(readFileTool(context), given),
   };
 }
 
@@ -45,7 +45,7 @@ describe("read_file", () => {
     const lines = async (given: object) => (await read({ path: "long.txt", ...given })).text.split("\n");
     const [head, first, ...rest] = await lines({});
     expect([head, first, rest.at(-1)]).toEqual([
-      "long.txt: 1 to 2,000 of 5,000 lines; read on with offset 2001",
+      "long.txt: 1 to 2,000 of 5,000 lines; continue with offset 2001",
       "line 1",
       "line 2000",
     ]);
@@ -117,12 +117,14 @@ describe("read_file", () => {
     const { write, read } = await room();
     for (const name of ["session-search.ts", "session-named.ts", "README.md"]) write(name, "");
     expect(await read({ path: "sesion-serch.ts" })).toEqual({
-      text: "sesion-serch.ts is not there. Near it: session-search.ts, session-named.ts.",
+      text: "sesion-serch.ts does not exist. Similar names: session-search.ts, session-named.ts.",
       failed: true,
     });
-    expect((await read({ path: "readme.md" })).text).toMatch(/Near it: README\.md/);
-    expect((await read({ path: "zzz" })).text).toBe("zzz is not there.");
-    expect((await read({ path: "no/where" })).text).toBe("no/where is not there, nor is the folder no.");
+    expect((await read({ path: "readme.md" })).text).toMatch(/Similar names: README\.md/);
+    expect((await read({ path: "zzz" })).text).toBe("zzz does not exist.");
+    expect((await read({ path: "no/where" })).text).toBe(
+      "no/where does not exist, and neither does the folder no.",
+    );
     expect((await read({ path: "README.md/x" })).text).toMatch(/a part of this path is a file/);
   });
 
@@ -190,14 +192,16 @@ describe("a stored output", () => {
   });
 
   it("is nobody else's, and a wrong name finds none", async () => {
-    const { home, hands, hash } = await stored("mine");
-    const other = readFileTool({ ...hands, asker: { person: "p_other" } });
-    const gone = { text: "There is no such output, or it is kept no longer.", failed: true };
+    const { home, context, hash } = await stored("mine");
+    const other = readFileTool({ ...context, asker: { person: "p_other" } });
+    const gone = { text: "This output does not exist or is no longer stored.", failed: true };
     expect(await called(other, { path: `output:${hash}` })).toEqual(gone);
-    expect(await called(readFileTool(hands), { path: `output:${"0".repeat(64)}` })).toEqual(gone);
-    const group = readFileTool(handsIn(home, { asker: { person: OWNER, chat: "chat:telegram:-1" } }));
+    expect(await called(readFileTool(context), { path: `output:${"0".repeat(64)}` })).toEqual(gone);
+    const group = readFileTool(
+      buildToolContext(home, { asker: { person: OWNER, chat: "chat:telegram:-1" } }),
+    );
     expect(await called(group, { path: `output:${hash}` })).toEqual(gone);
-    expect((await called(readFileTool(hands), { path: "output:../../etc/passwd" })).failed).toBe(true);
+    expect((await called(readFileTool(context), { path: "output:../../etc/passwd" })).failed).toBe(true);
   });
 });
 
@@ -219,7 +223,7 @@ describe("pages", () => {
             expect(page.lines.length).toBeGreaterThan(0);
             expect(page.lines.every((one) => one.isWellFormed())).toBe(true);
             pieces.push(...page.lines);
-            const next: string | undefined = /read on with offset (\d+)/.exec(page.head)?.[1];
+            const next: string | undefined = /continue with offset (\d+)/.exec(page.head)?.[1];
             offset = next === undefined ? undefined : Number(next);
           }
           const whole = text.endsWith("\n") ? text.slice(0, -1) : text;

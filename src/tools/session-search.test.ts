@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { called, handsIn } from "../../test/support/hands.ts";
 import { comeTo } from "../../test/support/places.ts";
 import { DAY, MINUTE, openHome, START } from "../../test/support/test-home.ts";
+import { buildToolContext, called } from "../../test/support/tool-context.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Source } from "../core/source.ts";
 import { sessionSearchTool } from "./session-search.ts";
@@ -19,8 +19,8 @@ interface Found {
   readonly results: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-async function searched(hands: ToolContext, given: object): Promise<Found> {
-  const { text, failed } = await called(sessionSearchTool(hands), given);
+async function searched(context: ToolContext, given: object): Promise<Found> {
+  const { text, failed } = await called(sessionSearchTool(context), given);
   expect(failed).toBe(false);
   return JSON.parse(text) as Found;
 }
@@ -28,11 +28,11 @@ async function searched(hands: ToolContext, given: object): Promise<Found> {
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const { sessions, clock } = home;
-  const hands = handsIn(home, more);
+  const context = buildToolContext(home, more);
   return {
     home,
-    hands,
-    search: (given: object, session = "none") => searched({ ...hands, session }, given),
+    context,
+    search: (given: object, session = "none") => searched({ ...context, session }, given),
     /** A session in which this was said, by turns by the person and the agent. */
     async talked(...lines: readonly string[]) {
       clock.pass(MINUTE);
@@ -186,7 +186,7 @@ describe("session_search with a query", () => {
     ] as const)
       expect((await search({ query: "gull", role_filter })).count, role_filter).toBe(count);
     expect((await search({ query: "say", role_filter: "user" })).count).toBe(0);
-    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not what tools gave back/);
+    expect((await search({ query: "gull", role_filter: "tool" })).note).toMatch(/not tool results/);
   });
 
   it("never fails, whatever is asked", async () => {
@@ -255,8 +255,8 @@ describe("session_search without a query", () => {
     const at = await comeTo(home, telegram);
     await at.say("from the train");
     home.clock.pass(DAY);
-    const mine = { ...at.hands, session: "none" };
-    for (let n = 0; n < 60; n += 1) await home.sessions.create({ person: at.hands.owner });
+    const mine = { ...at.context, session: "none" };
+    for (let n = 0; n < 60; n += 1) await home.sessions.create({ person: at.context.owner });
     expect((await searched(mine, { limit: 1 })).results).toMatchObject([
       { source: "telegram", preview: "from the train" },
     ]);
@@ -300,10 +300,10 @@ describe("two people and their groups", () => {
             } else if (act === "new") await home.sessions.reset(at.asker, at.conversation);
             else await home.sessions.fork(at.asker, (await comeTo(home, source)).session);
           }
-          for (const [asking, { hands }] of here.entries()) {
-            const all = JSON.stringify(await searched({ ...hands, session: "none" }, { limit: 5 }));
+          for (const [asking, { context }] of here.entries()) {
+            const all = JSON.stringify(await searched({ ...context, session: "none" }, { limit: 5 }));
             for (const { nonce, place } of said) {
-              const found = await searched({ ...hands, session: "none" }, { query: nonce });
+              const found = await searched({ ...context, session: "none" }, { query: nonce });
               expect(found.count > 0, `${nonce} of ${place} for ${asking}`).toBe(may(asking, place, own));
               if (!may(asking, place, own)) expect(all).not.toContain(nonce);
             }

@@ -8,7 +8,7 @@ export interface TextPatch {
 
 export interface PatchedText {
   readonly after: string;
-  /** Where the old text stood, as it stood there, in order. */
+  /** The replaced ranges of the old text, in order. */
   readonly replacements: readonly TextReplacement[];
 }
 
@@ -18,15 +18,12 @@ export interface TextReplacement {
   readonly becomes: string;
 }
 
-/** More places than this are not counted: to say that a text is ambiguous, it is enough. */
+/** Occurrences are counted up to here, which is enough for the error text. */
 export const MAX_COUNTED_MATCHES = 100;
 
 export type PatchFailure = { readonly wrong: "empty" | "same" | "absent" | { readonly times: number } };
 
-/**
- * The text with another in place of this one. Whoever reads a file does not see how its lines end, nor whether the last one
- * does: both are taken from the file.
- */
+/** Replaces a text. Line endings, and the end of the last line, follow the file, because a reader does not see them. */
 export function applyTextPatch(before: string, wanted: TextPatch): PatchedText | PatchFailure {
   if (wanted.old === "") return { wrong: "empty" };
   const endings = hasOnlyCrlf(before)
@@ -37,7 +34,7 @@ export function applyTextPatch(before: string, wanted: TextPatch): PatchedText |
   if (form === undefined) return { wrong: "absent" };
   if (form.old === form.new) return { wrong: "same" };
   const { all } = wanted;
-  // Which of two that overlap is meant, nobody knows: unless all are, both count.
+  // Overlapping occurrences are ambiguous, unless all are replaced.
   const at = findText(before, form.old, { most: all ? Infinity : MAX_COUNTED_MATCHES, overlapping: !all });
   if (!all && at.length > 1) return { wrong: { times: at.length } };
   const places = at.map((from) => ({ from, to: from + form.old.length, becomes: form.new }));
@@ -53,7 +50,7 @@ function toCrlf(wanted: TextPatch): TextPatch {
   return { ...wanted, old: ended(wanted.old), new: ended(wanted.new) };
 }
 
-/** At the end of a file whose last line does not end, neither does it in what was given. */
+/** At the end of a file without a final line break, the arguments lose theirs too. */
 function dropFinalNewline(before: string, wanted: TextPatch): readonly TextPatch[] {
   const without = (text: string): string => text.replace(/\r?\n$/, "");
   const old = without(wanted.old);
@@ -65,7 +62,7 @@ function dropFinalNewline(before: string, wanted: TextPatch): readonly TextPatch
   return isLast ? [{ ...wanted, old, new: without(wanted.new) }] : [];
 }
 
-/** The text from `begin` to `end`, with what stands in each place replaced. */
+/** The text from `begin` to `end` with all replacements. */
 export function replaceBetween(
   before: string,
   places: readonly TextReplacement[],

@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { called, handsIn, twoFolders } from "../../test/support/hands.ts";
 import { openHome } from "../../test/support/test-home.ts";
+import { buildToolContext, called, twoFolders } from "../../test/support/tool-context.ts";
 import { readFileTool } from "./read-file.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { writeFileTool } from "./write-file.ts";
@@ -22,13 +22,13 @@ import { writeFileTool } from "./write-file.ts";
 async function room(more: Partial<ToolContext> = {}) {
   const home = await openHome();
   const folders = twoFolders();
-  const hands = handsIn(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
+  const context = buildToolContext(home, { cwd: folders.inside, allowedFolders: [folders.inside], ...more });
   return {
     ...folders,
-    hands,
+    context,
     at: (name: string) => join(folders.inside, name),
     write: (path: string, content: string, signal?: AbortSignal) =>
-      called(writeFileTool(hands), { path, content }, signal),
+      called(writeFileTool(context), { path, content }, signal),
   };
 }
 
@@ -153,10 +153,10 @@ describe("write_file", () => {
     // A limit on the size of files is a full disk to whoever writes.
     const program = `
       import { writeFileTool } from ${JSON.stringify(new URL("./write-file.ts", import.meta.url).href)};
-      const hands = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
+      const context = { cwd: ${JSON.stringify(inside)}, allowedFolders: [${JSON.stringify(inside)}], deniedFolders: [], secrets: [],
         clock: { random: (size) => new Uint8Array(size), now: () => 0 } };
       const call = { id: "1", signal: new AbortController().signal };
-      const output = await writeFileTool(hands).run({ path: "a", content: "x".repeat(1_000_000) }, call);
+      const output = await writeFileTool(context).run({ path: "a", content: "x".repeat(1_000_000) }, call);
       console.log(JSON.stringify(output));`;
     const { stdout, stderr } = spawnSync(
       "sh",
@@ -167,7 +167,7 @@ describe("write_file", () => {
       parts: [
         {
           type: "text",
-          text: "There is no room on the disk for a. Nothing was changed; make room and write again.",
+          text: "The disk has no space for a. Nothing was changed. Free some space and try again.",
         },
       ],
       failed: true,
@@ -179,7 +179,7 @@ describe("write_file", () => {
 
 describe("a folder that is swapped for a link again and again", () => {
   it.skipIf(process.platform !== "linux")("never leads a tool outside", async () => {
-    const { inside, outside, at, write, hands } = await room();
+    const { inside, outside, at, write, context } = await room();
     writeFileSync(join(outside, "file"), "hidden words");
     mkdirSync(at("a"));
     writeFileSync(at("a/file"), "open words");
@@ -200,7 +200,7 @@ describe("a folder that is swapped for a link again and again", () => {
     const answers = { read: 0, written: 0, refused: 0 };
     const until = Date.now() + 1000;
     for (let n = 0; Date.now() < until; n += 1) {
-      const read = await called(readFileTool(hands), { path: "a/file" });
+      const read = await called(readFileTool(context), { path: "a/file" });
       expect(read.text).not.toContain("hidden words");
       const wrote = await write(`a/new`, String(n));
       answers.read += read.failed ? 0 : 1;

@@ -74,7 +74,7 @@ export async function compressIfNeeded(options: CompressOptions): Promise<Compre
   const window = (options.model && agent.getContextWindow?.(options.model)) || agent.contextWindow;
   if (window === undefined)
     return force ? buildUnchanged("no_model", "This agent cannot sum up a conversation.") : undefined;
-  const session = (await store.sessions.find({ asker, text: id })).find((found) => found.id === id);
+  const session = await store.sessions.getSession({ asker, session: id });
   if (session === undefined) {
     if (force) throw new PostriderError("not_found", "There is no such session.");
     return undefined;

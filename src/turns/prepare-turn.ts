@@ -39,7 +39,7 @@ export async function prepareTurn(
   requester?: TurnRequester,
 ): Promise<PreparedTurn> {
   const { store, clock, settings, platforms } = context;
-  const [session] = await store.sessions.find({ asker: SYSTEM, text: turn.session });
+  const session = await store.sessions.getSession({ asker: SYSTEM, session: turn.session });
   const chatType = requester?.chatType ?? (await resolveChatType(store, turn.target));
   // A direct chat has no audience, though a background task in it names the chat.
   const owner = session && (chatType === "dm" ? session.owner : getMemoryOwner(session));

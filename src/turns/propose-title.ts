@@ -74,7 +74,7 @@ export async function findChosenModel(
   const current = await store.conversations.findConversations({ asker: SYSTEM, session });
   if (current.length > 0) return current.find(({ settings }) => settings.model !== undefined)?.settings.model;
   // The chat switched to another session, but its choice still counts.
-  const [found] = await store.sessions.find({ asker: SYSTEM, text: session });
+  const found = await store.sessions.getSession({ asker: SYSTEM, session });
   if (found?.origin === undefined) return undefined;
   const earlier = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
   return earlier.find(({ settings }) => settings.model !== undefined)?.settings.model;

@@ -2,8 +2,8 @@ import { getMemoryOwner } from "../../src/core/memory.ts";
 import { type Asker, getChatAudience } from "../../src/core/owner.ts";
 import type { Source } from "../../src/core/source.ts";
 import type { ToolContext } from "../../src/tools/tool-context.ts";
-import { handsIn } from "./hands.ts";
 import type { Home } from "./test-home.ts";
+import { buildToolContext } from "./tool-context.ts";
 
 /** A chat, and somebody who speaks in it. */
 export interface SpokenIn {
@@ -11,7 +11,7 @@ export interface SpokenIn {
   readonly conversation: number;
   readonly session: string;
   readonly asker: Asker;
-  readonly hands: ToolContext;
+  readonly context: ToolContext;
   say(words: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export async function comeTo(home: Home, source: Source, more: Partial<ToolConte
   });
   const chat = getChatAudience(source);
   const asker: Asker = { person: known?.person ?? "nobody", ...(chat !== undefined && { chat }) };
-  const hands = handsIn(home, {
+  const context = buildToolContext(home, {
     session: session.id,
     conversation: conversation.number,
     target: source,
@@ -38,7 +38,7 @@ export async function comeTo(home: Home, source: Source, more: Partial<ToolConte
     conversation: conversation.number,
     session: session.id,
     asker,
-    hands,
+    context,
     say: async (words) => {
       await home.sessions.append(asker, session.id, { role: "user", text: words });
     },

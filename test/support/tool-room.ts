@@ -29,11 +29,11 @@ export interface ToolRoom {
   readonly processes: Processes;
   readonly clock: Clock;
   /** Of a conversation of its own, in a folder of its own; of the home's owner, or of this account in a messenger. */
-  hands(more?: Partial<ToolContext>, account?: string): Promise<ToolContext>;
+  context(more?: Partial<ToolContext>, account?: string): Promise<ToolContext>;
   call(tool: Tool, given: unknown, signal?: AbortSignal): Promise<Called>;
   json(called: Called): Readonly<Record<string, unknown>>;
-  /** What the pattern's group holds, as soon as a process of these hands has printed it. */
-  printed(hands: ToolContext, pattern: RegExp): Promise<string>;
+  /** What the pattern's group holds, as soon as a process of these context has printed it. */
+  printed(context: ToolContext, pattern: RegExp): Promise<string>;
   /** Kills the keeper without a word; only where it is a program of its own. */
   killKeeper(): Promise<void>;
   /** The same, and the files of the processes are gone as well. */
@@ -65,7 +65,7 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
     store,
     processes,
     clock,
-    async hands(more, account) {
+    async context(more, account) {
       conversations += 1;
       const cwd = join(folder.path, `work-${conversations}`);
       mkdirSync(cwd);
@@ -98,12 +98,12 @@ export async function toolRoom({ apart = false } = {}): Promise<ToolRoom> {
       return { text: parts.map((part) => ("text" in part ? part.text : "")).join("\n"), failed };
     },
     json: ({ text }) => JSON.parse(text) as Readonly<Record<string, unknown>>,
-    async printed(hands, pattern) {
+    async printed(context, pattern) {
       const { promise: changed, resolve } = Promise.withResolvers<string>();
       const look = async (): Promise<void> => {
-        const { asker, conversation } = hands;
+        const { asker, conversation } = context;
         for (const { id } of await store.processes.listProcesses({ asker, conversation, foreground: true })) {
-          const found = pattern.exec((await readReadableOutput(hands, id)).text)?.[1];
+          const found = pattern.exec((await readReadableOutput(context, id)).text)?.[1];
           if (found !== undefined) resolve(found);
         }
       };

@@ -7,38 +7,38 @@ import type { Io } from "./io.ts";
 
 export const startChatCommand: Command = defineCommand({
   name: "",
-  about: `Talks in the terminal, or from a pipe: one line in, one answer out. Every message is on the disk before it is
-answered. A terminal goes on in the session where it was, until the policy starts a new one (/where tells when).`,
+  about: `Starts a chat in the terminal, or in a pipe: one line in, one answer out. Postrider stores every message before the
+agent answers it. A terminal continues its last session until the reset policy starts a new one (/where shows when).`,
   options: {
-    continue: { type: "flag", short: "c", help: "go on in the newest session" },
+    continue: { type: "flag", short: "c", help: "continue the newest session" },
     resume: {
       type: "text",
       short: "r",
       value: "NAME",
-      help: "go on in the session with this title, handle or id",
+      help: "continue the session with this title, handle or id",
     },
     query: {
       type: "text",
       short: "q",
       value: "TEXT",
-      help: "ask once and print the answer, with stdin as context; - reads the question itself from stdin",
+      help: "ask one question and print the answer; stdin is added as context; - reads the question from stdin",
     },
     json: JSON_OPTION,
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo or script:FILE (default: the model, if there is one)",
+      help: "the agent: model, echo or script:FILE (default: the model, if one is configured)",
     },
   },
   examples: [
-    ["postrider", "talk; Ctrl-C stops an answer, twice leaves"],
-    ['postrider -r "holiday plans"', "go on where that was left"],
-    ['postrider -q "what is a post rider?" --json', "one answer, for a script"],
-    ['git diff | postrider -q "is this right?"', "the question, with what comes on stdin behind it"],
-    ["echo hello | postrider", "one answer per line, and nothing else, on stdout"],
+    ["postrider", "chat; Ctrl-C stops an answer, Ctrl-C twice exits"],
+    ['postrider -r "holiday plans"', "continue that session"],
+    ['postrider -q "what is a post rider?" --json', "one answer as JSON, for a script"],
+    ['git diff | postrider -q "is this right?"', "the question, followed by stdin"],
+    ["echo hello | postrider", "one answer per line; stdout has nothing else"],
   ],
   async run({ values }, io) {
-    // Only in a talk somebody can ask for /platforms.
+    // Only a chat has /platforms.
     const config = await loadLocalConfig(io, values.query === undefined);
     const chosen = await chooseAgent(
       values.agent ?? io.environment.POSTRIDER_AGENT,
@@ -47,8 +47,8 @@ answered. A terminal goes on in the session where it was, until the policy start
     );
     const beginning = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
-      const { runQuery: query } = await import("./chat/query.ts");
-      return query(io, {
+      const { runQuery } = await import("./chat/query.ts");
+      return runQuery(io, {
         question: values.query,
         start: beginning,
         agent: chosen.agent,
@@ -56,12 +56,12 @@ answered. A terminal goes on in the session where it was, until the policy start
         json: values.json,
       });
     }
-    if (values.json) throw usageError("--json goes with --query");
+    if (values.json) throw usageError("--json needs --query");
     return runChat(io, beginning, chosen, config);
   },
 });
 
-/** The chat in one session, for programs that let people choose one. */
+/** Starts the chat in one session, for commands in which a person chooses one. */
 export async function resumeChat(io: Io, session: string): Promise<number> {
   const config = await loadLocalConfig(io, true);
   const chosen = await chooseAgent(io.environment.POSTRIDER_AGENT, io.environment, config?.model);
@@ -80,7 +80,7 @@ async function runChat(
 }
 
 function parseChatStart(newest: boolean, session: string | undefined): ChatStart {
-  if (newest && session !== undefined) throw usageError("--continue and --resume exclude each other");
+  if (newest && session !== undefined) throw usageError("--continue and --resume cannot be used together");
   if (newest) return "newest";
   return session === undefined ? "here" : { session };
 }

@@ -41,11 +41,11 @@ describe("postrider import hermes", () => {
   it("says what there is, what became of it and where the report is", async () => {
     const { code, out, err } = await run(false, { s1: `${HELLO}oops\n` });
     expect(code).toBe(0);
-    expect(out).toMatch(/sessions +1 found, 0 of them here already\n/);
+    expect(out).toMatch(/sessions +1 found, 0 of them already imported\n/);
     expect(out).toMatch(/messages +1 \(1 user, 0 assistant, 0 tool, 0 note\)\n/);
     expect(out).toMatch(/corrupt lines +1\n/);
     expect(out).toContain("Imported 1, continued 0, unchanged 0, changed there 0, failed 0.");
-    expect(out).toMatch(/The report: .*\/reports\/import-hermes-[\d_.-]+\.json\n$/);
+    expect(out).toMatch(/Report: .*\/reports\/import-hermes-[\d_.-]+\.json\n$/);
     expect(err).toBe("sessions/s1.jsonl:2: not JSON\n");
   });
 

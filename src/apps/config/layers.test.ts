@@ -208,7 +208,7 @@ memory: { enabled: no, flush: off }
   it("closes a file that holds a secret to others, and says so once", () => {
     inHome(`platforms: { telegram: { token: "${TOKEN}" } }\n`);
     chmodSync(join(home.folder, "config.yaml"), 0o644);
-    expect(load().notices).toEqual([expect.stringContaining("now only you can")]);
+    expect(load().notices).toEqual([expect.stringContaining("Postrider made it private")]);
     expect(load().notices).toEqual([]);
   });
 
@@ -258,8 +258,7 @@ describe("the environment", () => {
 describe("a folder in which agents work", () => {
   const problems = (environment: NodeJS.ProcessEnv = {}) =>
     readLayers({ home, cwd, environment }).problems.map(formatConfigProblem);
-  const outside = (inside: string) =>
-    `must lie outside of Postrider's home ${home.folder}; ${inside} lies in it.`;
+  const outside = (inside: string) => `must be outside Postrider's home ${home.folder}; ${inside} is inside.`;
 
   it.each([
     ["workspace", (path: string) => path],
@@ -308,7 +307,7 @@ describe("a problem", () => {
       "platforms:\n  discord:\n    require_mention: true\n",
       "c.yaml:3: platforms.discord.require_mention is not a setting; did you mean platforms.telegram.require_mention?",
     ],
-    ["session_reset: 4\n", "c.yaml:1: session_reset must hold settings of its own, not 4."],
+    ["session_reset: 4\n", "c.yaml:1: session_reset must be a section with settings, not 4."],
     [
       "session_reset:\n  at_hour: 24\n",
       "c.yaml:2: session_reset.at_hour must be a whole number from 0 to 23, not 24.",
@@ -343,7 +342,7 @@ describe("a problem", () => {
     ],
     [
       "reset_by_type: { gruop: {} }\n",
-      "c.yaml:1: reset_by_type.gruop is no kind of chat; did you mean group?",
+      "c.yaml:1: reset_by_type.gruop is not a chat type; did you mean group?",
     ],
     [
       "tools: { member: [memroy] }\n",
@@ -357,10 +356,13 @@ describe("a problem", () => {
     ],
     [
       "tools: { folder: ../here }\n",
-      'c.yaml:1: tools.folder must be a folder\'s whole path, from / or ~/ on, not "../here".',
+      'c.yaml:1: tools.folder must be an absolute path of a folder, starting with / or ~/, not "../here".',
     ],
-    ["tools: { folders: [/a, ~ada] }\n", "c.yaml:1: tools.folders must be a list of folders"],
-    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variables' names"],
+    [
+      "tools: { folders: [/a, ~ada] }\n",
+      "c.yaml:1: tools.folders must be a list of absolute paths of folders",
+    ],
+    ["tools: { environment: [A=b] }\n", "c.yaml:1: tools.environment must be a list of variable names"],
     [
       "tools: { timeout_seconds: 601 }\n",
       "c.yaml:1: tools.timeout_seconds must be a whole number from 1 to 600, not 601.",
@@ -376,22 +378,25 @@ describe("a problem", () => {
     ],
     [
       "access: { allow: ['*'] }\n",
-      "c.yaml:1: access.allow must be a list of ids ([1, 2], or 1,2); for everyone there is allow_all",
+      "c.yaml:1: access.allow must be a list of ids ([1, 2], or 1,2); to allow everyone, set allow_all",
     ],
     ["access: { allow_all: maybe }\n", "c.yaml:1: access.allow_all must be true or false"],
-    ["profile: main\nprofile: other\n", "c.yaml:2: is not YAML here: the same key stands here twice."],
-    ["gateway:\n\tbusy: queue\n", "c.yaml:2: is not YAML here: tabs cannot indent; use spaces."],
+    ["profile: main\nprofile: other\n", "c.yaml:2: is not YAML here: duplicate key."],
+    [
+      "gateway:\n\tbusy: queue\n",
+      "c.yaml:2: is not YAML here: tabs are not allowed as indentation; use spaces.",
+    ],
     ["- a\n- b\n", "c.yaml:1: must be settings, each as `name: value`."],
     ["just words\n", "c.yaml:1: must be settings, each as `name: value`."],
-    ["__proto__: { a: 1 }\n", "c.yaml:1: has a key that is no name."],
-    ["personalities: { __proto__: evil }\n", "c.yaml:1: has a key that is no name."],
-    ["timezone: !!int UTC\n", "c.yaml:1: is not YAML here: tags such as !name have no meaning here."],
+    ["__proto__: { a: 1 }\n", "c.yaml:1: has a key that is not a name."],
+    ["personalities: { __proto__: evil }\n", "c.yaml:1: has a key that is not a name."],
+    ["timezone: !!int UTC\n", "c.yaml:1: is not YAML here: tags such as !name are not supported."],
     [
       `a: &a [x, x, x, x, x, x, x, x]\n${"bcdefg"
         .split("")
         .map((name, at) => `${name}: &${name} [${Array(8).fill(`*${"abcdef"[at]}`)}]\n`)
         .join("")}`,
-      "holds more than a configuration can",
+      "has too many entries for a configuration",
     ],
   ])("is found in %j with its line and what was expected", (text, expected) => {
     expect(found(text)).toContainEqual(expect.stringContaining(expected));
@@ -463,7 +468,7 @@ secrets: 1
         .flat()
         .map(
           (key) =>
-            `${key} is never read from a project's file; write it into the home's config.yaml. It is ignored.`,
+            `${key} is not allowed in a project's file; set it in the home's config.yaml. It is ignored.`,
         ),
     );
   });

@@ -117,7 +117,7 @@ describe("hooks", () => {
     const failed = logged.map(({ hook, error }) => [hook, (error as Error).message]);
     expect(failed.toSorted()).toEqual([
       ["a-throws", "oh"],
-      ["b-exits", "it ended with code 3: no such list"],
+      ["b-exits", "the command ended with code 3: no such list"],
       ["c-lacks", expect.stringContaining("ENOENT")],
     ]);
     expect(read("d")).toBe("agent:end {}\n");
@@ -131,7 +131,7 @@ describe("hooks", () => {
     put("slow/slow.sh", `#!/bin/sh\n(trap '' TERM; sleep 600) &\necho $$ $! > "${pids}"\nwait\n`, 0o700);
     const { logged } = await tell(["agent:end", {}]);
     expect(logged).toMatchObject([
-      { hook: "slow", error: { message: "it took longer than 300 ms and was ended." } },
+      { hook: "slow", error: { message: "the command exceeded its time limit of 300 ms and was killed." } },
     ]);
     for (const pid of readFileSync(pids, "utf8").trim().split(" ")) {
       // Whoever was told to end takes a moment, and tells nobody: asking is the only way to know.
@@ -143,7 +143,7 @@ describe("hooks", () => {
     [
       "a module that others may change",
       ({ put }) => put("x.mjs", "", 0o622),
-      /^The hook x\.mjs is left out: Others on this machine may change .*x\.mjs.*: chmod go-w /,
+      /^The hook x\.mjs is skipped: Other users of this machine can change .*x\.mjs.*: chmod go-w /,
     ],
     [
       "a program that others may change",
@@ -151,7 +151,7 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o770);
       },
-      /Others on this machine may change .*run\.sh/,
+      /Other users of this machine can change .*run\.sh/,
     ],
     [
       "a folder in which others may put something",
@@ -160,7 +160,7 @@ describe("hooks", () => {
         put("x/a.mjs", "export function handle() {}");
         chmodSync(dirname(file), 0o777);
       },
-      /Others on this machine may change .*hooks\/x,/,
+      /Other users of this machine can change .*hooks\/x,/,
     ],
     [
       "a link to what others may change",
@@ -173,7 +173,7 @@ describe("hooks", () => {
         mkdirSync(join(folder, "hooks"), { mode: 0o700 });
         symlinkSync(target, join(folder, "hooks", "x.mjs"));
       },
-      /Others on this machine may change/,
+      /Other users of this machine can change/,
     ],
     [
       "a program that is none",
@@ -181,22 +181,22 @@ describe("hooks", () => {
         put("x/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
         put("x/run.sh", "#!/bin/sh\n", 0o600);
       },
-      /is not a program: chmod \+x /,
+      /is not executable\. Run: chmod \+x /,
     ],
-    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /There is no .*hook\.yaml\./],
-    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is left out/],
+    ["a folder without hook.yaml", ({ put }) => put("x/other", ""), /hook\.yaml does not exist\./],
+    ["a file of another kind", ({ put }) => put("x.sh", "#!/bin/sh\n", 0o700), /The hook x\.sh is skipped/],
     [
       "a module without handle",
       ({ put }) => put("x.mjs", "export const events = ['*'];"),
       /exports no function handle/,
     ],
-    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /which events/],
+    ["a module without events", ({ put }) => put("x.mjs", "export function handle() {}"), /names no events/],
     [
       "a module that cannot be read",
       ({ put }) => put("x.mjs", "export const ("),
-      /The hook x\.mjs is left out: .+/,
+      /The hook x\.mjs is skipped: .+/,
     ],
-    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /which events/],
+    ["a hook.yaml without events", ({ put }) => put("x/hook.yaml", "command: true\n"), /names no events/],
     [
       "a hook.yaml with neither",
       ({ put }) => put("x/hook.yaml", "events: '*'\n"),
@@ -205,14 +205,14 @@ describe("hooks", () => {
     [
       "a field that is not there",
       ({ put }) => put("x/hook.yaml", "events: '*'\nrun: a\n"),
-      /a field run; there are/,
+      /an unknown field run; valid fields/,
     ],
     [
       "a wrong time",
       ({ put }) => put("x/hook.yaml", "events: '*'\ncommand: a\ntimeout_seconds: 0\n"),
       /timeout_seconds must/,
     ],
-    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is left out: .+/],
+    ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is skipped: .+/],
   ];
   it.each(broken)("leave out %s, with a sentence", async (_, put, said) => {
     const made = scene();
@@ -226,7 +226,7 @@ describe("hooks", () => {
     const { put, tell } = scene();
     put("x.mjs", 'export const events = ["agent:finished", "agent:end"]; export function handle() {}');
     expect((await tell()).problems).toEqual([
-      expect.stringContaining("waits for agent:finished, which never comes"),
+      expect.stringContaining("listens to agent:finished, which does not exist"),
     ]);
   });
 });

@@ -62,7 +62,7 @@ describe.each(["pipe", "query"] as const)("where nobody can be asked, as with a 
     const { answer, notices } = await asking(home, kind);
     expect(await answer).toBe("unasked");
     expect(notices).toEqual([
-      "Nobody can be asked here, so this was not done: Run a command that deletes x. Ask for it in a terminal or a messenger, and allow it there.",
+      "Denied, because nobody can approve it here: Run a command that deletes x. Ask again in a terminal or a messenger, and approve it there.",
     ]);
     expect(await home.store.access.listApprovals({ person: OWNER })).toEqual([]);
   });

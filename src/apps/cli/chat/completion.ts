@@ -3,7 +3,7 @@ import type { ChatCommand, ChatCommandContext } from "../../../commands/command.
 import { listAvailableCommands } from "../../../commands/table.ts";
 import { toOneLine } from "../../../core/printable.ts";
 
-/** Completes commands, and after them titles and handles. What is not a command is left alone. */
+/** Completes commands and their arguments (titles and handles). Other text gets no completion. */
 export function completion(place: ChatCommandContext): AutocompleteProvider {
   const commands = new CombinedAutocompleteProvider(
     listAvailableCommands(place).map((command) => ({

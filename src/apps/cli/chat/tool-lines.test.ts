@@ -20,7 +20,7 @@ describe("a tool that is called in a terminal", () => {
     expect(formatToolResult([textPart("one\n")])).toBe("← one");
     expect(formatToolResult([textPart("1\n2\n3\n4\n5\n6")])).toBe("← 1\n  2\n  3\n  4\n  … 2 more lines");
     expect(formatToolResult([textPart("1\n2\n3\n4\n5")])).toBe("← 1\n  2\n  3\n  4\n  … 1 more line");
-    expect(formatToolResult([textPart(" \n")])).toBe("← (nothing)");
+    expect(formatToolResult([textPart(" \n")])).toBe("← (no output)");
     expect(formatToolResult([textPart("\u001b[31mred")])).not.toContain("\u001b");
   });
 });

@@ -3,6 +3,7 @@ import type { ConversationDetails, Diagnostics, InboundRecord } from "../../../c
 import type { ViewVersion } from "../../../core/listing.ts";
 import type { Message } from "../../../core/message.ts";
 import type { Asker } from "../../../core/owner.ts";
+import { pluralize } from "../../../core/pluralize.ts";
 import { computeResetInstants, nextReset } from "../../../core/reset-instants.ts";
 import {
   type ResetInstants,
@@ -18,20 +19,20 @@ import { type KeyPart, listKeyParts } from "../key-parts.ts";
 import { messageNotFound } from "../sessions/read-messages.ts";
 import type { ExplainTarget } from "./target.ts";
 
-/** A conversation with the reasons why it is there, and when it would start afresh. */
+/** A conversation with the parts of its key and the time of its next reset. */
 export interface ConversationExplanation extends ConversationDetails {
   readonly parts: readonly KeyPart[];
   readonly policy: ResetPolicy;
   readonly instants: ResetInstants;
-  /** The policy asks for a fresh start at the next message. */
+  /** The reset that is due at the next message. */
   readonly due?: ResetReason;
   readonly next?: { readonly at: number; readonly reason: ResetReason };
-  /** What keeps it from starting afresh for now. */
+  /** The reasons that delay a reset. */
   readonly resetBlockers: readonly string[];
   readonly decisions: readonly PolicyDecision[];
 }
 
-/** Everything there is to say. */
+/** The data behind `postrider explain`. */
 export interface Explanation {
   readonly what: ExplainTarget["what"];
   readonly now: number;
@@ -45,7 +46,7 @@ export interface Explanation {
   readonly versions: readonly ViewVersion[];
 }
 
-/** When it is, and by which rules. */
+/** The current time and the reset rules. */
 export interface ExplainContext {
   readonly now: number;
   readonly zone: string;
@@ -105,15 +106,15 @@ function explainConversation(
     ...(next !== undefined && { next }),
     resetBlockers: [
       ...(running === undefined ? [] : [`turn ${running.number} is running`]),
-      ...(conversation.waiting === 0 ? [] : [`${conversation.waiting} waiting for an answer`]),
+      ...(conversation.waiting === 0 ? [] : [pluralize(conversation.waiting, "pending message")]),
       ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
-      ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `the hold ${name}`),
+      ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `hold ${name}`),
     ],
     decisions,
   };
 }
 
-/** Of its own messages, else of those that it shows of another session. */
+/** Finds the message among the session's own, then among those that it shows of its origin. */
 async function findMessage(
   store: Store,
   asker: Asker,

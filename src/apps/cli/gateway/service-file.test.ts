@@ -73,7 +73,9 @@ describe("the service", () => {
       expect(statSync(file).mode & 0o777).toBe(0o644);
       const removed = await home.run(["gateway", "uninstall"], { environment });
       expect(removed).toMatchObject({ code: 0, out: `${file} is removed.\n` });
-      expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(`There is no ${file}.\n`);
+      expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(
+        `${file} does not exist.\n`,
+      );
     },
   );
 });

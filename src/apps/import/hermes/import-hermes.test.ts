@@ -157,7 +157,7 @@ describe("a session that has grown where it came from", () => {
     grow("c");
     const report = await take();
     expect(report).toMatchObject({ complete: true, sessions: { changed: 1 } });
-    expect(whys(report, "changed")).toEqual([expect.stringContaining("message 3 is another one")]);
+    expect(whys(report, "changed")).toEqual([expect.stringContaining("message 3 differs")]);
     expect(await textsOf("s1")).toEqual(["a", "b", "said here"]);
   });
 
@@ -236,7 +236,7 @@ describe("a chat", () => {
     });
     const report = await take();
     expect(report.conversations).toMatchObject({ placed: 1, left: 1 });
-    expect(whys(report, "chat")).toEqual([expect.stringContaining("belongs to someone else")]);
+    expect(whys(report, "chat")).toEqual([expect.stringContaining("has another owner")]);
     expect(await sessionOf(ann)).toBe("s1");
     expect(await sessionOf({ ...ann, chatId: "2", userId: "2" })).not.toBe("s1");
   });
@@ -356,7 +356,7 @@ describe("a session that was removed here", () => {
     await sessions.remove(EVERYONE, "s1");
     const report = await take();
     expect(report).toMatchObject({ complete: true, sessions: { imported: 0, changed: 1 } });
-    expect(whys(report, "changed")).toEqual([expect.stringContaining("removed here")]);
+    expect(whys(report, "changed")).toEqual([expect.stringContaining("deleted here")]);
   });
 });
 
@@ -503,6 +503,6 @@ describe("reading back", () => {
       clock: () => now,
     });
     expect(report).toMatchObject({ complete: false, sessions: { imported: 0, failed: 1 } });
-    expect(whys(report, "failed")).toEqual(["1 message is here instead of 2"]);
+    expect(whys(report, "failed")).toEqual(["1 message was stored instead of 2"]);
   });
 });

@@ -15,7 +15,7 @@ interface SessionReadContext {
   readonly report: ProblemReporter;
 }
 
-/** What either record has of a session. What cannot be read is told and left out; the rest is read. */
+/** Reads a session from the database and the transcript. It reports and skips unreadable records. */
 export function readSession(
   session: string,
   from: SessionReadContext,
@@ -46,7 +46,7 @@ function readRows(
     }
   } catch (error) {
     if (!isFileError(error)) throw error;
-    report({ kind: "file", file, session, why: `its messages cannot all be read: ${error.message}` });
+    report({ kind: "file", file, session, why: `some of its messages cannot be read: ${error.message}` });
   }
   return mapped;
 }
@@ -76,12 +76,12 @@ function readLines(
   return mapped;
 }
 
-/** The system's or SQLite's word about the file, not a mistake of ours and not a stop that was asked for. */
+/** An error of the system or SQLite about the file, not a bug and not a requested stop. */
 function isFileError(error: unknown): error is Error & { readonly code: string } {
   return !(error instanceof PostriderError) && typeof (error as { code?: unknown }).code === "string";
 }
 
-/** The message, or `undefined` after it was told why there is none. */
+/** The message, or `undefined` after its problem was reported. */
 function mapOrReport(
   record: Readonly<Record<string, unknown>>,
   readInstant: InstantReader,

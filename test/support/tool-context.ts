@@ -17,8 +17,8 @@ const noProcesses = new Proxy({} as Processes, {
   },
 });
 
-/** Hands of the owner of this home in a terminal, unless said otherwise. */
-export function handsIn(home: Home, more: Partial<ToolContext> = {}): ToolContext {
+/** A tool context of the owner of this home in a terminal, by default. */
+export function buildToolContext(home: Home, more: Partial<ToolContext> = {}): ToolContext {
   return {
     store: home.store,
     clock: home.clock,
