@@ -297,7 +297,7 @@ describe("with real processes", () => {
     await room.processes.close(); // who is connected would bring a new one at once
     await room.killKeeper();
     expect(await checks()).toMatchObject({
-      keeper: "warning: The keeper of processes was killed.",
+      keeper: "warning: The process keeper was killed.",
       processes: expect.stringMatching(/^warning: 1 process of agents without a keeper/),
     });
     const killed = await cli(folder, "processes", "kill", id);

@@ -422,8 +422,8 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/turns/watch-local.ts",
-    find: "  if (isMine && words !== undefined)",
-    replace: "  if (words !== undefined)",
+    find: "  if (isMine && text !== undefined)",
+    replace: "  if (text !== undefined)",
     breaks: "Two terminals tell of the end of a process once.",
     noticedBy: ["src/turns/watch-local.test.ts"],
   },

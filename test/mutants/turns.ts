@@ -235,15 +235,15 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/request-approval.ts",
-    find: '  if (answer === "expired" && !signal.aborted) await asking.onExpired?.(asked);',
+    find: '  if (answer === "expired" && !signal.aborted) await options.onExpired?.(approval);',
     replace: "",
     breaks: "A chat is told that a question was not answered in time.",
     noticedBy: ["src/gateway/approvals.test.ts"],
   },
   {
     file: "src/turns/request-approval.ts",
-    find: "  if (!asked.isPosted) await sendQuestion(asked);",
-    replace: "  await sendQuestion(asked);",
+    find: "  if (!approval.isPosted) await sendQuestion(approval);",
+    replace: "  await sendQuestion(approval);",
     breaks: "A question is not put again after a crash.",
     noticedBy: ["test/gateway-approvals.test.ts"],
   },
@@ -256,7 +256,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/turns/flush.ts",
-    find: "if (enabled && wanted && agent.canTitle) {",
+    find: "if (enabled && canFlush && agent.canTitle) {",
     replace: "if (enabled && agent.canTitle) {",
     breaks: "A session is not looked through for the memory where that is switched off.",
     noticedBy: ["src/turns/flush.test.ts"],
