@@ -94,7 +94,7 @@ describe("a path that a model names", () => {
       refusal("not_allowed", /not in an allowed folder/),
     );
     await expect(resolveAllowedPath("a", reaching(inside, { allowedFolders: [] }))).rejects.toThrow(
-      refusal("not_allowed", /None may be touched/),
+      refusal("not_allowed", /No folder is allowed/),
     );
   });
 

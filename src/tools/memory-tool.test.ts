@@ -90,7 +90,7 @@ describe("memory", () => {
       expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
       expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
       expect(await entries()).toEqual([]);
-      expect(JSON.stringify(memoryTool(context).input)).toContain("may not be changed here");
+      expect(JSON.stringify(memoryTool(context).input)).toContain("cannot be changed here");
     }
   });
 

@@ -51,7 +51,7 @@ describe("patch", () => {
       text: "old occurs 2 times in a.txt. Include more of the lines around it, or set all to replace every occurrence.",
       failed: true,
     });
-    expect((await patch({ old: "aa", new: "c" })).text).toMatch(/stands 4 times/);
+    expect((await patch({ old: "aa", new: "c" })).text).toMatch(/occurs 4 times/);
     expect(content()).toBe("aaa\nbb\naaa\n");
     expect((await patch({ old: "aaa", new: "c", all: true })).text).toBe(
       "Changed a.txt in 2 places:\n@@ -1,3 +1,3 @@\n-aaa\n-bb\n-aaa\n+c\n+bb\n+c",

@@ -238,7 +238,7 @@ describe("a process whose keeper was killed", () => {
       expect(await act({ action: "wait", session_id: gone })).toMatchObject({
         status: "exited",
         exit_code: null,
-        note: expect.stringContaining("nobody saw how"),
+        note: expect.stringContaining("exit code is unknown"),
       });
       expect(await act({ action: "write", session_id: kept, data: "x" })).toMatchObject({
         failed: true,

@@ -125,7 +125,7 @@ describe("read_file", () => {
     expect((await read({ path: "no/where" })).text).toBe(
       "no/where does not exist, and neither does the folder no.",
     );
-    expect((await read({ path: "README.md/x" })).text).toMatch(/a part of this path is a file/);
+    expect((await read({ path: "README.md/x" })).text).toMatch(/a part of its path is a file/);
   });
 
   it("opens no pipe, socket or device, and does not wait for one", async () => {

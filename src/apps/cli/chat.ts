@@ -45,19 +45,19 @@ agent answers it. A terminal continues its last session until the reset policy s
       io.environment,
       config?.model,
     );
-    const beginning = parseChatStart(values.continue, values.resume);
+    const startIn = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
       const { runQuery } = await import("./chat/query.ts");
       return runQuery(io, {
         question: values.query,
-        start: beginning,
+        start: startIn,
         agent: chosen.agent,
         config,
         json: values.json,
       });
     }
     if (values.json) throw usageError("--json needs --query");
-    return runChat(io, beginning, chosen, config);
+    return runChat(io, startIn, chosen, config);
   },
 });
 
@@ -70,13 +70,13 @@ export async function resumeChat(io: Io, session: string): Promise<number> {
 
 async function runChat(
   io: Io,
-  beginning: ChatStart,
+  startIn: ChatStart,
   { agent, hint }: ChosenAgent,
   config: Config | undefined,
 ): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config);
-  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, startIn, agent, config);
+  return (await import("./chat/screen.ts")).runScreen(io, startIn, agent, config, hint);
 }
 
 function parseChatStart(newest: boolean, session: string | undefined): ChatStart {

@@ -21,7 +21,7 @@ describe("reading a rotating file", () => {
             const failed = (error: Error): void => {
               throw error;
             };
-            const log = openRotatingFile({ file, mostBytes: 100, kept: KEPT, onFailure: failed });
+            const log = openRotatingFile({ file, maxBytes: 100, kept: KEPT, onFailure: failed });
             const reader = createLineReader(file, KEPT);
             let written = 0;
             const read: string[] = [];

@@ -13,11 +13,11 @@ function place(): string {
   return join(folder.path, "logs", "some.log");
 }
 
-function opened(file: string, mostBytes: number): RotatingFile {
+function opened(file: string, maxBytes: number): RotatingFile {
   const failed = (error: Error): void => {
     throw error;
   };
-  return openRotatingFile({ file, mostBytes, kept: KEPT, onFailure: failed });
+  return openRotatingFile({ file, maxBytes, kept: KEPT, onFailure: failed });
 }
 
 function texts(file: string): readonly string[] {
@@ -30,16 +30,16 @@ describe("a rotating file", () => {
       fc.property(
         fc.array(fc.record({ text: fc.string({ maxLength: 40 }), reopen: fc.boolean() }), { maxLength: 60 }),
         fc.integer({ min: 50, max: 400 }),
-        (writes, mostBytes) => {
+        (writes, maxBytes) => {
           const folder = temporaryFolder();
           try {
             const file = join(folder.path, "a.log");
-            let log = opened(file, mostBytes);
+            let log = opened(file, maxBytes);
             const lines = writes.map(({ text }, index) => `${index} ${JSON.stringify(text)}\n`);
             for (const [index, { reopen }] of writes.entries()) {
               if (reopen) {
                 log.close();
-                log = opened(file, mostBytes);
+                log = opened(file, maxBytes);
               }
               log.write(lines[index] ?? "");
             }
@@ -52,11 +52,11 @@ describe("a rotating file", () => {
             if (dropped > 0) expect(files.every((text) => text !== "")).toBe(true);
             const longest = Math.max(0, ...lines.map((line) => Buffer.byteLength(line)));
             for (const text of files)
-              expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(mostBytes, longest));
+              expect(Buffer.byteLength(text)).toBeLessThanOrEqual(Math.max(maxBytes, longest));
             if (dropped > 0) {
               // A file is put aside only when the next line did not fit any more.
               for (const text of files.slice(0, -1))
-                expect(Buffer.byteLength(text) + longest).toBeGreaterThan(mostBytes);
+                expect(Buffer.byteLength(text) + longest).toBeGreaterThan(maxBytes);
             }
           } finally {
             folder.remove();
@@ -96,7 +96,7 @@ describe("a rotating file", () => {
     const told: string[] = [];
     const log = openRotatingFile({
       file: join("/dev/null", "no", "folder.log"),
-      mostBytes: 100,
+      maxBytes: 100,
       kept: KEPT,
       onFailure: ({ message }) => told.push(message),
     });
