@@ -79,7 +79,7 @@ export async function modelOverhead(mode: "workers" | "in-process", turns: numbe
         store,
         agent,
         clock: systemClock,
-        next: () => undefined,
+        claimNext: () => undefined,
         signal: new AbortController().signal,
       });
       if (outcome !== "done") throw new Error(`the turn ${outcome}`);

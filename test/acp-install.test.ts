@@ -102,7 +102,7 @@ describe("postrider acp install", () => {
     async (editor) => {
       const file = editor === "zed" ? zed : jetbrains;
       const { code, out } = await install(editor, "--write");
-      expect({ code, out }).toEqual({ code: 0, out: `"Postrider" is in ${file}.\n` });
+      expect({ code, out }).toEqual({ code: 0, out: `"Postrider" was added to ${file}.\n` });
       expect(readFileSync(file, "utf8")).toBe((await install(editor)).out);
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
@@ -122,7 +122,7 @@ describe("postrider acp install", () => {
     expect(statSync(zed).mode & 0o777).toBe(0o644);
     const before = statSync(zed, { bigint: true });
     const again = await install("zed", "--write");
-    expect(again).toMatchObject({ code: 0, out: `"Postrider" is in ${zed} already.\n` });
+    expect(again).toMatchObject({ code: 0, out: `"Postrider" is already in ${zed}.\n` });
     expect(statSync(zed, { bigint: true })).toMatchObject({ ino: before.ino, mtimeNs: before.mtimeNs });
   });
 
@@ -138,7 +138,7 @@ describe("postrider acp install", () => {
     expect(readFileSync(jetbrains, "utf8")).toBe(old);
     expect((await install("jetbrains", "--write", "--name", "Second")).code).toBe(0);
     const forced = await install("jetbrains", "--write", "--force");
-    expect(forced).toMatchObject({ code: 0, out: `"Postrider" is replaced in ${jetbrains}.\n` });
+    expect(forced).toMatchObject({ code: 0, out: `"Postrider" was replaced in ${jetbrains}.\n` });
     const text = readFileSync(jetbrains, "utf8");
     expect(serverIn(text)).toEqual({ ...serverIn(text, "Second"), env: { KEY: "very-secret" } });
   });
@@ -187,10 +187,10 @@ describe("postrider acp install", () => {
   });
 
   const mistakes: readonly [args: readonly string[], says: string][] = [
-    [["zde"], "Did you mean zed? Known are zed, jetbrains, neovim"],
+    [["zde"], "Did you mean zed? Known editors: zed, jetbrains, neovim"],
     [["nvim"], "Did you mean neovim?"],
     [["pycharm"], "Did you mean jetbrains?"],
-    [["emacs"], "Known are zed, jetbrains, neovim"],
+    [["emacs"], "Known editors: zed, jetbrains, neovim"],
     [[], "takes EDITOR"],
     [["zed", "--force"], "--force goes with --write"],
     [["zed", "--name", " "], "--name must be"],

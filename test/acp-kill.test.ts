@@ -7,10 +7,10 @@ import { type Findings, hold } from "./acp-kill/judge.ts";
 import { checkEffects, checkStored } from "./acp-kill/stored.ts";
 import type { Update } from "./acp-kill/wire.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { isProof, schedule } from "./support/schedule.ts";
 
 const SEED = 20_261_105;
-const KILLS = 30;
-const TURNS = 20;
+const [KILLS, TURNS] = schedule([8, 6], [30, 20]);
 
 describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} turns (seed ${SEED})`, () => {
   let report: EditorKillReport;
@@ -32,7 +32,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
   it("is mostly killed over an answer, says nothing outside the protocol, and answers everything in the end", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
-    expect(report.inFlight).toBeGreaterThanOrEqual(20);
+    expect(report.inFlight).toBeGreaterThanOrEqual(schedule(3, 20));
     expect(report.answered).toBeGreaterThanOrEqual(TURNS);
     expect(report.prompts).toBeGreaterThanOrEqual(report.answered + report.inFlight);
   });
@@ -50,7 +50,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     expect(report.broken).toEqual([]);
   });
 
-  // A judge that cannot find anything proves nothing: each of these harms must be found.
+  // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
   type Harm = (replay: Update[], at: Places) => Update[];
   const without =
     (index: number): Harm =>
@@ -72,7 +72,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     (words: (text: string) => string): ((update: Update) => Update) =>
     (update) => ({ ...update, content: { type: "text", text: words(textIn(update)) } });
 
-  it.each<[keyof Findings, string, Harm]>([
+  it.runIf(isProof).each<[keyof Findings, string, Harm]>([
     ["lost", "a prompt", at(({ whole }) => whole, without)],
     ["lost", "words of an answer", at(({ text }) => text, without)],
     ["lost", "a thought", at(({ thought }) => thought, without)],

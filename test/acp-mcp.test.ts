@@ -44,13 +44,13 @@ describe("a malformed entry among an editor's MCP servers", () => {
       return said.includes("left out") ? said : undefined;
     });
     for (const sentence of [
-      "The MCP server no command is left out: its command is no text.",
-      "The MCP server odd args is left out: its args are no list of texts.",
-      "The MCP server odd env is left out: its env is no list of objects with name and value.",
-      "The MCP server no url is left out: its url is no text.",
+      "The MCP server no command is left out: its command is not a string.",
+      "The MCP server odd args is left out: its args are not a list of strings.",
+      "The MCP server odd env is left out: its env is not a list of objects with name and value.",
+      "The MCP server no url is left out: its url is not a string.",
       'The MCP server odd type is left out: its type "pigeon" is not one of stdio, http and sse.',
       "The MCP server number 6 is left out: it has no name.",
-      "The MCP server number 7 is left out: it is no object.",
+      "The MCP server number 7 is left out: it is not an object.",
     ])
       expect(words).toContain(sentence);
     for (const [method, more] of [

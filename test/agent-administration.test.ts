@@ -79,7 +79,7 @@ describe("what an agent's tool starts", () => {
     const { terminal, postrider, config } = await room();
     const { text, failed } = await terminal(`${postrider} ${args}`);
     expect(text).toMatch(REFUSED);
-    expect(text).toContain("Exit code 5");
+    expect(text).toContain("It ended with code 5");
     expect(failed).toBe(true);
     expect(config()).toBe("");
   });
@@ -147,7 +147,7 @@ touch over`;
     const { terminal, postrider } = await room();
     for (const args of ["--version", "config set --help", "help pair link", "key --help"])
       expect(await terminal(`${postrider} ${args}`)).toMatchObject({ failed: false });
-    expect((await terminal(`${postrider} gateway status`)).text).toContain("Exit code 3");
+    expect((await terminal(`${postrider} gateway status`)).text).toContain("It ended with code 3");
     // What follows two dashes is no option.
     expect((await terminal(`${postrider} sessions search --everyone -- --help`)).text).toMatch(REFUSED);
   });

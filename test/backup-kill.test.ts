@@ -3,10 +3,11 @@ import { checkCopy } from "./backup-kill/checker.ts";
 import { type BackupKillReport, driveBackupKills } from "./backup-kill/drive.ts";
 import { keysIn } from "./kill/checker.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_305;
-const BACKUPS = 5;
+const BACKUPS = schedule(2, 5);
 
 describe("copies of a home in which 64 sessions write and writers are killed", () => {
   let report: BackupKillReport;

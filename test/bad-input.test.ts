@@ -27,9 +27,10 @@ import {
 } from "../src/index.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { seeded } from "./support/random.ts";
+import { schedule } from "./support/schedule.ts";
 
 const who = { person: OWNER };
-const MODES = ["workers", "in-process"] as const;
+const MODES = schedule(["workers"] as const, ["workers", "in-process"] as const);
 
 /** The error of a promise that must reject, in the form that every error of Postrider has. */
 async function refusal(promise: Promise<unknown>): Promise<PostriderError> {

@@ -2,9 +2,10 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { driveCreations, driveFirstContacts } from "./first-contact/drive.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 7;
-const CONTACTS = 1000;
+const CONTACTS = schedule(200, 1000);
 
 it("makes one conversation and one session of a first contact that two processes see at once", async () => {
   const folder = temporaryFolder();
@@ -23,5 +24,5 @@ it("makes one conversation and one session of a first contact that two processes
 it("makes one database when two processes make it at once", async () => {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());
-  expect(await driveCreations(folder.path, 20)).toEqual([]);
+  expect(await driveCreations(folder.path, schedule(5, 20))).toEqual([]);
 });

@@ -5,10 +5,11 @@ import { check } from "./kill/checker.ts";
 import type { Operation, OperationName } from "./kill/journal.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_303;
-const FILLS = 15;
+const FILLS = schedule(5, 15);
 
 describe("processes that work on a disk that is full again and again", () => {
   let file: string;
@@ -28,7 +29,7 @@ describe("processes that work on a disk that is full again and again", () => {
     expect(report.fills).toBeGreaterThanOrEqual(FILLS);
     expect(report.refused).toBeGreaterThan(FILLS);
     expect(report.operations).toBeGreaterThan(FILLS * 10);
-    expect(report.kills).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThanOrEqual(schedule(0, 1));
     if (process.platform === "linux") expect(report.wentOn).toBeGreaterThan(0);
   });
 

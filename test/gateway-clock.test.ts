@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ClockReport, driveClockSteps, LATEST_MS, latenessIn } from "./gateway/clock-steps.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_261_117;
-const STEPS = 48;
+const STEPS = schedule(12, 48);
 
 describe("a gateway whose system clock is set back and ahead again and again", () => {
   let report: ClockReport;

@@ -1,13 +1,13 @@
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { localRunner, OWNER, sqliteStore } from "../src/index.ts";
 import { asideDelivery } from "./support/aside-delivery.ts";
 import { cli, cliOnFullDisk } from "./support/cli.ts";
 import { NOW, testHome } from "./support/command.ts";
 import { type GatewayProgram, gatewayScene, SECRET, TOKEN } from "./support/gateway-program.ts";
+import { ageHeartbeats } from "./support/heartbeats.ts";
 import { startPostrider } from "./support/terminal.ts";
 
 async function stopped(program: GatewayProgram) {
@@ -303,16 +303,6 @@ describe("postrider gateway status and stop", () => {
     expect(await program.ended).toMatchObject({ code: 0 });
     expect(await run(["gateway", "status"])).toMatchObject({ code: 3 });
   });
-
-  /** As if so much time had passed without a heartbeat, after `then`, which happens while nobody else writes. */
-  function ageHeartbeats(home: string, ms: number, then = (): void => {}): void {
-    const db = new Database(join(home, "postrider.db"), { timeout: 5000 });
-    db.exec("begin immediate");
-    then();
-    db.exec(`update runners set heartbeat = heartbeat - ${ms}; update leases set until = until - ${ms}`);
-    db.exec("commit");
-    db.close();
-  }
 
   it.runIf(process.platform === "linux")(
     "tell that it runs but cannot write when the disk is full, and why",

@@ -4,13 +4,14 @@ import { driveLoad, type LoadReport } from "./gateway/load.ts";
 import type { Witnessed } from "./gateway/protocol.ts";
 import { type Verdict, verdictOn } from "./gateway/verdict.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_260_311;
 const PEOPLE = 50;
 
 describe.each([
-  ["unknowable", 20],
-  ["idempotent", 10],
+  ["unknowable", schedule(3, 20)],
+  ["idempotent", schedule(2, 10)],
 ] as const)(
   "a gateway for fifty people that is killed again and again, where sending is %s",
   (outbound, kills) => {

@@ -3,10 +3,11 @@ import { stateOf } from "./import/imported.ts";
 import { checkSame } from "./import-kill/checker.ts";
 import { driveImportKills, type ImportKillReport } from "./import-kill/drive.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 import { spoiled } from "./support/spoiled.ts";
 
 const SEED = 20_260_306;
-const KILLS = 5;
+const KILLS = schedule(2, 5);
 
 describe("an import that is killed again and again", () => {
   let report: ImportKillReport;

@@ -30,6 +30,9 @@ import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { documentedShapes, problems } from "./support/json-shapes.ts";
 import { seeded } from "./support/random.ts";
+import { schedule } from "./support/schedule.ts";
+
+const KILLS = schedule(4, 20);
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const EVERYONE = { everyone: true } as const;
@@ -218,13 +221,13 @@ describe("postrider import hermes", () => {
     }
   });
 
-  it("comes to the same end when it is killed at twenty points on the way", async () => {
+  it(`comes to the same end when it is killed at ${KILLS} points on the way`, async () => {
     makeHome(old, { seed: 4, sessions: 150 });
     expect((await start(home, [old, "--zone", "UTC"]).ended).code).toBe(0);
     const whole = stateOf(database);
     const random = seeded(20);
     // The first before there is a database, the second as soon as there is one.
-    const points = [-2, -1, ...Array.from({ length: 18 }, () => random.between(0, 140))].sort(
+    const points = [-2, -1, ...Array.from({ length: KILLS - 2 }, () => random.between(0, 140))].sort(
       (a, b) => a - b,
     );
     // Two homes, so that the way is gone in long and in short stretches.

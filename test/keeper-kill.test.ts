@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { driveKeeperKills, type KeeperKillReport } from "./keeper-kill/drive.ts";
 import { judgePrinter, type Printed } from "./keeper-kill/judge.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_261_117;
-const KILLS = 8;
-const PRINTERS = 6;
+const KILLS = schedule(3, 8);
+const PRINTERS = schedule(4, 6);
 
 // Whatever was left behind is found in /proc.
 describe.skipIf(process.platform !== "linux")(

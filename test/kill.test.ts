@@ -9,9 +9,10 @@ import type { Holding } from "./kill/holder.ts";
 import { startChild } from "./support/child.ts";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 
 const SEED = 20_260_301;
-const KILLS = 50;
+const KILLS = schedule(10, 50);
 
 describe("a process that is killed again and again while it works", () => {
   let folder: string;

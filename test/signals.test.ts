@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { look } from "./support/database.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { runProgram, startProgram } from "./support/program.ts";
+import { schedule } from "./support/schedule.ts";
 import { startPostrider } from "./support/terminal.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
@@ -13,7 +14,7 @@ const KEEPER = fileURLToPath(new URL("../src/apps/keeper.ts", import.meta.url));
 const STUBBORN = fileURLToPath(new URL("signals/stubborn.ts", import.meta.url));
 
 /** Start-up, loading modules, opening the database, work, the end of a short command. */
-const MOMENTS = [0, 50, 100, 150, 200, 300, 450, 700, 1000];
+const MOMENTS = schedule([0, 100, 300], [0, 50, 100, 150, 200, 300, 450, 700, 1000]);
 /** Nothing here has an answer to finish: an orderly end takes a fraction of this. */
 const BOUND_MS = 8000;
 /** Never answers: what waits for an answer still ends. */

@@ -2,13 +2,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { REPEATED_MARK } from "../src/core/repetition.ts";
 import type { ChatMessage } from "../src/testing/fake-telegram/index.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 import { driveTelegramLoad, type TelegramLoadReport } from "./telegram-gateway/load.ts";
 import { type Verdict, verdictOn } from "./telegram-gateway/verdict.ts";
 
 const SEED = 20_260_502;
-const [MESSAGES, PEOPLE, KILLS] = [1000, 40, 10];
+const PEOPLE = 40;
+const [MESSAGES, KILLS] = schedule([200, 2], [1000, 10]);
 
-describe("a gateway for forty people on a Telegram that makes difficulties, killed ten times", () => {
+describe("a gateway for forty people on a Telegram that makes difficulties, killed again and again", () => {
   let report: TelegramLoadReport;
 
   beforeAll(async () => {

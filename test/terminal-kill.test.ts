@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { temporaryFolder } from "./support/folder.ts";
+import { schedule } from "./support/schedule.ts";
 import { spoiled } from "./support/spoiled.ts";
 import { checkLines, type LineFindings, type Printed } from "./terminal-kill/checker.ts";
 import { driveTerminalKills, type TerminalKillReport } from "./terminal-kill/drive.ts";
 
 const SEED = 20_260_304;
-const KILLS = 14;
+const KILLS = schedule(4, 14);
 
 describe("two postriders on one home, killed again and again while lines are typed into them", () => {
   let report: TerminalKillReport;
@@ -23,7 +24,8 @@ describe("two postriders on one home, killed again and again while lines are typ
   it("are killed in the middle of something, and complain about nothing", () => {
     expect(report.errors).toEqual([]);
     expect(report.kills).toBe(KILLS);
-    expect(report.inFlight).toBeGreaterThan(0);
+    // So few kills may all miss.
+    expect(report.inFlight).toBeGreaterThanOrEqual(schedule(0, 1));
     expect(report.lines).toBeGreaterThan(KILLS);
   });
 

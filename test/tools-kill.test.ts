@@ -8,6 +8,7 @@ import type { Tool } from "../src/ports/tool.ts";
 import type { Witnessed } from "./gateway/protocol.ts";
 import { temporaryFolder } from "./support/folder.ts";
 import { modelServer } from "./support/model-server.ts";
+import { isProof, schedule } from "./support/schedule.ts";
 import { driveToolKills, type ToolKillReport } from "./tools-kill/drive.ts";
 import { type CommandStep, DONE } from "./tools-kill/errands.ts";
 import type { Belongings, Evidence } from "./tools-kill/evidence.ts";
@@ -16,9 +17,7 @@ import { judge } from "./tools-kill/judge.ts";
 import { providerComplaints, type Shape } from "./tools-kill/provider-rules.ts";
 
 const SEED = 20_261_201;
-const KILLS = 30;
-const KEEPER_KILLS = 4;
-const TURNS = 30;
+const [KILLS, KEEPER_KILLS, TURNS] = schedule([8, 1, 8], [30, 4, 30]);
 
 /** Offered so that earlier calls of it go to the model in its own form. */
 const unusedTool = (name: string): Tool => ({
@@ -53,7 +52,7 @@ describe.skipIf(process.platform !== "linux")(
     it("is mostly killed over a turn, goes on each time, and leaves nothing running", () => {
       expect(report.errors).toEqual([]);
       expect(report.kills).toBe(KILLS);
-      expect(report.inFlight).toBeGreaterThanOrEqual(24);
+      expect(report.inFlight).toBeGreaterThanOrEqual(schedule(4, 24));
       expect(report.keeperKills).toBeGreaterThan(0);
       const asked = new Set(
         report.evidence.witnessed.flatMap((event) => (saidBy(event, "ann") ? [event.text] : [])),
@@ -114,8 +113,8 @@ describe.skipIf(process.platform !== "linux")(
       }
     });
 
-    // A judge that cannot find anything proves nothing: each of these harms must be found.
-    it.each<[keyof Findings, string, (good: Evidence) => Evidence]>([
+    // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
+    it.runIf(isProof).each<[keyof Findings, string, (good: Evidence) => Evidence]>([
       [
         "doubled",
         "a command that ran twice",
@@ -161,7 +160,8 @@ describe.skipIf(process.platform !== "linux")(
       [
         "doubled",
         "a line twice in a ledger",
-        (good) => own(good, ({ ledger }) => ({ ledger: [...ledger, ...ledger] })),
+        // A line may be there as often as somebody asked for it, which is never this often.
+        (good) => own(good, ({ ledger }) => ({ ledger: Array.from({ length: 20 }, () => ledger).flat() })),
       ],
       ["lost", "an empty ledger", (good) => own(good, () => ({ ledger: [] }))],
       [

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { DEFAULT_TOOLS, HARMLESS_TOOLS, TOOL_NAMES } from "../src/core/tool-settings.ts";
 import { pause } from "./support/keeper-room.ts";
+import { schedule } from "./support/schedule.ts";
 import { folderOf } from "./tools-privacy/errand-agent.ts";
 import { type Actor, EVERYTHING, privacyRoom, type Room } from "./tools-privacy/room.ts";
 import {
@@ -13,6 +14,8 @@ import {
   type Shown,
   type Spot,
 } from "./tools-privacy/witness.ts";
+
+const SEEDS = schedule([20_261], [20_261, 20_262]);
 
 const SECRETS = ["4242:AAE-x_token_that_nobody_may_see", "sk-live-key_that_nobody_may_see"] as const;
 
@@ -96,7 +99,7 @@ function everythingIn(folder: string): string {
     .join("\n");
 }
 
-describe.each([20_261, 20_262])("many people's agents at work at the same time, seed %i", (seed) => {
+describe.each(SEEDS)("many people's agents at work at the same time, seed %i", (seed) => {
   it("keep to themselves what they see, do, remember and ask", async () => {
     const room = await privacyRoom({ seed, tools: EVERYTHING });
     const { witness, store } = room;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { describeExit } from "../core/process-report.ts";
 import { buildChildEnvironment } from "../processes/child-environment.ts";
 import { signalGroup } from "../processes/signal-group.ts";
 
@@ -53,7 +54,7 @@ export async function runCommand(run: CommandRun, signal: AbortSignal): Promise<
   await output.waitForClose();
   if ("error" in end) return { text: `${program} could not be started (${end.error}).`, failed: true };
   if (end.code === 0) return { text: output.text(), failed: false };
-  const how = end.code === null ? `was ended by ${end.by}` : `failed with ${end.code}`;
+  const how = describeExit(end.code === null ? { signal: `${end.by}` } : { code: end.code });
   return { text: `${output.text()}${output.errors()}${program} ${how}.`, failed: true };
 }
 

@@ -5,6 +5,7 @@ import { getText, textPart } from "../core/message.ts";
 import type { UsageDelta } from "../core/usage.ts";
 import type { Agent, AgentEvent, AgentTurn } from "../ports/agent.ts";
 import type { ToolOutput } from "../ports/tool.ts";
+import { pause } from "../system/pause.ts";
 import { awaitUnlessAborted } from "./await-unless-aborted.ts";
 import { type AnnouncedCall, announceCall, executeCall } from "./call-tool.ts";
 import { runCommand } from "./run-command.ts";
@@ -233,16 +234,4 @@ function parsePattern(to: unknown, field: string): RegExp {
       details: { field },
     });
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

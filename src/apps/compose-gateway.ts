@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { PostriderError } from "../core/errors.ts";
-import { HEARTBEAT_MS, type Runner } from "../core/runner.ts";
 import { type Gateway, startGateway } from "../gateway/gateway.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Platform } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { sqliteStore } from "../stores/sqlite/store.ts";
 import { localRunner } from "../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import { systemClock } from "../system/system-clock.ts";
 import type { ToolHost } from "../turns/build-tools.ts";
 import { buildToolHost } from "./build-tool-host.ts";
@@ -16,7 +16,7 @@ import type { OpenConfig } from "./config/open-config.ts";
 import { connectHomeProcesses } from "./connect-home-processes.ts";
 import { startDailyCopies } from "./daily-copies.ts";
 import { exitOnLostStore } from "./exit-on-lost-store.ts";
-import { acquireGatewayLease, createTakenOverError, type HeldGatewayLease } from "./gateway-lease.ts";
+import { acquireGatewayLease, createTakenOverError } from "./gateway-lease.ts";
 import type { Home } from "./home.ts";
 import { type LoadedHooks, loadHooks } from "./hooks/load-hooks.ts";
 import { loadPlatforms } from "./load-platforms.ts";
@@ -64,18 +64,29 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
     processes: connectHomeProcesses(home, store, systemClock),
     config: () => config.current(),
   });
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {}); // `ended` reports it
+  let life: RunnerLife | undefined;
   try {
-    const held = await acquireGatewayLease({
+    life = await runnerLife({
       store,
       clock: systemClock,
       runner,
+      onError: (error) => log.error({ error }, "the heartbeat of the gateway failed; the gateway retries"),
+    });
+    await acquireGatewayLease({
+      store,
+      clock: systemClock,
+      life,
       agent: () => answering.current().name,
+      onLost: () => lost.reject(createTakenOverError()),
     });
     prepareWorkspaces(options);
     const gateway = await startGateway({
       toolHost: equipment,
       store,
       runner,
+      life,
       clock: systemClock,
       platforms,
       settings: () => config.current().gateway,
@@ -91,16 +102,16 @@ export async function composeGateway(options: ComposeOptions): Promise<ComposedG
       ...(hint !== undefined && { hint }),
       ...superviseGateway(options, {
         gateway,
-        lease: held,
+        lost: lost.promise,
         store,
-        runner,
+        runner: runner.id,
         hooks,
         currentAgent: answering,
         toolHost: equipment,
       }),
     };
   } catch (error) {
-    await store.runners.retire({ runner: runner.id });
+    await life?.retire();
     await store.close();
     throw error;
   }
@@ -123,28 +134,22 @@ function prepareWorkspaces({ home, config, log }: ComposeOptions): void {
 
 interface GatewayParts {
   readonly gateway: Gateway;
-  readonly lease: HeldGatewayLease;
+  /** Rejects when another gateway has taken over. */
+  readonly lost: Promise<never>;
   readonly store: Store;
-  readonly runner: Runner;
+  readonly runner: string;
   readonly hooks: LoadedHooks;
   readonly currentAgent: CurrentAgent;
   readonly toolHost: ToolHost;
 }
 
-/** Renews the gateway's lease and follows the configuration until the end. */
+/** Follows the configuration until the gateway ends, and closes everything then. */
 function superviseGateway(
   { home, log, ...options }: ComposeOptions,
   parts: GatewayParts,
 ): Pick<ComposedGateway, "stop" | "ended"> {
-  const { gateway, lease, store, runner, hooks, currentAgent, toolHost } = parts;
-  const copies = startDailyCopies({ home, store, runner: runner.id, notice: (text) => log.warn({}, text) });
-  const lost = Promise.withResolvers<never>();
-  const heart = setInterval(() => {
-    lease.renew().then(
-      (isOurs) => isOurs || lost.reject(createTakenOverError()),
-      (error: unknown) => log.error({ error }, "the heartbeat of the gateway failed"),
-    );
-  }, HEARTBEAT_MS);
+  const { gateway, lost, store, runner, hooks, currentAgent, toolHost } = parts;
+  const copies = startDailyCopies({ home, store, runner, notice: (text) => log.warn({}, text) });
   let before = options.config.current();
   const unlisten = options.config.onChange((next) => {
     log.addSecrets(collectSecrets(options.environment, next));
@@ -158,12 +163,11 @@ function superviseGateway(
 
   async function untilEnd(): Promise<void> {
     try {
-      await Promise.race([gateway.ended, lost.promise]);
+      await Promise.race([gateway.ended, lost]);
     } finally {
       unlisten();
       await copies.stop();
       await gateway.stop();
-      clearInterval(heart);
       await hooks.close();
       await toolHost.processes.close();
       await store.close();

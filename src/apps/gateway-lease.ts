@@ -1,7 +1,8 @@
 import { PostriderError } from "../core/errors.ts";
-import { type HeldLease, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { HeldLease, Runner } from "../core/runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import type { RunnerLife } from "../system/runner-life.ts";
 
 /** The lease that makes a process the gateway of a home. Its details are the start time and the agent. */
 const GATEWAY_LEASE = "gateway";
@@ -21,30 +22,21 @@ export interface RunningGateway {
   }[];
 }
 
-export interface HeldGatewayLease {
-  /** Renews the lease. False when another process holds it. */
-  renew(): Promise<boolean>;
-}
-
 /** Acquires the lease. Throws `in_use` and names the holder while another gateway lives. */
 export async function acquireGatewayLease(options: {
   readonly store: Store;
   readonly clock: Clock;
-  readonly runner: Runner;
-  /** The name of the current agent. */
+  readonly life: RunnerLife;
+  /** The name of the agent that answers now. */
   agent(): string;
-}): Promise<HeldGatewayLease> {
-  const { store, clock, runner } = options;
+  onLost(): void;
+}): Promise<void> {
+  const { store, clock, life, onLost } = options;
   const since = clock.now();
-  const keep = async (): Promise<boolean> => {
-    const about = JSON.stringify({ since, agent: options.agent() });
-    const lease = { name: GATEWAY_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, about, now: clock.now() };
-    return (await store.runners.acquireLease(lease)) !== undefined;
-  };
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  if (await keep()) return { renew: keep };
+  const about = (): string => JSON.stringify({ since, agent: options.agent() });
+  if ((await life.acquireLease({ name: GATEWAY_LEASE, about, onLost })) !== undefined) return;
   const other = await findRunningGateway(store, clock.now());
-  await store.runners.retire({ runner: runner.id });
+  await life.retire();
   throw createAlreadyRunningError(other);
 }
 

@@ -6,7 +6,7 @@ import type { Store } from "../ports/store.ts";
 import type { Processes } from "../processes/processes.ts";
 import { systemZone } from "../system/system-clock.ts";
 import type { TurnRequester } from "../turns/build-tools.ts";
-import type { PreparedTurn } from "../turns/run-turn.ts";
+import type { PreparedTurn } from "../turns/turn-hooks.ts";
 import type { ToolHostOptions } from "./build-tool-host.ts";
 
 export interface LocalToolsOptions extends Omit<ToolHostOptions, "processes"> {

@@ -77,8 +77,8 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   platformsChatCommand,
   sethomeChatCommand,
   pairChatCommand,
-  buildStartChatCommand((place) => listAvailableCommands(place)),
-  buildHelpChatCommand((place) => listAvailableCommands(place)),
+  buildStartChatCommand((context) => listAvailableCommands(context)),
+  buildHelpChatCommand((context) => listAvailableCommands(context)),
   quitChatCommand,
 ];
 
@@ -95,9 +95,9 @@ export function listCommandsFor(standing: CommandCaller): readonly ChatCommand[]
 
 /** The commands that may be given in this place. */
 export function listAvailableCommands(
-  place: Pick<ChatCommandContext, "role" | "source">,
+  context: Pick<ChatCommandContext, "role" | "source">,
 ): readonly ChatCommand[] {
-  return listCommandsFor(getCaller(place));
+  return listCommandsFor(getCaller(context));
 }
 
 export function getChatCommand(name: string): ChatCommand {
@@ -106,21 +106,21 @@ export function getChatCommand(name: string): ChatCommand {
 
 /** The command of this name, if it may be given here. */
 export function getAllowedCommand(
-  place: Pick<ChatCommandContext, "role" | "source">,
+  context: Pick<ChatCommandContext, "role" | "source">,
   name: string,
 ): ChatCommand {
-  const command = findCommandByName(name, listAvailableCommands(place));
-  const refused = findRefusal(command, getCaller(place));
+  const command = findCommandByName(name, listAvailableCommands(context));
+  const refused = findRefusal(command, getCaller(context));
   if (refused !== undefined) throw new PostriderError("not_allowed", refused);
   return command;
 }
 
 export async function runChatCommand(
-  place: ChatCommandContext,
+  context: ChatCommandContext,
   name: string,
   args: string,
 ): Promise<CommandReply> {
-  return getAllowedCommand(place, name).run(place, args);
+  return getAllowedCommand(context, name).run(context, args);
 }
 
 /** What was probably meant is one of the names that are offered. */
@@ -138,10 +138,10 @@ function findCommandByName(name: string, offered: readonly ChatCommand[]): ChatC
   );
 }
 
-function getCaller(place: Pick<ChatCommandContext, "role" | "source">): CommandCaller {
+function getCaller(context: Pick<ChatCommandContext, "role" | "source">): CommandCaller {
   return {
-    role: place.role,
-    kind: isTerminal(place) ? "terminal" : isEditor(place) ? "editor" : "messenger",
+    role: context.role,
+    kind: isTerminal(context) ? "terminal" : isEditor(context) ? "editor" : "messenger",
   };
 }
 

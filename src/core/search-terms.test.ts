@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { buildIndexText, extractTermOffsets, extractTerms, MAX_INDEXED_CHARS } from "./search-terms.ts";
 
 describe("words", () => {
@@ -151,11 +152,12 @@ describe("limits", () => {
 
   it("reads a hostile text in a moment", () => {
     for (const unit of ["a", "é", "\u0301", "\u200d", "ﷺ", "中", "ㅏ", "-é-", "\ud800"]) {
-      const started = performance.now();
       const text = unit.repeat(MAX_INDEXED_CHARS / unit.length);
-      extractTerms(text);
-      extractTermOffsets(text);
-      expect(performance.now() - started).toBeLessThan(5_000);
+      const took = cpuMsOf(() => {
+        extractTerms(text);
+        extractTermOffsets(text);
+      });
+      expect(took).toBeLessThan(5_000);
     }
   });
 });

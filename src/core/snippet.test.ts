@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { parseQuery } from "./search-query.ts";
 import { extractTerms } from "./search-terms.ts";
 import { buildSnippet, type SnippetOptions, shortenNeighbour } from "./snippet.ts";
@@ -76,9 +77,10 @@ describe("a snippet", () => {
   });
 
   it("does not take long for a text that is nothing but hits", () => {
-    const started = performance.now();
-    shown("a b c d ".repeat(40_000), "a b c d a b c d a* b* c* d* OR a b c d");
-    expect(performance.now() - started).toBeLessThan(3_000);
+    const took = cpuMsOf(
+      () => void shown("a b c d ".repeat(40_000), "a b c d a b c d a* b* c* d* OR a b c d"),
+    );
+    expect(took).toBeLessThan(3_000);
   });
 
   it("is always a part of the text, within the limit, without a broken character", () => {

@@ -7,7 +7,7 @@ import type { Log } from "../ports/log.ts";
 import type { Outbound, Platform, SendOutcome } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import { pause } from "../system/pause.ts";
-import type { SaveDraft } from "../turns/run-turn.ts";
+import type { SaveDraft } from "../turns/turn-hooks.ts";
 
 export interface DraftOptions {
   readonly store: Store;

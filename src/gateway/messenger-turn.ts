@@ -7,15 +7,14 @@ import { firstMessageNote, resetNotice } from "../core/reset-notice.ts";
 import { resolveResetPolicy } from "../core/reset-policy.ts";
 import type { Turn } from "../core/turn.ts";
 import { pause } from "../system/pause.ts";
-import type { Around } from "../turns/active-turns.ts";
 import type { AgentAnswer } from "../turns/answer-recorder.ts";
 import { findMessengerRequester } from "../turns/build-tools.ts";
-import { prepareTurn, type TurnContext } from "../turns/prepare-turn.ts";
+import { type PrepareContext, prepareTurn } from "../turns/prepare-turn.ts";
 import { proposeTitle } from "../turns/propose-title.ts";
-import type { PreparedTurn } from "../turns/run-turn.ts";
 import { createSpeakerFinder } from "../turns/speakers.ts";
 import { buildTextDeliveries, formatAnswer, getSendOptions, getTextLimit } from "../turns/text-deliveries.ts";
-import type { LaneReservation } from "./deliver.ts";
+import type { PreparedTurn, TurnHooks } from "../turns/turn-hooks.ts";
+import type { QueueReservation } from "./delivery-queues.ts";
 import { draft } from "./drafts.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { reportSessionLeft, type SessionHookContext } from "./report-session-left.ts";
@@ -27,17 +26,17 @@ const TYPING_EVERY_MS = 4000;
 const OVER = new Error("The turn is over.");
 
 /** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
-export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
+export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
   const connected = flow.getConnection(turn.target.platform);
   // Somebody in a terminal waits for it, and reads it there. Its folder and its tools are not here.
-  if (connected === undefined) return { prepare: () => prepareTurn(buildTurnContext(flow), turn) };
+  if (connected === undefined) return { prepare: () => prepareTurn(buildPrepareContext(flow), turn) };
   const { platform, outbox } = connected;
   const { target } = turn;
   const settings = flow.settings();
-  const speaker = createSpeakerFinder(target, settings);
+  const findSpeaker = createSpeakerFinder(target, settings);
   const over = new AbortController();
   let inputs: readonly Message[] = [];
-  let held: LaneReservation | undefined;
+  let held: QueueReservation | undefined;
   const replyTo = (): string | undefined =>
     target.chatType === "dm" ? undefined : inputs.at(-1)?.origin?.platformMessageId;
   const shown =
@@ -54,21 +53,20 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
   const about = { turn: turn.number, session: turn.session, platform: target.platform, chat: target.chatId };
 
   return {
-    longestMs: settings.turnMinutes * 60_000,
-    storeLater: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
+    onStoreDelayed: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
     prepare: () => prepareMessengerTurn(flow, connected, turn),
-    ...(speaker !== undefined && { speaker }),
+    ...(findSpeaker !== undefined && { findSpeaker }),
     ...(settings.compressAt !== undefined && {
       compression: { at: settings.compressAt, notify: (notice) => outbox.sendText(target, notice) },
     }),
-    begun(begun) {
-      inputs = begun;
+    onStart(messages) {
+      inputs = messages;
       flow.log.info({ ...about, attempt: turn.attempt }, "a turn begins");
       runInBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
       runInBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
     },
-    event(event, said, keep) {
-      if (event.type === "text") shown?.update(said, keep);
+    onEvent(event, text, saveDraft) {
+      if (event.type === "text") shown?.update(text, saveDraft);
       else if (event.type === "tool_call")
         runInBackground(
           flow.log,
@@ -78,7 +76,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
     },
     approve: (request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalOutcome> =>
       requestApprovalInChat(flow, connected, turn, request, signal),
-    async deliveries(answer: AgentAnswer): Promise<readonly NewDelivery[]> {
+    async buildDeliveries(answer: AgentAnswer): Promise<readonly NewDelivery[]> {
       over.abort(OVER);
       const draftShown = await shown?.end();
       const words = addBackgroundHeader(turn, inputs, formatAnswer(answer, draftShown !== undefined));
@@ -86,7 +84,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): Around {
       const sending = { ...getSendOptions(platform), replyTo: replyTo(), draft: draftShown };
       return held.startFirst(buildTextDeliveries(target, words, sending));
     },
-    ended(end) {
+    onEnd(end) {
       over.abort(OVER);
       held?.commit(end?.deliveries ?? []);
       if (end === undefined) return;
@@ -114,11 +112,11 @@ async function prepareMessengerTurn(
   }
   const isNew = isFirst && !(await store.sessions.hasOther({ asker: SYSTEM, session: turn.session }));
   const asking = await findMessengerRequester(store, flow.settings().access, turn.target);
-  const prepared = await prepareTurn(buildTurnContext(flow), turn, asking);
+  const prepared = await prepareTurn(buildPrepareContext(flow), turn, asking);
   return { ...prepared, ...(isNew && { note: firstMessageNote() }) };
 }
 
-function buildTurnContext({ store, clock, platforms, toolHost, ...flow }: Flow): TurnContext {
+function buildPrepareContext({ store, clock, platforms, toolHost, ...flow }: Flow): PrepareContext {
   return {
     store,
     clock,

@@ -9,10 +9,15 @@ import {
   formatProgress,
   hasProgressMessage,
 } from "../core/process-report.ts";
-import { type ProcessTail, readProcessTail, toPlainMatches } from "../turns/process-output.ts";
-import { isStoreClosed } from "../turns/store-closed.ts";
+import { isStoreClosed } from "../turns/active-turns.ts";
+import {
+  buildWakeMessage,
+  explainNotWoken,
+  type ProcessTail,
+  readProcessTail,
+  toPlainMatches,
+} from "../turns/process-output.ts";
 import { buildTextDeliveries } from "../turns/text-deliveries.ts";
-import { buildWakeMessage, explainNotWoken } from "../turns/wake-message.ts";
 import { claimNext } from "./claim-next.ts";
 import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { processStatusMessage, type StatusUpdateResult } from "./process-status-message.ts";

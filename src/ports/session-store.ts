@@ -39,6 +39,8 @@ export interface SessionStore {
   importSession(input: ImportedSession & { readonly profile: string }): Maybe<Session>;
   /** The messages follow what was imported before, as if imported with it. Refused unless it has `after` messages. */
   importMessages(input: ImportedMessages & { readonly profile: string }): Maybe<Session>;
+  /** The session with exactly this id. `undefined` for somebody else's session as for none. */
+  getSession(input: SessionRequest): Promise<Session | undefined>;
   /** Exact id or handle first; else every session whose id begins so (10 at most). */
   find(input: { readonly asker: Asker; readonly text: string }): Promise<readonly Session[]>;
   findByTitle(input: { readonly asker: Asker; readonly title: string }): Promise<Session | undefined>;

@@ -5,6 +5,7 @@ import { isProcessId, MAX_PROCESSES, type Process } from "../core/process.ts";
 import { throwIfRefused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import { pause } from "../system/pause.ts";
 import { createMissingFolderError, createProcessNotFoundError } from "./keeper-processes.ts";
 import type { Processes, StartProcessInput } from "./processes.ts";
 import type { KeeperRequest } from "./protocol.ts";
@@ -70,7 +71,7 @@ export function connectProcesses(options: ConnectProcessesOptions): Processes {
       if (closing.signal.aborted) throw createConnectionClosedError();
       if (performance.now() > until) throw createNoKeeperError(keeperTimeoutMs);
       launch();
-      await after(LOOK_MS);
+      await pause(LOOK_MS);
     }
   }
 

@@ -1,7 +1,10 @@
-import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../core/runner.ts";
+import type { Runner } from "../core/runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { every } from "../system/every.ts";
+import { pause } from "../system/pause.ts";
+import { type RunnerLife, runnerLife } from "../system/runner-life.ts";
 import type { Backend } from "./backend.ts";
 import { createKeeperProcesses } from "./keeper-processes.ts";
 import { isKeeperListening, type KeeperListener, listenForRequests } from "./listen.ts";
@@ -40,8 +43,13 @@ export interface KeeperOptions {
 export async function runKeeper(options: KeeperOptions): Promise<void> {
   const { store, runner, clock, log, signal } = options;
   const { idleMs = IDLE_MS, adoptMs = ADOPT_MS, graceMs = GRACE_MS } = options;
-  await store.runners.recordHeartbeat({ runner, now: clock.now() });
-  if (!(await acquireKeeperLease(options))) return store.runners.retire({ runner: runner.id });
+  const onError = (error: unknown): void => log.warn({ error }, "a round of the keeper failed; it retries");
+  const life = await runnerLife({ store, clock, runner, onError });
+  const isHeld = await acquireKeeperLease(options.socket, life).catch((error: unknown) => {
+    life.stop();
+    throw error;
+  });
+  if (!isHeld) return life.retire();
 
   const done = Promise.withResolvers<void>();
   let listening: KeeperListener | undefined;
@@ -53,14 +61,9 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
     } else idle ??= setTimeout(done.resolve, idleMs);
   };
   const programs = createKeeperProcesses({ ...options, keeper: runner.id, graceMs, onChange: changed });
-  const timers = [
-    runEvery(HEARTBEAT_MS, log, async () => {
-      await store.runners.recordHeartbeat({ runner, now: clock.now() });
-      await store.runners.acquireLease(buildLease(options));
-    }),
-    runEvery(adoptMs, log, () => programs.adopt()),
-    runEvery(LOOK_MS, log, () => programs.checkDetached()),
-  ];
+  const ending = new AbortController();
+  every(adoptMs, ending.signal, () => programs.adopt(), onError);
+  every(LOOK_MS, ending.signal, () => programs.checkDetached(), onError);
   try {
     await programs.adopt();
     listening = await listenForRequests({
@@ -77,39 +80,20 @@ export async function runKeeper(options: KeeperOptions): Promise<void> {
     clearTimeout(idle);
     listening?.close();
     if (signal.aborted) await programs.endAll();
-    for (const timer of timers) clearInterval(timer);
-    await store.runners.retire({ runner: runner.id });
+    ending.abort();
+    await life.retire();
     log.info({}, "the keeper ends");
   }
 }
 
-function buildLease({ runner, clock }: KeeperOptions): Parameters<Store["runners"]["acquireLease"]>[0] {
-  return { name: KEEPER_LEASE, runner: runner.id, ttlMs: RUNNER_DEAD_MS, now: clock.now() };
-}
-
-/** False when another answers. One that holds the lease and does not answer is only just beginning, or ending. */
-async function acquireKeeperLease(options: KeeperOptions): Promise<boolean> {
-  for (const began = performance.now(); performance.now() - began < TAKE_OVER_MS; ) {
-    if (await isKeeperListening(options.socket)) return false;
-    if ((await options.store.runners.acquireLease(buildLease(options))) !== undefined) {
-      // Between the question and the lease, another may have begun and ended; but not be there: the lease was free.
-      return !(await isKeeperListening(options.socket));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+/** False when another keeper answers. One that holds the lease and does not answer is starting, or ending. */
+async function acquireKeeperLease(socket: string, life: RunnerLife): Promise<boolean> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < TAKE_OVER_MS; ) {
+    if (await isKeeperListening(socket)) return false;
+    // Another keeper may have started and ended since; but none listens now, because the lease was free.
+    if ((await life.acquireLease({ name: KEEPER_LEASE })) !== undefined)
+      return !(await isKeeperListening(socket));
+    await pause(50);
   }
   return false;
-}
-
-/** One after the other: a slow disk does not pile them up. What fails is tried again the next time. */
-function runEvery(ms: number, log: Log, work: () => Promise<void>): NodeJS.Timeout {
-  let isBusy = false;
-  return setInterval(() => {
-    if (isBusy) return;
-    isBusy = true;
-    work()
-      .catch((error) => log.warn({ error }, "the keeper cannot do its rounds now"))
-      .finally(() => {
-        isBusy = false;
-      });
-  }, ms);
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { createOutputBuffer } from "./output-buffer.ts";
 
 describe("what is printed and not stored yet", () => {
@@ -34,10 +35,11 @@ describe("what is printed and not stored yet", () => {
   it("costs the same for the thousandth piece as for the first", () => {
     const kept = createOutputBuffer(200_000);
     const piece = "y".repeat(65_536);
-    const began = performance.now();
-    for (let count = 0; count < 16_000; count += 1) kept.add(piece); // a gigabyte
-    for (let count = 0; count < 1_000_000; count += 1) kept.add("z");
-    expect(performance.now() - began).toBeLessThan(5000);
+    const took = cpuMsOf(() => {
+      for (let count = 0; count < 16_000; count += 1) kept.add(piece); // a gigabyte
+      for (let count = 0; count < 1_000_000; count += 1) kept.add("z");
+    });
+    expect(took).toBeLessThan(5000);
     expect(kept.peek()).toEqual({ from: 16_000 * 65_536 + 800_000, text: "z".repeat(200_000) });
   });
 });

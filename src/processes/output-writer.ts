@@ -3,6 +3,7 @@ import { isRefused, type Refused } from "../core/refusal.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { pause } from "../system/pause.ts";
 import { type Bookmark, formatBookmark } from "./bookmark.ts";
 import { createStreamMask } from "./masking.ts";
 import { createOutputBuffer } from "./output-buffer.ts";
@@ -166,7 +167,7 @@ export function createOutputWriter(options: OutputWriterOptions): OutputWriter {
           return isRefused(ended) ? undefined : ended;
         } catch (error) {
           log.warn({ process: id, error }, "the end of a process cannot be stored now");
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          await pause(RETRY_MS);
         }
       }
     },

@@ -1,5 +1,5 @@
-import { setTimeout as after } from "node:timers/promises";
 import { PostriderError } from "../core/errors.ts";
+import { pause } from "../system/pause.ts";
 import type { ManagedProcess } from "./backend.ts";
 import { findProcessTree, type SystemProcess } from "./process-tree.ts";
 
@@ -33,7 +33,7 @@ export async function terminateProcess(program: ManagedProcess, graceMs: number)
       for (const { pid } of others) sendSignal(pid, "SIGKILL");
       if (others.length === 0 && ms >= graceMs + WRAPPER_MS) sendSignal(program.pid, "SIGKILL");
     }
-    await after(LOOK_MS);
+    await pause(LOOK_MS);
   }
 }
 

@@ -53,12 +53,12 @@ export async function exportSession(
   asker: Asker,
   id: string,
 ): Promise<SessionExport | undefined> {
-  const [session] = await store.sessions.find({ asker, text: assertSessionId(id) });
+  const session = await store.sessions.getSession({ asker, session: assertSessionId(id) });
   const shape = await store.messages.getViewRanges({ asker, session: id });
   const said = await store.messages.listMessages({ asker, session: id });
   const shown = await store.messages.readHistory({ asker, session: id });
   const used = await store.sessions.listUsageEntries({ asker, session: id });
-  if (session?.id !== id || shape === undefined || said === undefined) return undefined;
+  if (session === undefined || shape === undefined || said === undefined) return undefined;
   if (shown === undefined || used === undefined) return undefined;
   const wanted = listMessageRefs(shape);
   // Reshaped between two reads: again. What was only added at the end stays out.

@@ -73,6 +73,5 @@ async function* streamMessages(
 }
 
 async function readLastSeq(store: Store, asker: Asker, session: string): Promise<number> {
-  const found = await store.sessions.find({ asker, text: session });
-  return found.find(({ id }) => id === session)?.messageCount ?? 0;
+  return (await store.sessions.getSession({ asker, session }))?.messageCount ?? 0;
 }

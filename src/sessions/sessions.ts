@@ -236,8 +236,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
   };
 
-  const get = async (who: Asker, id: string): Promise<Session | undefined> =>
-    (await store.sessions.find({ asker: who, text: id })).find((session) => session.id === id);
+  const get = (who: Asker, id: string): Promise<Session | undefined> =>
+    store.sessions.getSession({ asker: who, session: id });
 
   return checkArguments({
     async open(from, { fresh = false, ...rest } = {}) {

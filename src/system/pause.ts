@@ -3,15 +3,15 @@ import type { Clock } from "../ports/clock.ts";
 /** Nobody waits longer than this without looking at the clocks again. */
 export const CLOCK_CHECK_MS = 60_000;
 
-/** Waits, or until the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
+/** Waits for so long, or until the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(done, Math.min(ms, 2 ** 31 - 1));
-    signal.addEventListener("abort", done, { once: true });
+    signal?.addEventListener("abort", done, { once: true });
     function done(): void {
       clearTimeout(timer);
-      signal.removeEventListener("abort", done);
+      signal?.removeEventListener("abort", done);
       resolve();
     }
   });

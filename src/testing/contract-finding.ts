@@ -157,6 +157,24 @@ export function defineFindingRules({ describe }: TestApi, rule: StoreRule): void
       assert.equal((await store.sessions.find({ asker: EVERYONE, text: id })).length, 1);
     });
 
+    rule("gets a session by its exact id only", async ({ create, store }) => {
+      const { id, handle } = await create("p_ann", [], { id: "exact-1" });
+      const get = (session: string) => store.sessions.getSession({ asker: ann, session });
+      assert.deepEqual(await get(id), (await store.sessions.find({ asker: ann, text: id }))[0]);
+      assert.equal((await get(id))?.id, id);
+      for (const other of [handle, "exact", "exact-", "exact-11", "EXACT-1", "exact__", "%", ""])
+        assert.equal(await get(other), undefined, `nothing has the id "${other}"`);
+    });
+
+    rule("gets nothing for somebody else's session, as for no session", async ({ create, store }) => {
+      const { id } = await create("p_ann", [], { id: "secret-1" });
+      assert.equal(await store.sessions.getSession({ asker: bob, session: id }), undefined);
+      assert.equal(await store.sessions.getSession({ asker: bob, session: "secret-2" }), undefined);
+      assert.equal((await store.sessions.getSession({ asker: EVERYONE, session: id }))?.id, id);
+      assert.equal(await store.sessions.remove({ asker: ann, session: id, now: T0 }), true);
+      assert.equal(await store.sessions.getSession({ asker: EVERYONE, session: id }), undefined);
+    });
+
     rule("gives every session its own handle", async ({ create }) => {
       const handles = new Set<string>();
       for (let count = 0; count < 20; count++) handles.add((await create("p_ann")).handle);

@@ -245,6 +245,7 @@ export function defineResetRules({ describe }: TestApi, rule: StoreRule): void {
       const asker = { person: session.owner };
       const ask = { asker, session: session.id };
       const newSession = { id: "fork", kind: "chat" as const };
+      await store.sessions.getSession(ask);
       await store.sessions.find({ asker, text: session.id });
       await store.sessions.findByTitle({ asker, title: "x" });
       await store.conversations.findConversations({ asker, source: ANN });

@@ -262,7 +262,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const replaces = { count: 2, last: { session: id, seq: 2 } };
       await reshape(id, { kind: "compress", summary: assistant("s"), replaces, usage });
       assert.deepEqual(await shows(id), ["s", "q2", "a2", "meanwhile"]);
-      const [session] = await store.sessions.find({ asker: EVERYONE, text: id });
+      const session = await store.sessions.getSession({ asker: EVERYONE, session: id });
       assert.deepEqual([session?.usage.inputTokens, session?.usage.lastPromptTokens], [7, 0]);
     });
 
@@ -283,7 +283,7 @@ export function defineViewRules({ describe }: TestApi, rule: StoreRule): void {
       const elsewhere = await tryReshape(id, { ...late, replaces: { ...replaces, count: 4 } });
       assertRefused(elsewhere, "session_busy");
       assert.deepEqual(await shows(id), ["s", "q2", "a2"]);
-      assert.equal((await store.sessions.find({ asker: EVERYONE, text: id }))[0]?.usage.inputTokens, 0);
+      assert.equal((await store.sessions.getSession({ asker: EVERYONE, session: id }))?.usage.inputTokens, 0);
       assert.equal((await store.messages.listMessages({ asker: EVERYONE, session: id }))?.length, 5);
     });
 

@@ -246,9 +246,9 @@ function createScene(first: Store, harness: StoreHarness): Scene {
     tryReshape: (session, change, now = T0) => store.messages.changeView({ ...change, ...ask(session), now }),
     shows: async (session) => readTexts(await store.messages.readHistory(ask(session))),
     async get(session) {
-      const found = await store.sessions.find({ asker: EVERYONE, text: session });
-      assert.equal(found.length, 1, `there is no session ${session}`);
-      return requireValue(found[0]);
+      const found = await store.sessions.getSession({ asker: EVERYONE, session });
+      assert.ok(found !== undefined, `there is no session ${session}`);
+      return found;
     },
   };
   return scene;

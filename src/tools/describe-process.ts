@@ -1,11 +1,13 @@
+import { constants } from "node:os";
 import { textPart } from "../core/message.ts";
 import type { Exit, Process } from "../core/process.ts";
 import type { ToolOutput } from "../ports/tool.ts";
-import { toExitCode, UNKNOWN_EXIT_TEXT } from "./exit-status.ts";
 
 const MAX_COMMAND_LENGTH = 200;
 const DETACHED_NOTE =
   "It still runs, but the process keeper crashed: its new output and exit code cannot be read, and nothing can be written to it.";
+
+const UNKNOWN_EXIT_NOTE = "It has ended, but nobody saw how: the process that watched it was gone by then.";
 
 export type ProcessFields = Readonly<Record<string, unknown>>;
 
@@ -32,6 +34,14 @@ function describeEnd(exit: Exit): ProcessFields {
   return {
     exit_code: toExitCode(exit),
     ...("signal" in exit && { signal: exit.signal }),
-    ...("unknown" in exit && { note: UNKNOWN_EXIT_TEXT }),
+    ...("unknown" in exit && { note: UNKNOWN_EXIT_NOTE }),
   };
+}
+
+/** As Node gives it: a code, or the number of the signal below zero. `null` when it is unknown. */
+function toExitCode(exit: Exit): number | null {
+  if ("code" in exit) return exit.code;
+  if ("unknown" in exit) return null;
+  const number = Object.entries(constants.signals).find(([name]) => name === exit.signal)?.[1];
+  return number === undefined ? null : -number;
 }

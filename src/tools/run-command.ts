@@ -1,11 +1,11 @@
 import { textPart } from "../core/message.ts";
 import { KEPT_OUTPUT, type Process, processIdFrom } from "../core/process.ts";
+import { describeExit } from "../core/process-report.ts";
 import type { Terminal } from "../ports/terminal.ts";
 import type { ToolOutput } from "../ports/tool.ts";
 import { findShell } from "../processes/shell.ts";
 import type { CommandRequest } from "./command-request.ts";
 import { describeProcess, toJsonOutput } from "./describe-process.ts";
-import { describeExitStatus } from "./exit-status.ts";
 import { readReadableOutput, takeLastCharacters, toReadableOutput } from "./readable-output.ts";
 import { createFailedOutput } from "./tool-arguments.ts";
 import type { ToolContext } from "./tool-context.ts";
@@ -104,7 +104,7 @@ function describeEnd({ status, begunAt }: Process, timeoutMs: number, wasStopped
       text: `The command did not end within ${timeoutMs / 1000} seconds and was killed.`,
       failed: true,
     };
-  return { text: describeExitStatus(exit), failed: !isSuccess };
+  return { text: `It ${describeExit(exit)}.`, failed: !isSuccess };
 }
 
 function formatCommandOutput([output = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {

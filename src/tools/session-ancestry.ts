@@ -18,7 +18,7 @@ export function createSessionAncestry({
 }): SessionAncestry {
   const known = new Map<string, Promise<Session | undefined>>();
   const get = (id: string): Promise<Session | undefined> => {
-    const found = known.get(id) ?? findExactSession(store, asker, id);
+    const found = known.get(id) ?? store.sessions.getSession({ asker, session: id });
     known.set(id, found);
     return found;
   };
@@ -35,8 +35,4 @@ export function createSessionAncestry({
     findRoot: async (session) => [...(await line(session))].at(-1) ?? session,
     isDescendant: async (session, from) => (await line(session)).has(from),
   };
-}
-
-async function findExactSession(store: Store, asker: Asker, id: string): Promise<Session | undefined> {
-  return (await store.sessions.find({ asker, text: id })).find((session) => session.id === id);
 }

@@ -18,17 +18,17 @@ describe("a command that is waited for", () => {
     const { run } = await terminal();
     const output = await run({ command: "echo out; echo err >&2" });
     expect(output).toMatchObject({ failed: false });
-    expect(output.text.split("\n").toSorted()).toEqual(["Exit code 0.", "err", "out"]);
-    expect((await run({ command: "true" })).text).toBe("(no output)\nExit code 0.");
+    expect(output.text.split("\n").toSorted()).toEqual(["It ended with code 0.", "err", "out"]);
+    expect((await run({ command: "true" })).text).toBe("(no output)\nIt ended with code 0.");
   });
 
   it("has failed with a code other than zero, and says the code", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo before; exit 3" });
-    expect(output).toMatchObject({ failed: true, text: "before\nExit code 3." });
+    expect(output).toMatchObject({ failed: true, text: "before\nIt ended with code 3." });
     expect(await run({ command: "no-such-program-at-all" })).toMatchObject({
       failed: true,
-      text: expect.stringMatching(/not found\nExit code 127\.$/),
+      text: expect.stringMatching(/not found\nIt ended with code 127\.$/),
     });
     expect(await run({ command: "kill -KILL $$" })).toMatchObject({
       failed: true,
@@ -39,15 +39,15 @@ describe("a command that is waited for", () => {
   it("is read as at a terminal: no colours, and a progress bar as it stood last", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r100%%\\nend\\n'" });
-    expect(text).toBe("red\n100%\nend\nExit code 0.");
+    expect(text).toBe("red\n100%\nend\nIt ended with code 0.");
   });
 
   it("runs in the working folder, or in the one that is named", async () => {
     const { run, context } = await terminal();
     mkdirSync(join(context.cwd, "deep/er"), { recursive: true });
-    expect((await run({ command: "pwd" })).text).toBe(`${context.cwd}\nExit code 0.`);
+    expect((await run({ command: "pwd" })).text).toBe(`${context.cwd}\nIt ended with code 0.`);
     expect((await run({ command: "pwd", workdir: "deep/er" })).text).toContain(`${context.cwd}/deep/er\n`);
-    expect((await run({ command: "pwd", workdir: "/" })).text).toBe("/\nExit code 0.");
+    expect((await run({ command: "pwd", workdir: "/" })).text).toBe("/\nIt ended with code 0.");
     const atHome = await terminal({ environment: { ...context.environment, HOME: context.cwd } });
     expect((await atHome.run({ command: "pwd", workdir: "~/deep" })).text).toContain(`${context.cwd}/deep\n`);
   });
@@ -89,7 +89,7 @@ describe("a command that is waited for", () => {
   it("takes ten minutes at most, and says so", async () => {
     const { run } = await terminal();
     const { text, failed } = await run({ command: "echo x", timeout: 3600 });
-    expect(text).toMatch(/^x\ntimeout was lowered to 600 seconds, .*\nExit code 0\.$/);
+    expect(text).toMatch(/^x\ntimeout was lowered to 600 seconds, .*\nIt ended with code 0\.$/);
     expect(failed).toBe(false);
   });
 
@@ -103,7 +103,7 @@ describe("a command that is waited for", () => {
     expect(await stopped).toEqual({ failed: true, text: `${pids[0]}\nThe command was stopped and killed.` });
     expect(pids.map((pid) => isAlive(Number(pid)))).toEqual([false, true]);
     await writeFile(join(other.context.cwd, "go"), "x\n");
-    expect(await going).toEqual({ failed: false, text: `${pids[1]}\nwent on\nExit code 0.` });
+    expect(await going).toEqual({ failed: false, text: `${pids[1]}\nwent on\nIt ended with code 0.` });
   });
 
   it("does not begin when it was stopped before", async () => {
@@ -176,13 +176,13 @@ describe("a command in an editor that has a terminal", () => {
       terminal: {
         async run(command) {
           ran.push(command);
-          return { text: "\u001b[1mfrom the editor\u001b[0m\nExit code 1.", failed: true };
+          return { text: "\u001b[1mfrom the editor\u001b[0m\nIt ended with code 1.", failed: true };
         },
       },
     });
     expect(await run({ command: "make all", timeout: 7 })).toEqual({
       failed: true,
-      text: "from the editor\nExit code 1.",
+      text: "from the editor\nIt ended with code 1.",
     });
     expect(ran).toMatchObject([
       { call: "call_1", args: ["-c", "make all"], cwd: context.cwd, timeoutMs: 7000 },

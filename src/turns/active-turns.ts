@@ -4,83 +4,57 @@ import type { AnswerDraft, ClaimBy, Turn } from "../core/turn.ts";
 import type { Agent, AgentEvent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
+import { runTurn } from "./run-turn.ts";
+import type { TurnContext, TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 export type TurnEvent =
   | { readonly type: "begun"; readonly session: string; readonly inputs: readonly Message[] }
   | ({ readonly session: string } & AgentEvent)
   | { readonly type: "ended"; readonly session: string; readonly end: TurnEnd }
-  /** The program failed, not the agent; what was accepted is kept, and runs with the next message or at the next start. */
+  /** Postrider failed, not the agent. The turn runs again with the next message or at the next start. */
   | { readonly type: "broken"; readonly session: string; readonly error: unknown };
 
 export interface ActiveTurnsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Who answers. */
+  /** Selects the agent that answers. */
   agent(turn: Turn): Agent;
-  /** Who takes up what waits behind a turn. */
+  /** How long an answer may take. Absent: as long as it takes. */
+  timeoutMs?(turn: Turn): number | undefined;
+  /** Who claims the next pending message after a turn. */
   nextClaim(turn: Turn): ClaimBy;
-  /** What the place adds to the running of a turn. */
-  around?(turn: Turn): Around;
-  /** Whether what waits behind a turn is taken up here, whoever said it. */
+  /** The hooks of the chat that asked. `isRecovered`: a crashed process left the turn, so nobody here asked. */
+  hooks?(turn: Turn, isRecovered: boolean): TurnHooks;
+  /** Whether this process continues with the next pending message after a turn, whoever sent it. */
   readonly claimsNext: boolean;
   /** Whether this process waits for the answer to this message. */
   isOwn(message: Message): boolean;
   onEvent(event: TurnEvent): void;
 }
 
-/** What a place has to do with a turn, from its beginning to its end. */
-export interface Around
-  extends Partial<
-    Pick<
-      TurnRun,
-      | "longestMs"
-      | "showsNotice"
-      | "storesFirst"
-      | "history"
-      | "stored"
-      | "speaker"
-      | "storeLater"
-      | "compression"
-      | "prepare"
-      | "begun"
-      | "event"
-      | "approve"
-      | "deliveries"
-    >
-  > {
-  /** Its end is stored, or could not be. */
-  ended?(end: TurnEnd | undefined): void;
-}
-
 /** The turns that this process runs: one per session. */
 export interface ActiveTurns {
-  /** Runs a turn, and after it what waits in the session. Resolves when the first has ended. */
+  /** Runs a turn, then the pending messages of its session. Resolves when the first turn has ended. */
   run(turn: Turn): Promise<TurnEnd>;
-  /** Runs a turn that a crashed process left, then the messages that wait in the session. Resolves with how each ended. */
-  rerun(turn: Turn): Promise<readonly TurnEnd[]>;
-  /** Ends a turn that a crashed editor process left, with the part of the answer that was shown. Nobody is told. */
-  endAbandoned(turn: Turn): Promise<TurnEnd>;
-  /** A turn that is still ours because its end could not be stored. Whoever takes it runs it again. */
+  /** Runs a turn that a crashed process left, then the pending messages. Resolves with the end of each. */
+  recover(turn: Turn): Promise<readonly TurnEnd[]>;
+  /** Takes a turn that this process still holds because storing its end failed. The caller runs it again. */
   takeUnfinished(session: string): Turn | undefined;
   /** Sessions with such a turn. */
   listUnfinished(): readonly string[];
   isRunning(session?: string): boolean;
-  /**
-   * Ends the answers, or those that are meant, and resolves when their ends are stored; with `patienceMs`, no later than
-   * that. False if there are none.
-   */
-  stop(which?: TurnSelector, patienceMs?: number): Promise<boolean>;
-  /** Aborts when nothing more is to begin. */
+  /** Stops the selected answers, and resolves when their ends are stored or after `timeoutMs`. False if there are none. */
+  stop(selector?: TurnSelector, timeoutMs?: number): Promise<boolean>;
+  /** Aborts when no further turn starts. */
   readonly closing: AbortSignal;
   /**
-   * Begins nothing more; what waits stays for whoever comes next. What runs has `graceMs` to come to its end, then it is
-   * ended. An answer that somebody else waits for is not cut short: its turn is left to them.
+   * Starts no further turn. Running turns have `graceMs` to end, then they are stopped. A stopped turn is handed over if
+   * nobody here waits for its answer. Pending messages stay pending.
    */
   close(graceMs?: number): Promise<void>;
 }
 
-/** One turn, by its number or by what it answers, or those of a conversation. */
+/** One turn, by its number or by a message that it answers, or the turns of a conversation. */
 export type TurnSelector =
   | { readonly conversation: number }
   | { readonly turn: number }
@@ -95,112 +69,101 @@ interface RunningTurn {
 export function activeTurns(options: ActiveTurnsOptions): ActiveTurns {
   const { store, clock, claimsNext, isOwn, onEvent } = options;
   const running = new Map<string, RunningTurn>();
-  const broken = new Map<string, Turn>();
-  const endings = new Set<Promise<unknown>>();
+  const unfinished = new Map<string, Turn>();
   const closing = new AbortController();
   const isClosing = (): boolean => closing.signal.aborted;
   let isDraining = false;
-  const next = (turn: Turn): ClaimBy | undefined => (isDraining ? undefined : options.nextClaim(turn));
 
   async function run(turn: Turn): Promise<TurnEnd> {
-    const end = await runOne(turn);
+    const end = await runOne(turn, false);
     const { session } = turn;
-    // Later turns belong to nobody who waits here: their failure is told, not thrown.
+    // Nobody here waits for the turns that follow: their failure is reported, not thrown.
     if (end.next !== undefined)
-      runBehind(end.next).catch((error) => isClosing() || onEvent({ type: "broken", session, error }));
+      runAll(end.next, false).catch((error) => isClosing() || onEvent({ type: "broken", session, error }));
     return end;
   }
 
-  async function runBehind(first: Turn, left = false): Promise<readonly TurnEnd[]> {
+  async function runAll(first: Turn, isRecovered: boolean): Promise<readonly TurnEnd[]> {
     const ends: TurnEnd[] = [];
     for (let turn: Turn | undefined = first; turn !== undefined; turn = ends.at(-1)?.next)
-      ends.push(await runOne(turn, left));
+      ends.push(await runOne(turn, isRecovered));
     return ends;
   }
 
-  /** A turn that is `left` has nobody else who waits for its answer: a shutdown ends it here. */
-  async function runOne(turn: Turn, left = false): Promise<TurnEnd> {
+  async function runOne(turn: Turn, isRecovered: boolean): Promise<TurnEnd> {
     const { session } = turn;
-    const around = options.around?.(turn) ?? {};
+    const hooks = options.hooks?.(turn, isRecovered) ?? {};
     const abort = new AbortController();
     if (isClosing()) abort.abort();
-    let isMine = left;
-    let said: AnswerDraft | undefined;
-    const ending = runTurn(turn, {
-      ...around,
-      // Nobody has shown the notice of a fresh start with this turn: it stays due.
-      ...(left && { showsNotice: false }),
+    // No other process waits for a recovered turn: a shutdown ends it here.
+    let isMine = isRecovered;
+    let draft: AnswerDraft | undefined;
+    const context: TurnContext = {
       store,
       agent: options.agent(turn),
       clock,
-      next: () => (claimsNext ? next(turn) : undefined),
-      isLeft: () => isClosing() && !isMine,
+      timeoutMs: options.timeoutMs?.(turn),
+      claimNext: () => (claimsNext && !isDraining ? options.nextClaim(turn) : undefined),
+      isHandedOver: () => isClosing() && !isMine,
       signal: abort.signal,
-      begun: (inputs) => {
+    };
+    const ending = runTurn(turn, context, {
+      ...hooks,
+      onStart: (inputs) => {
         isMine ||= inputs.some(isOwn);
-        around.begun?.(inputs);
+        hooks.onStart?.(inputs);
         onEvent({ type: "begun", session, inputs });
       },
-      event: (event, all, keep) => {
-        around.event?.(event, all, keep);
+      onEvent: (event, text, saveDraft) => {
+        hooks.onEvent?.(event, text, saveDraft);
         onEvent({ ...event, session });
       },
-      kept: (soFar) => {
-        said = soFar;
+      onDraftSaved: (saved) => {
+        draft = saved;
+        hooks.onDraftSaved?.(saved);
       },
-      stored: (seqs) => {
-        said = undefined;
-        around.stored?.(seqs);
+      onStored: (seqs) => {
+        draft = undefined;
+        hooks.onStored?.(seqs);
       },
     });
     const mine = { turn, abort, done: ending.then(noop, noop) };
     running.set(session, mine);
     try {
       const end = await ending;
-      around.ended?.(end);
       onEvent({ type: "ended", session, end });
       return end;
     } catch (error) {
-      around.ended?.(undefined);
-      // Taken up again it is another attempt: its tools may have acted, and something may have been shown.
-      const again = { ...turn, attempt: turn.attempt + 1, ...(said !== undefined && { answerDraft: said }) };
-      if (!isTakenOver(error) && !isClosing()) broken.set(session, again);
+      // The next run is another attempt: tools may have acted, and a part of the answer may have been shown.
+      const again = {
+        ...turn,
+        attempt: turn.attempt + 1,
+        ...(draft !== undefined && { answerDraft: draft }),
+      };
+      if (!isTakenOver(error) && !isClosing()) unfinished.set(session, again);
       throw error;
     } finally {
       if (running.get(session) === mine) running.delete(session);
     }
   }
 
-  async function stop(which?: TurnSelector, patienceMs?: number): Promise<boolean> {
-    const isMeant = ({ turn }: RunningTurn): boolean => {
-      if (which === undefined) return true;
-      if ("turn" in which) return which.turn === turn.number;
-      if ("input" in which) return which.session === turn.session && turn.inputs.includes(which.input);
-      return which.conversation === turn.conversation;
-    };
-    const turns = [...running.values()].filter(isMeant);
+  async function stop(selector?: TurnSelector, timeoutMs?: number): Promise<boolean> {
+    const turns = [...running.values()].filter(({ turn }) => isSelected(turn, selector));
     for (const { abort } of turns) abort.abort();
     const ends = turns.map(({ done }) => done);
-    await (patienceMs === undefined ? Promise.all(ends) : waitAtMost(patienceMs, ends));
+    await (timeoutMs === undefined ? Promise.all(ends) : waitAtMost(timeoutMs, ends));
     return turns.length > 0;
   }
 
   return {
     run,
-    rerun: (turn) => runBehind(turn, true),
-    endAbandoned(turn) {
-      const { signal } = closing;
-      const end = runTurn(turn, { store, agent: options.agent(turn), clock, next: () => undefined, signal });
-      const done = end.then(noop, noop).finally(() => endings.delete(done));
-      endings.add(done);
-      return end;
-    },
+    recover: (turn) => runAll(turn, true),
     takeUnfinished(session) {
-      const turn = broken.get(session);
-      broken.delete(session);
+      const turn = unfinished.get(session);
+      unfinished.delete(session);
       return turn;
     },
-    listUnfinished: () => [...broken.keys()],
+    listUnfinished: () => [...unfinished.keys()],
     isRunning: (session) => (session === undefined ? running.size > 0 : running.has(session)),
     stop,
     closing: closing.signal,
@@ -213,19 +176,30 @@ export function activeTurns(options: ActiveTurnsOptions): ActiveTurns {
         );
       closing.abort();
       await stop();
-      await Promise.all(endings);
     },
   };
 }
 
-/** Another runner took this process for dead and answers in its place. */
+function isSelected(turn: Turn, selector: TurnSelector | undefined): boolean {
+  if (selector === undefined) return true;
+  if ("turn" in selector) return selector.turn === turn.number;
+  if ("input" in selector) return selector.session === turn.session && turn.inputs.includes(selector.input);
+  return selector.conversation === turn.conversation;
+}
+
+/** Another runner took this process for crashed and answers instead. */
 export function isTakenOver(error: unknown): boolean {
   return error instanceof PostriderError && error.code === "stale_fence";
 }
 
+/** The store of this process is closed. */
+export function isStoreClosed(error: unknown): boolean {
+  return error instanceof PostriderError && error.code === "closed";
+}
+
 export function noop(): void {}
 
-/** Waits for all of them, or as long. */
+/** Waits for all promises, but no longer than `ms`. */
 async function waitAtMost(ms: number, all: readonly Promise<void>[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

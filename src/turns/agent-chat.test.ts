@@ -335,11 +335,11 @@ describe("after a crash", () => {
     };
     const noticed: number[] = [];
     const { talk } = await talkIn(home, agent, {
-      around: (turn) => ({
+      hooks: (turn) => ({
         prepare: async () => ({ prompt: `Turn ${turn.number}.`, cwd: "/srv", tools: [tool] }),
         approve: async () => "once",
         compression: { at: 0.5, notify: async () => {} },
-        ended: () => void noticed.push(turn.number),
+        onEnd: () => void noticed.push(turn.number),
       }),
     });
     const recovered = talk.recover();

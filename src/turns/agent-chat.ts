@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Conversation, FreshStart, Opened, Routing } from "../core/conversation.ts";
 import type { NewDelivery } from "../core/delivery.ts";
-import { PostriderError } from "../core/errors.ts";
 import { getText, type Message, type NewMessage, type Part } from "../core/message.ts";
 import { OWNER } from "../core/owner.ts";
 import type { Session } from "../core/session.ts";
@@ -13,91 +12,76 @@ import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
 import { awaitChange } from "../sessions/await-change.ts";
 import { type DataPart, prepareMessages } from "../sessions/message-input.ts";
-import { type Around, activeTurns, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
+import { activeTurns, isStoreClosed, isTakenOver, noop, type TurnEvent } from "./active-turns.ts";
 import type { AgentAnswer } from "./answer-recorder.ts";
-import type { PreparedTurn, TurnEnd } from "./run-turn.ts";
 import { buildTextDeliveries, formatAnswer } from "./text-deliveries.ts";
+import type { TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 export type { TurnEvent as TalkEvent } from "./active-turns.ts";
 
 export interface AgentChatOptions {
   readonly store: Store;
-  /** Who answers, from the next turn on. */
+  /** The agent that answers the next turn. */
   agent(): Agent;
   readonly runner: string;
   readonly clock: Clock;
   readonly source: Source;
-  /** How what is said here finds its session, as things are now. */
+  /** How a message of this chat finds its session, by the current settings. */
   routing(): Routing;
   /**
-   * What waits behind an answer is answered here too, whoever said it (`all`); or not, where the place may be left at any
-   * moment: whoever said it is told of the end, and takes it up (`one`); or nothing is ever answered here that was said
-   * elsewhere (`own`). Default `all`.
+   * Which messages this process answers. `all`: also the messages that are pending after a turn. `one`: not those; their
+   * senders claim them. `own`: only messages that this process accepted. Default `all`.
    */
   readonly claims?: "all" | "one" | "own";
-  /** What the place adds to a turn. */
-  around?(turn: Turn): Around;
-  /** What the model is told in a turn that somebody in a messenger asked for, who shares the session. */
-  prepareMessengerTurn?(turn: Turn): Promise<PreparedTurn>;
-  /** Told of everything that this process answers, as it happens. */
+  /** The hooks of a turn. Its target may be a messenger chat that shares the session. */
+  hooks?(turn: Turn): TurnHooks;
+  /** Receives the events of every turn that this process runs. */
   readonly onEvent: (event: TurnEvent) => void;
 }
 
-/** What was said is stored. Its answer comes when its turn has come, here or in another process. */
+/** A stored message. This process or another one answers it when its turn comes. */
 export interface SubmittedMessage {
   readonly session: Session;
   readonly conversation: Conversation;
-  /** Why the conversation starts afresh; its notice is due once, however many messages come before the first answer. */
+  /** Why a new session started. The notice is due once, however many messages come before the first answer. */
   readonly fresh?: FreshStart;
   readonly messageId: string;
-  /** The stored answer; `undefined` if the message was cancelled, or the talk closed, before its turn. */
+  /** The stored answer; `undefined` if the message was cancelled or the chat closed before its turn. */
   readonly answer: Promise<Message | undefined>;
-  /** It will not be answered, or its answer ends with what there is of it. Resolves when that is stored. */
+  /** Cancels the message, or stops its answer. Resolves when that is stored. */
   withdraw(): Promise<void>;
 }
 
-/** One place where the owner of the home talks with the agent: a terminal, a pipe, a thread of an editor. */
+/** A chat between the owner of the home and the agent: a terminal, a pipe, a thread of an editor. */
 export interface AgentChat {
-  /** The place's conversation, after the reset policy has spoken. */
+  /** Opens the chat's conversation, by the reset policy. */
   open(): Promise<Opened>;
-  /** The same without touching anything. */
+  /** Finds the conversation and its session, and changes nothing. */
   findCurrent(): Promise<{ readonly conversation: Conversation; readonly session: Session } | undefined>;
-  /** Under an id of its own, unless one is given. */
+  /** Stores a message, under a new id unless there is one. */
   submit(text: string | readonly (Part | DataPart)[], messageId?: string): Promise<SubmittedMessage>;
-  /**
-   * Runs the turns that a crashed process left in a place like this one, in any session or in one. They run like any other
-   * turn. Resolves with how each ended.
-   */
+  /** Runs the turns that crashed processes of this platform left, in all sessions or in one. Resolves with their ends. */
   recover(session?: string): Promise<readonly TurnEnd[]>;
-  /**
-   * The end of a program is told to the agent, which answers in the program's own session, as if somebody here had said it.
-   * Resolves when that is stored.
-   */
+  /** Reports the end of a process to the agent, which answers in the session of the process. Resolves when it is stored. */
   wake(process: string, message: NewMessage): Promise<WakeResult["state"]>;
-  /**
-   * Ends the answers that are being written here, or those to one conversation; resolves when they are stored. False if
-   * there are none.
-   */
+  /** Stops the answers in progress here, or those of one conversation. Resolves when they are stored; false if none. */
   stop(conversation?: number): Promise<boolean>;
-  /** What waits in the place's conversation will not run. Returns the texts. */
+  /** Cancels the pending messages of a conversation. Returns their texts. */
   cancelPending(conversation: number): Promise<readonly string[]>;
-  /** Whether an answer is being written here: in this session, or in any. */
+  /** Whether an answer is in progress here: in this session, or in any. */
   isAnswering(session?: string): boolean;
-  /**
-   * Ends what is being answered, keeping what there is, and begins nothing more. What waits, and what others wait for, is
-   * left to them or the next start.
-   */
+  /** Stops the answers in progress and starts no other. Pending messages, and turns of other processes, stay for them. */
   close(): Promise<void>;
 }
 
 const who = { person: OWNER };
-/** The steps of the flow are the program's own. */
+/** Postrider itself asks, not a person. */
 const asker = { everyone: true } as const;
 
 export function openAgentChat(options: AgentChatOptions): AgentChat {
   const { store, clock, runner, source, routing, claims = "all", onEvent } = options;
   const by: ClaimBy = { runner, take: "one", ...(claims === "own" && { own: true }) };
-  /** Ids of what was said here and has no answer yet. */
+  /** Ids of the messages of this chat that have no answer yet. */
   const open = new Set<string | undefined>();
   const isOwn = ({ origin }: Message): boolean => open.has(origin?.platformMessageId);
   const turns = activeTurns({
@@ -105,38 +89,44 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     clock,
     agent: () => options.agent(),
     nextClaim: () => by,
-    around: (turn) =>
-      turn.target.platform === source.platform
-        ? { ...options.around?.(turn), showsNotice: true }
-        : // Somebody in a messenger shares the session: what they asked is answered here and sent by the gateway.
-          {
-            prepare: async () => (await options.prepareMessengerTurn?.(turn)) ?? {},
-            deliveries: async (answer) => buildMessengerDeliveries(turn, answer),
-          },
+    hooks(turn, isRecovered) {
+      // Only the process that accepted the message could answer it: the turn ends, and no hook shows it.
+      if (isRecovered && claims === "own") return {};
+      const hooks = options.hooks?.(turn) ?? {};
+      // Somebody in a messenger shares the session: the answer is written here, and the gateway sends it.
+      if (turn.target.platform !== source.platform)
+        return { ...hooks, buildDeliveries: async (answer) => buildMessengerDeliveries(turn, answer) };
+      // Nobody saw the notice of a new session with a recovered turn: it stays due.
+      return { ...hooks, showsNotice: !isRecovered };
+    },
     claimsNext: claims === "all",
     isOwn,
     onEvent,
   });
   const { closing } = turns;
   const withdrawing = new Set<Promise<void>>();
-  /** The session before the fresh start of which the person has been told here. */
+  /** The previous session that the last shown notice named. */
   let noticed: string | undefined;
 
-  /** The stored answer to one of our messages. While somebody else is answering, it waits its turn. */
-  async function answered(accepted: string, from: number, messageId: string): Promise<Message | undefined> {
+  /** Waits for the stored answer to a message of this chat, and runs its turn if no other process does. */
+  async function waitForAnswer(
+    accepted: string,
+    from: number,
+    messageId: string,
+  ): Promise<Message | undefined> {
     let [session, after] = [accepted, from];
     for (;;) {
       const change = awaitChange(store, closing);
       try {
-        const waiting = await store.inbox.listPending({ asker, session });
-        const said = (await store.messages.listMessages({ asker, session, after })) ?? [];
-        const at = said.findIndex((message) => message.origin?.platformMessageId === messageId);
-        const answer = at === -1 ? undefined : findAnswerEnd(said.slice(at + 1));
+        const pending = await store.inbox.listPending({ asker, session });
+        const messages = (await store.messages.listMessages({ asker, session, after })) ?? [];
+        const at = messages.findIndex((message) => message.origin?.platformMessageId === messageId);
+        const answer = at === -1 ? undefined : findAnswerEnd(messages.slice(at + 1));
         if (answer !== undefined || closing.aborted) return answer;
-        if (at === -1 && !waiting.some((message) => message.origin?.platformMessageId === messageId)) {
+        if (at === -1 && !pending.some((message) => message.origin?.platformMessageId === messageId)) {
           const [conversation] = await store.conversations.findConversations({ asker: who, source });
           if (conversation === undefined || conversation.session === session) return undefined;
-          // Another terminal has moved the conversation, and what waits in it goes along.
+          // Another terminal switched the conversation to another session: its pending messages moved, too.
           [session, after] = [conversation.session, 0];
           continue;
         }
@@ -156,12 +146,12 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     const { profile } = routing();
     const outcome = await store.inbox.editInbound({ profile, source, messageId, now: clock.now() });
     if (outcome !== "late") return;
-    const said = (await store.messages.listMessages({ asker, session, after })) ?? [];
-    const input = said.find((message) => message.origin?.platformMessageId === messageId);
+    const messages = (await store.messages.listMessages({ asker, session, after })) ?? [];
+    const input = messages.find((message) => message.origin?.platformMessageId === messageId);
     if (input !== undefined) await turns.stop({ session, input: input.seq });
   }
 
-  function toldOnce(fresh: FreshStart): FreshStart {
+  function markNoticed(fresh: FreshStart): FreshStart {
     const noticeDue = fresh.noticeDue && noticed !== fresh.previous.session;
     noticed = fresh.previous.session;
     return { ...fresh, noticeDue };
@@ -172,27 +162,27 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
     async findCurrent() {
       const [conversation] = await store.conversations.findConversations({ asker: who, source });
       if (conversation === undefined) return undefined;
-      const found = await store.sessions.find({ asker: who, text: conversation.session });
-      const session = found.find(({ id }) => id === conversation.session);
+      const session = await store.sessions.getSession({ asker: who, session: conversation.session });
       return session && { conversation, session };
     },
     async submit(input, messageId = randomUUID()) {
       const origin = { platform: source.platform, platformMessageId: messageId };
-      const said = typeof input === "string" ? { text: input } : { parts: input };
-      const { messages, blobs } = prepareMessages({ role: "user", ...said, origin });
+      const content = typeof input === "string" ? { text: input } : { parts: input };
+      const { messages, blobs } = prepareMessages({ role: "user", ...content, origin });
       const [message] = messages;
-      if (message === undefined) throw new Error("a text became no message");
+      if (message === undefined) throw new Error("The text was not turned into a message.");
       const accepted = await store.inbox.accept({ ...routing(), messageId, message, blobs, claim: by });
-      if (accepted.duplicate) throw new Error("a new message was taken for an old one");
-      if (accepted.tooMany !== undefined) throw new Error("a message was refused though any number may wait");
+      if (accepted.duplicate) throw new Error("The store took a new message for a duplicate.");
+      if (accepted.tooMany !== undefined)
+        throw new Error("The store refused a message though there is no limit.");
       const { turn, session, conversation } = accepted;
       open.add(messageId);
       const after = session.messageCount - (turn === undefined ? 0 : 1);
       const ran = turn === undefined ? Promise.resolve() : turns.run(turn).then(noop, ignoreTakenOver);
-      const answer = ran.then(() => answered(session.id, after, messageId)).catch(ignoreClosed);
-      // Whoever waits for the answer learns of a failure; nobody has to wait.
+      const answer = ran.then(() => waitForAnswer(session.id, after, messageId)).catch(ignoreClosed);
+      // A caller that awaits the answer gets the failure; no caller has to.
       answer.catch(noop).finally(() => open.delete(messageId));
-      const fresh = accepted.fresh && toldOnce(accepted.fresh);
+      const fresh = accepted.fresh && markNoticed(accepted.fresh);
       return {
         session,
         conversation,
@@ -212,23 +202,18 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
       for (const { session, platform } of await store.turns.listClaimable({ now: clock.now() })) {
         if (closing.aborted) break;
         if (only !== undefined && only !== session) continue;
-        // Other platforms' messages are answered by whoever can deliver there.
+        // Only a process that can deliver to another platform answers its messages.
         if (platform !== source.platform) continue;
         const claim = () => store.turns.claim({ session, runner, take: "one", now: clock.now() });
-        if (claims === "own") {
-          // Only the editor process that accepted it could answer it.
-          const turn = await claim();
-          if (turn !== undefined) ends.push(await turns.endAbandoned(turn));
-          continue;
-        }
-        for (let turn = await claim(); turn !== undefined; turn = closing.aborted ? undefined : await claim())
-          ends.push(...(await turns.rerun(turn)));
+        const canContinue = (): boolean => claims !== "own" && !closing.aborted;
+        for (let turn = await claim(); turn !== undefined; turn = canContinue() ? await claim() : undefined)
+          ends.push(...(await turns.recover(turn)));
       }
       return ends;
     },
     async wake(process, message) {
       const woken = await store.processes.wakeAgent({ process, message, claim: by, now: clock.now() });
-      // What waits behind a turn that runs here is taken up at its end.
+      // If a turn runs in the session, its end claims the message.
       if (woken.state === "woken" && woken.turn !== undefined) {
         const { session } = woken;
         turns.run(woken.turn).catch((error: unknown) => {
@@ -250,26 +235,26 @@ export function openAgentChat(options: AgentChatOptions): AgentChat {
   };
 }
 
-/** The answer's last message, once there is one: what calls a tool is not at its end. */
+/** The last message of an answer; `undefined` while it calls tools. */
 function findAnswerEnd(after: readonly Message[]): Message | undefined {
   const next = after.findIndex(({ role }) => role === "user");
   const last = (next === -1 ? after : after.slice(0, next)).findLast(({ role }) => role === "assistant");
   return last?.toolCalls === undefined ? last : undefined;
 }
 
-/** What a gateway had shown of the answer before it fell becomes the whole answer. */
+/** The answer replaces the draft that a gateway showed before it crashed. */
 function buildMessengerDeliveries({ target, draftDelivery }: Turn, answer: AgentAnswer): NewDelivery[] {
   return buildTextDeliveries(target, formatAnswer(answer, draftDelivery !== undefined), {
     draft: draftDelivery?.delivery,
   });
 }
 
-/** The store goes when the talk has closed, and with it whoever still waited. */
+/** The store closes after the chat; callers that still wait get `undefined`. */
 function ignoreClosed(error: unknown): undefined {
-  if (!(error instanceof PostriderError && error.code === "closed")) throw error;
+  if (!isStoreClosed(error)) throw error;
 }
 
-/** The other runner's answer is as good as ours. */
+/** Another runner answers: its answer counts. */
 function ignoreTakenOver(error: unknown): void {
   if (!isTakenOver(error)) throw error;
 }

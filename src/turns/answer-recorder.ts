@@ -6,46 +6,46 @@ import type { AgentEvent, ModelResponse } from "../ports/agent.ts";
 
 /** One character may take three bytes. */
 const MAX_ANSWER_LENGTH = Math.floor(MAX_PART_BYTES / 3);
-/** A message keeps at most this much data of the model's provider, as JSON; if there is more, it keeps none. */
+/** The limit of provider data in a message, in characters of JSON; a message with more stores none. */
 const MAX_MODEL_DATA = 512 * 1024;
 
-/** What an agent has answered, as it is stored and as it is said. */
+/** The answer of an agent: its text, and its messages as they are stored. */
 export interface AgentAnswer {
   readonly outcome: TurnOutcome;
-  /** Everything it said to the person, also before it called tools. */
+  /** The whole text for the person, also the text before tool calls. */
   readonly text: string;
-  /** What is not stored yet, in order; the last is the end of the answer. */
+  /** Messages that are not stored yet, in order; the last one ends the answer. */
   readonly messages: readonly NewMessage[];
-  /** Bytes that these messages name. */
+  /** Bytes that these messages refer to. */
   readonly blobs: readonly Blob[];
   readonly usage?: UsageDelta;
   readonly reason?: string;
-  /** It failed because there was too much to read, before anything was said or done. */
+  /** It failed because the prompt was too long, before any text or tool call. */
   readonly tooLong?: true;
 }
 
-/** Takes down what an agent says and does. */
+/** Collects the events of an agent into messages. */
 export interface AnswerRecorder {
-  /** Throws when the answer is too long to be kept, or what was counted cannot be. */
+  /** Throws when the answer is too long to be stored, or its usage is invalid. */
   record(event: AgentEvent): void;
-  /** Everything said to the person so far. */
+  /** The whole text so far. */
   text(): string;
-  /** What was said since the last whole message. */
+  /** The unfinished message. */
   getPartial(): AnswerDraft;
-  /** What was said since the messages that `written` has given. */
+  /** The text since the last `drainMessages`. */
   getUnsaved(): AnswerDraft;
-  /** What can be stored so far; it is not given again. */
+  /** Returns the messages so far, each once, with the usage. */
   drainMessages(): Pick<AgentAnswer, "messages" | "blobs" | "usage">;
   end(isStopped: boolean): AgentAnswer;
 }
 
-/** Goes on where an earlier attempt was broken off, if there was one; `stored` is what that had stored as messages. */
-export function answerRecorder(before?: AnswerDraft, stored = ""): AnswerRecorder {
-  let earlier = stored;
-  let said = before?.text ?? "";
-  let length = said.length;
-  let thought = before?.thought ?? "";
-  let plan: readonly PlanEntry[] | undefined = before?.plan;
+/** Continues the answer of an earlier attempt, if there is one: its draft, and the text of its stored messages. */
+export function answerRecorder(draft?: AnswerDraft, storedText = ""): AnswerRecorder {
+  let earlier = storedText;
+  let text = draft?.text ?? "";
+  let length = text.length;
+  let thought = draft?.thought ?? "";
+  let plan: readonly PlanEntry[] | undefined = draft?.plan;
   let model: ModelData | undefined;
   let calls: ToolCall[] = [];
   let messages: NewMessage[] = [];
@@ -54,22 +54,22 @@ export function answerRecorder(before?: AnswerDraft, stored = ""): AnswerRecorde
   let reason: string | undefined;
   let tooLong = false;
   let hasActed = false;
-  let writtenLength = earlier.length;
+  let drainedLength = earlier.length;
 
-  // Asked for with every piece: strings that are put together are copied only when somebody reads them.
-  const whole = (): string => (earlier === "" || said === "" ? earlier + said : `${earlier}\n\n${said}`);
+  // Called for every event: V8 copies a joined string only when it is read.
+  const joinText = (): string => (earlier === "" || text === "" ? earlier + text : `${earlier}\n\n${text}`);
 
-  /** What was said so far becomes a message by itself, with the tools it calls. */
+  /** The text so far becomes a message, with its tool calls. */
   function close(): void {
-    if (said === "" && thought === "" && plan === undefined && calls.length === 0) return;
+    if (text === "" && thought === "" && plan === undefined && calls.length === 0) return;
     messages.push(
-      buildMessage(said, thought, {
+      buildMessage(text, thought, {
         ...(calls.length > 0 && { toolCalls: calls }),
         ...buildExtra({ plan, model }),
       }),
     );
-    earlier = whole();
-    said = "";
+    earlier = joinText();
+    text = "";
     thought = "";
     plan = undefined;
     model = undefined;
@@ -98,54 +98,51 @@ export function answerRecorder(before?: AnswerDraft, stored = ""): AnswerRecorde
           ...(event.failed && { finishReason: "error" }),
         });
       } else if (event.type === "text") {
-        // A tool's call belongs to what was said before it.
+        // A tool call belongs to the text before it.
         if (calls.length > 0) close();
         length += event.text.length;
         if (length > MAX_ANSWER_LENGTH) {
-          said += event.text.slice(0, event.text.length - (length - MAX_ANSWER_LENGTH));
+          text += event.text.slice(0, event.text.length - (length - MAX_ANSWER_LENGTH));
           throw new Error("its answer is too long to be kept whole");
         }
-        said += event.text;
+        text += event.text;
       }
     },
-    text: whole,
-    getPartial: () => ({ text: said, thought, ...(plan !== undefined && { plan }) }),
-    getUnsaved: () => ({ text: whole().slice(writtenLength).trimStart(), thought }),
+    text: joinText,
+    getPartial: () => ({ text, thought, ...(plan !== undefined && { plan }) }),
+    getUnsaved: () => ({ text: joinText().slice(drainedLength).trimStart(), thought }),
     drainMessages() {
       close();
-      // Usage is stored with the messages it paid for: a crash after them must not lose it.
+      // Usage is stored with its messages, so that a crash after them does not lose it.
       const counted = messages.length > 0 ? usage : undefined;
-      const given = { messages, blobs, ...(counted !== undefined && { usage: counted }) };
+      const drained = { messages, blobs, ...(counted !== undefined && { usage: counted }) };
       [messages, blobs] = [[], []];
       if (counted !== undefined) usage = undefined;
-      writtenLength = earlier.length;
-      return given;
+      drainedLength = earlier.length;
+      return drained;
     },
     end(isStopped) {
       if (calls.length > 0) close();
       const outcome = reason !== undefined ? "failed" : isStopped ? "interrupted" : "done";
-      const last = buildMessage(said, thought, {
+      const last = buildMessage(text, thought, {
         ...(outcome !== "done" && { origin: { interrupted: true } }),
         ...(reason !== undefined && { finishReason: "error" }),
         ...buildExtra({ plan, model, reason }),
       });
       return {
         outcome,
-        text: whole(),
+        text: joinText(),
         messages: [...messages, last],
         blobs,
         ...(usage !== undefined && { usage }),
         ...(reason !== undefined && { reason }),
-        ...(tooLong && !hasActed && whole() === "" && { tooLong }),
+        ...(tooLong && !hasActed && joinText() === "" && { tooLong }),
       };
     },
   };
 }
 
-/**
- * Whether it belongs to a new message, where the order counts in which things were said: a message holds a thought, then
- * words, then a plan.
- */
+/** Whether an event starts a new message where the order counts: a message has a thought, then text, then a plan. */
 export function needsNewMessage(
   { text, plan }: Pick<AnswerDraft, "text" | "plan">,
   event: AgentEvent,
@@ -154,7 +151,7 @@ export function needsNewMessage(
   return (event.type === "text" || event.type === "plan") && plan !== undefined;
 }
 
-/** Data of one response for its provider, stored with a message as `extra.model`. */
+/** Data that a provider needs again with the next request, stored with a message as `extra.model`. */
 interface ModelData extends ModelResponse {
   readonly parts: readonly Readonly<Record<string, unknown>>[];
   readonly size: number;
@@ -179,20 +176,20 @@ function buildExtra({
   readonly reason?: string | undefined;
 }): Pick<NewMessage, "extra"> {
   if (plan === undefined && model === undefined && reason === undefined) return {};
-  const { size: _, ...kept } = model ?? { size: 0 };
+  const { size: _, ...data } = model ?? { size: 0 };
   return {
     extra: {
       ...(plan !== undefined && { plan }),
-      ...(model !== undefined && { model: kept }),
+      ...(model !== undefined && { model: data }),
       ...(reason !== undefined && { error: reason }),
     },
   };
 }
 
-function buildMessage(said: string, thought: string, more: Partial<NewMessage>): NewMessage {
+function buildMessage(text: string, thought: string, more: Partial<NewMessage>): NewMessage {
   return {
     role: "assistant",
-    parts: said === "" ? [] : [textPart(said.toWellFormed())],
+    parts: text === "" ? [] : [textPart(text.toWellFormed())],
     ...(thought !== "" && { reasoning: thought.slice(0, MAX_ANSWER_LENGTH).toWellFormed() }),
     ...more,
   };

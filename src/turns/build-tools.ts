@@ -14,21 +14,18 @@ import type { Tool } from "../ports/tool.ts";
 import type { Processes } from "../processes/processes.ts";
 import { createTools } from "../tools/create-tools.ts";
 
-/** What the tools of all turns have in common. */
+/** The parts of the tools that are the same in all turns. */
 export interface ToolHost {
   readonly processes: Processes;
-  /**
-   * Where commands run, unless the place, the session or the configuration names a folder: each whose memory is their own
-   * has a folder of their own. It is there when asked for.
-   */
+  /** The folder for commands, unless the chat, the session or the configuration names one: one per memory. Creates it. */
   workspace(owner: MemoryOwner): string;
-  /** Postrider's own folder: no file tool looks into it. */
+  /** Postrider's own folder: no file tool reads it. */
   readonly home: string;
-  /** All that a program sees of the environment, with these variables besides the usual ones. */
+  /** The environment of a command: the usual variables and these. */
   environment(names: readonly string[]): Readonly<Record<string, string>>;
-  /** What must not be in any output. */
+  /** Values that are masked in every output. */
   secrets(): readonly string[];
-  /** Where commands run. */
+  /** The machine that runs commands. */
   readonly machine: MachineInfo;
 }
 
@@ -39,19 +36,19 @@ export interface ToolDependencies {
   readonly toolHost: ToolHost;
 }
 
-/** Who asks for the turn, and what the place knows of how it is done there. */
+/** Who asks for a turn, and the environment of their chat. */
 export interface TurnRequester {
   readonly asker: Asker;
   readonly role: AccessRole;
   readonly chatType: string;
-  /** Where commands run, where the place says so. */
+  /** The folder for commands, if the chat has one. */
   readonly cwd?: string;
-  /** What is known of that folder, where the person opened it. */
+  /** The state of that folder, if the person opened it. */
   readonly folder?: FolderState;
   readonly terminal?: Terminal;
 }
 
-/** The turn with its session, and whose memory counts in it. */
+/** A turn with its session and the owner of its memory. */
 export interface ResolvedTurn {
   readonly turn: Turn;
   readonly session: Session;
@@ -62,32 +59,32 @@ export interface TurnTools {
   readonly tools: readonly Tool[];
   readonly names: readonly ToolName[];
   readonly cwd: string;
-  /** Whether a person chose the folder for this session: only then does a file in it speak for a project. */
+  /** Whether a person chose the folder for this session: only then are its instructions those of a project. */
   readonly isProject: boolean;
 }
 
-/** The tools of one turn, made for whoever asks. */
+/** Builds the tools of one turn for the person who asks. */
 export function buildTools(
   { store, clock, settings, toolHost }: ToolDependencies,
   { turn, session, owner }: ResolvedTurn,
-  asking: TurnRequester,
+  requester: TurnRequester,
 ): TurnTools {
   const { target, conversation } = turn;
   const { tools, memory, profile } = settings;
-  const chosen = asking.cwd ?? session.cwd;
+  const chosen = requester.cwd ?? session.cwd;
   const cwd = chosen ?? tools.folder ?? toolHost.workspace(owner);
-  const names = selectTools(tools, { ...asking, platform: target.platform }).filter(
+  const names = selectTools(tools, { ...requester, platform: target.platform }).filter(
     (name) => name !== "memory" || memory.enabled,
   );
-  const given = createTools(names, {
+  const built = createTools(names, {
     store,
     clock,
     processes: toolHost.processes,
     session: session.id,
     conversation,
     target,
-    asker: asking.asker,
-    role: asking.role,
+    asker: requester.asker,
+    role: requester.role,
     owner,
     profile,
     cwd,
@@ -97,12 +94,12 @@ export function buildTools(
     secrets: toolHost.secrets(),
     timeoutMs: tools.timeoutSeconds * 1000,
     watchMode: tools.notifications,
-    ...(asking.terminal !== undefined && { terminal: asking.terminal }),
+    ...(requester.terminal !== undefined && { terminal: requester.terminal }),
   });
-  return { tools: given, names, cwd, isProject: chosen !== undefined };
+  return { tools: built, names, cwd, isProject: chosen !== undefined };
 }
 
-/** Who has asked for a turn in a messenger: whoever spoke last in it. */
+/** Finds who asked for a turn in a messenger: the sender of its last message. */
 export async function findMessengerRequester(
   store: Store,
   access: GatewaySettings["access"],
@@ -118,7 +115,7 @@ export async function findMessengerRequester(
   };
 }
 
-/** The type of the chat in which a turn was asked for: a background task has a type of its own. */
+/** The type of the chat that asked for a turn: a background task has its own type, not that of its chat. */
 export async function resolveChatType(store: Store, target: Source): Promise<string> {
   if (target.chatType !== "background") return target.chatType;
   const direct = await store.conversations.findConversations({

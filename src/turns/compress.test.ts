@@ -313,13 +313,11 @@ describe("within a turn", () => {
         { provider: "compatible", model: "tiny", baseUrl: url, window: 200_000 },
         { retries: 0 },
       );
-      const end = await runTurn(turn, {
-        ...home,
-        agent,
-        signal: never,
-        next: () => undefined,
-        compression: { at: 0.85, notify: async (notice) => void told.push(notice) },
-      });
+      const end = await runTurn(
+        turn,
+        { ...home, agent, signal: never, claimNext: () => undefined },
+        { compression: { at: 0.85, notify: async (notice) => void told.push(notice) } },
+      );
       expect(told).toHaveLength("say" in first ? 1 : 0);
       expect(end).toMatchObject({ outcome: "done", text: "This." });
       const [, ...asked] = requests[1]?.body.messages ?? [];
@@ -338,13 +336,11 @@ describe("within a turn", () => {
       { provider: "compatible", model: "tiny", baseUrl: url, window: 200_000 },
       { retries: 0 },
     );
-    const end = await runTurn(turn, {
-      ...home,
-      agent,
-      signal: never,
-      next: () => undefined,
-      compression: { at: 0.85, notify: async () => {} },
-    });
+    const end = await runTurn(
+      turn,
+      { ...home, agent, signal: never, claimNext: () => undefined },
+      { compression: { at: 0.85, notify: async () => {} } },
+    );
     expect(end).toMatchObject({ outcome: "done", text: "This." });
   });
 
@@ -352,13 +348,11 @@ describe("within a turn", () => {
     const home = await openHome();
     const turn = await begun(home, exchanges(10), "What now?");
     const agent = Object.assign(heldAgent(), { contextWindow: 200_000 });
-    const ending = runTurn(turn, {
-      ...home,
-      agent,
-      signal: never,
-      next: () => undefined,
-      compression: { at: 0.85, notify: async () => {} },
-    });
+    const ending = runTurn(
+      turn,
+      { ...home, agent, signal: never, claimNext: () => undefined },
+      { compression: { at: 0.85, notify: async () => {} } },
+    );
     const held = await agent.asked();
     held.send(
       { type: "tool_call", call: { id: "1", name: "look", arguments: {} } },

@@ -75,7 +75,7 @@ export async function compressIfNeeded(wanted: CompressOptions): Promise<Compres
   const window = (wanted.model && agent.getContextWindow?.(wanted.model)) || agent.contextWindow;
   if (window === undefined)
     return force ? buildUnchanged("no_model", "Nobody here can sum up a conversation.") : undefined;
-  const session = (await store.sessions.find({ asker, text: id })).find((found) => found.id === id);
+  const session = await store.sessions.getSession({ asker, session: id });
   if (session === undefined) {
     if (force) throw new PostriderError("not_found", "There is no such session.");
     return undefined;

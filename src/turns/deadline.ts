@@ -1,25 +1,22 @@
-/** Work that somebody may stop, and that may take only so long. */
+/** The time limit of work that can also be stopped. */
 export interface Deadline {
-  /** Aborts when the work is stopped, and when its time is over. */
+  /** Aborts when the work is stopped or its time is over. */
   readonly signal: AbortSignal;
-  /** Whether the time was over before anybody stopped it. */
+  /** Whether the time was over before a stop. */
   isExpired(): boolean;
-  /** To be called when the work has ended: nothing is held for it any more. */
+  /** Call it when the work has ended: it releases the timer. */
   cancel(): void;
 }
 
-/**
- * Not `AbortSignal.any` with `AbortSignal.timeout`: Node holds those, with their timer, until the time is over, however
- * long ago the work has ended.
- */
+/** Not `AbortSignal.any` with `AbortSignal.timeout`: Node keeps their timer until it expires, even after the work ended. */
 export function startDeadline(stopped: AbortSignal, ms: number | undefined): Deadline {
   if (ms === undefined) return { signal: stopped, isExpired: () => false, cancel: () => {} };
   const either = new AbortController();
-  let isOver = false;
+  let isExpired = false;
   const stop = (): void => either.abort(stopped.reason);
   const timer = setTimeout(
     () => {
-      isOver = !either.signal.aborted;
+      isExpired = !either.signal.aborted;
       either.abort();
     },
     Math.min(ms, 2 ** 31 - 1),
@@ -28,7 +25,7 @@ export function startDeadline(stopped: AbortSignal, ms: number | undefined): Dea
   else stopped.addEventListener("abort", stop, { once: true });
   return {
     signal: either.signal,
-    isExpired: () => isOver,
+    isExpired: () => isExpired,
     cancel() {
       clearTimeout(timer);
       stopped.removeEventListener("abort", stop);

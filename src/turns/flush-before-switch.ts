@@ -2,27 +2,26 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { AgentChat } from "./agent-chat.ts";
 
 /**
- * The same sessions; `mark` is called with a session before a conversation leaves it by a command, and finished by then. If
- * the program falls between the two, what was said is marked and not left, which harms nobody; the other way round it would
- * be left and forgotten.
+ * Wraps `sessions`: `mark` is called with a session, and awaited, before a command switches the conversation away from it.
+ * A crash in between leaves a mark too many; in the other order, the session would never be flushed.
  */
 export function flushBeforeSwitch(
   sessions: Sessions,
-  talk: Pick<AgentChat, "findCurrent">,
+  chat: Pick<AgentChat, "findCurrent">,
   mark: (session: string) => Promise<void>,
 ): Sessions {
-  const leaving = async (to?: string): Promise<void> => {
-    const here = (await talk.findCurrent())?.session.id;
-    if (here !== undefined && here !== to) await mark(here);
+  const markCurrent = async (to?: string): Promise<void> => {
+    const current = (await chat.findCurrent())?.session.id;
+    if (current !== undefined && current !== to) await mark(current);
   };
   return {
     ...sessions,
     async reset(who, conversation) {
-      await leaving();
+      await markCurrent();
       return sessions.reset(who, conversation);
     },
     async switchTo(who, conversation, id) {
-      await leaving(id);
+      await markCurrent(id);
       return sessions.switchTo(who, conversation, id);
     },
   };

@@ -7,29 +7,29 @@ const REQUEST =
 const WARNING =
   "It may be newer than the conversation above: never overwrite or contradict an entry that is newer. Replace one only if the conversation shows that it was wrong or is over.";
 
-/** What was said, in characters: the newest of it. */
+/** The newest part of the conversation, in characters. */
 const MAX_READ_CHARACTERS = 40_000;
 
-/** What an agent is given to look through a session: what was said, what is remembered, and what it is to do. */
+/** Builds the messages that ask an agent to flush a session: the conversation, the memory, and the request. */
 export function buildFlushHistory(
-  shown: readonly Message[],
+  history: readonly Message[],
   { session, upTo, memory }: { readonly session: string; readonly upTo: number; readonly memory: Memory },
 ): readonly Message[] {
-  const said = selectNewest(shown.filter((one) => one.session !== session || one.seq <= upTo));
+  const newest = selectNewest(history.filter((one) => one.session !== session || one.seq <= upTo));
   const remembered = buildMemoryPrompt([memory]);
   const words = [REQUEST, ...(remembered === undefined ? [] : [remembered, WARNING])];
-  return [...said, { session, seq: upTo + 1, at: 0, role: "user", parts: [textPart(words.join("\n\n"))] }];
+  return [...newest, { session, seq: upTo + 1, at: 0, role: "user", parts: [textPart(words.join("\n\n"))] }];
 }
 
-/** Words of people and of the agent, and what stands for those that were summed up; neither tools nor pictures. */
-function selectNewest(shown: readonly Message[]): readonly Message[] {
+/** Texts of people, of the agent and of summaries; no tools, no images. */
+function selectNewest(history: readonly Message[]): readonly Message[] {
   const result: Message[] = [];
   let left = MAX_READ_CHARACTERS;
-  for (const { session, seq, at, role, parts, extra } of shown.toReversed()) {
-    const isSaid = role === "user" || role === "assistant" || (role === "note" && extra?.summary === true);
-    const words = isSaid ? getText({ parts }).trim() : "";
-    if (words === "") continue;
-    const kept = words.length <= left ? words : words.slice(words.length - left).toWellFormed();
+  for (const { session, seq, at, role, parts, extra } of history.toReversed()) {
+    const isText = role === "user" || role === "assistant" || (role === "note" && extra?.summary === true);
+    const text = isText ? getText({ parts }).trim() : "";
+    if (text === "") continue;
+    const kept = text.length <= left ? text : text.slice(text.length - left).toWellFormed();
     result.push({ session, seq, at, role: role === "note" ? "user" : role, parts: [textPart(kept)] });
     left -= kept.length;
     if (left <= 0) break;

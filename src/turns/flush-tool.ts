@@ -4,7 +4,7 @@ import { pluralize } from "../core/pluralize.ts";
 import { isRefused } from "../core/refusal.ts";
 import type { Tool, ToolOutput } from "../ports/tool.ts";
 
-/** A memory tool that works on a copy, and the changes that were made to it. */
+/** A memory tool that works on a copy, and the changes to that copy. */
 export interface FlushTool {
   readonly tool: Tool;
   readonly changes: readonly MemoryChange[];
@@ -32,10 +32,10 @@ export function buildFlushTool(entries: readonly string[]): FlushTool {
         required: ["action"],
         additionalProperties: false,
       },
-      // Nothing happens outside before the flush is finished, and then all at once.
+      // The changes are stored together at the end of the flush.
       effect: "none",
-      async run(given) {
-        const change = parseChange(given);
+      async run(input) {
+        const change = parseChange(input);
         if (change === undefined)
           return buildFailure(
             "Give an action: add with text, replace with old and text, or remove with old.",
@@ -52,9 +52,9 @@ export function buildFlushTool(entries: readonly string[]): FlushTool {
   };
 }
 
-function parseChange(given: unknown): MemoryChange | undefined {
-  if (typeof given !== "object" || given === null) return undefined;
-  const { action, text, old } = given as Readonly<Record<string, unknown>>;
+function parseChange(input: unknown): MemoryChange | undefined {
+  if (typeof input !== "object" || input === null) return undefined;
+  const { action, text, old } = input as Readonly<Record<string, unknown>>;
   if (action === "add" && typeof text === "string") return { action, text };
   if (action === "remove" && typeof old === "string") return { action, old };
   if (action === "replace" && typeof text === "string" && typeof old === "string")

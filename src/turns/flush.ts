@@ -7,9 +7,9 @@ import type { Agent } from "../ports/agent.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
-import { findChosenModel } from "./find-chosen-model.ts";
 import { buildFlushHistory } from "./flush-request.ts";
 import { buildFlushTool } from "./flush-tool.ts";
+import { findChosenModel } from "./propose-title.ts";
 import { readEventsUntil } from "./read-events-until.ts";
 
 export interface FlushContext {

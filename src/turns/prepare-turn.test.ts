@@ -19,7 +19,7 @@ describe("what a gateway tells the model in a turn", () => {
         reset: { ...DEFAULT_RESET, default: { ...DEFAULT_RESET.default, mode: "none" } },
       },
     });
-    const told: { readonly prompt?: string; readonly changing?: string }[] = [];
+    const told: { readonly prompt?: string; readonly volatilePrompt?: string }[] = [];
     for (const hours of [0, 4, 1, 24]) {
       await pass(hours * HOUR);
       await chat(ada).say("hello");

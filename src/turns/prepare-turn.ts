@@ -16,10 +16,10 @@ import {
   type TurnRequester,
   type TurnTools,
 } from "./build-tools.ts";
-import type { PreparedTurn } from "./run-turn.ts";
 import { buildSystemPrompt, type PromptSettings } from "./system-prompt.ts";
+import type { PreparedTurn } from "./turn-hooks.ts";
 
-export interface TurnContext {
+export interface PrepareContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: PromptSettings & Pick<GatewaySettings, "zone" | "tools" | "memory" | "profile">;
@@ -34,12 +34,12 @@ export interface TurnContext {
  * `asking` there are no tools: the turn runs elsewhere than where it was asked for.
  */
 export async function prepareTurn(
-  context: TurnContext,
+  context: PrepareContext,
   turn: Turn,
   asking?: TurnRequester,
 ): Promise<PreparedTurn> {
   const { store, clock, settings, platforms } = context;
-  const [session] = await store.sessions.find({ asker: SYSTEM, text: turn.session });
+  const session = await store.sessions.getSession({ asker: SYSTEM, session: turn.session });
   const chatType = asking?.chatType ?? (await resolveChatType(store, turn.target));
   // A direct chat has no audience, though a background task in it has the chat's name.
   const owner = session && (chatType === "dm" ? session.owner : getMemoryOwner(session));
@@ -60,7 +60,7 @@ export async function prepareTurn(
 }
 
 function buildTurnTools(
-  { store, clock, settings, toolHost }: TurnContext,
+  { store, clock, settings, toolHost }: PrepareContext,
   known: ResolvedTurn,
   asking: TurnRequester | undefined,
 ): TurnTools | undefined {
@@ -70,7 +70,7 @@ function buildTurnTools(
 
 /** Where tools work, and what the project there says. A workspace that agents write into is no project. */
 async function describeWorkspace(
-  { toolHost }: TurnContext,
+  { toolHost }: PrepareContext,
   equipped: TurnTools | undefined,
   asking: TurnRequester | undefined,
 ): Promise<readonly (string | undefined)[]> {

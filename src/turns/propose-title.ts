@@ -1,7 +1,8 @@
 import { type Message, textPart } from "../core/message.ts";
-import type { Asker } from "../core/owner.ts";
+import { type Asker, SYSTEM } from "../core/owner.ts";
 import { joinDeltas, type UsageDelta } from "../core/usage.ts";
 import type { Agent } from "../ports/agent.ts";
+import type { Store } from "../ports/store.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
 /** A title is for finding a conversation again: after this many messages of a person it either has one or needs none. */
@@ -56,4 +57,22 @@ function toExcerpt(message: Message): Message {
     part.type === "text" ? [textPart(part.text.slice(0, EXCERPT))] : [],
   );
   return { ...message, parts: words };
+}
+
+/**
+ * Finds the model that the chat of a session chose. Requests for a title or the memory use it, too: the chat may have
+ * chosen it so that no other provider reads the conversation.
+ */
+export async function findChosenModel(
+  store: Pick<Store, "conversations" | "sessions">,
+  session: string,
+): Promise<string | undefined> {
+  const pointing = await store.conversations.findConversations({ asker: SYSTEM, session });
+  if (pointing.length > 0)
+    return pointing.find(({ settings }) => settings.model !== undefined)?.settings.model;
+  // The chat switched to another session, but its choice still counts.
+  const found = await store.sessions.getSession({ asker: SYSTEM, session });
+  if (found?.origin === undefined) return undefined;
+  const left = await store.conversations.findConversations({ asker: SYSTEM, source: found.origin });
+  return left.find(({ settings }) => settings.model !== undefined)?.settings.model;
 }

@@ -17,7 +17,8 @@ import type { Store } from "../ports/store.ts";
 import type { Tool } from "../ports/tool.ts";
 import { buildRouting } from "../sessions/routing.ts";
 import { localRunner } from "../system/local-runner.ts";
-import { runTurn, type TurnEnd, type TurnRun } from "./run-turn.ts";
+import { runTurn } from "./run-turn.ts";
+import type { TurnContext, TurnEnd, TurnHooks } from "./turn-hooks.ts";
 
 const never = new AbortController().signal;
 const COMMANDS = [
@@ -49,9 +50,12 @@ async function begin(home: Home, words: string): Promise<Turn> {
   return turn;
 }
 
-function run(home: Home, turn: Turn, agent: Agent, more: Partial<TurnRun> = {}): Promise<TurnEnd> {
+type RunOptions = Partial<TurnContext> & TurnHooks;
+
+function run(home: Home, turn: Turn, agent: Agent, options: RunOptions = {}): Promise<TurnEnd> {
   const { store, clock } = home;
-  return runTurn(turn, { store, agent, clock, next: () => undefined, signal: never, ...more });
+  const context = { store, agent, clock, claimNext: () => undefined, signal: never, ...options };
+  return runTurn(turn, context, options);
 }
 
 async function shown({ sessions }: Home, session: string): Promise<readonly Message[]> {
@@ -69,8 +73,8 @@ describe("a turn", () => {
     const turn = await begin(home, "hello");
     const [begun, events]: [string[], AgentEvent[]] = [[], []];
     const end = await run(home, turn, echo, {
-      begun: (inputs) => begun.push(...inputs.map(getText)),
-      event: (event) => events.push(event),
+      onStart: (inputs) => begun.push(...inputs.map(getText)),
+      onEvent: (event) => events.push(event),
     });
     expect(end).toEqual({ outcome: "done", text: "You said: hello", seqs: [2], deliveries: [] });
     expect(begun).toEqual(["hello"]);
@@ -104,7 +108,7 @@ describe("a turn", () => {
     const agent = heldAgent({ deaf: true });
     const ending = run(home, turn, agent, {
       signal: abort.signal,
-      event: () => abort.abort(),
+      onEvent: () => abort.abort(),
     });
     const held = await agent.asked();
     await held.say("Once upon ");
@@ -124,7 +128,7 @@ describe("a turn", () => {
     const turn = await begin(home, "tell me");
     const abort = new AbortController();
     const agent = heldAgent({ deaf: true });
-    const ending = run(home, turn, agent, { signal: abort.signal, event: () => abort.abort() });
+    const ending = run(home, turn, agent, { signal: abort.signal, onEvent: () => abort.abort() });
     await (await agent.asked()).say("Once");
     expect(await ending).toMatchObject({ outcome: "interrupted", text: "Once" });
   });
@@ -158,7 +162,7 @@ describe("a turn", () => {
     const turn = await begin(home, "hello");
     const agent = heldAgent();
     const heard: AgentEvent[] = [];
-    const ending = run(home, turn, agent, { event: (event) => heard.push(event) });
+    const ending = run(home, turn, agent, { onEvent: (event) => heard.push(event) });
     const held = await agent.asked();
     await held.say("So far");
     held.break(thrown);
@@ -251,7 +255,7 @@ describe("a turn", () => {
     const stop = new AbortController();
     const agent = heldAgent();
     const turn = await begin(home, "hello");
-    const ending = run(home, turn, agent, { signal: stop.signal, isLeft: () => true });
+    const ending = run(home, turn, agent, { signal: stop.signal, isHandedOver: () => true });
     const held = await agent.asked();
     held.send({ type: "usage", usage: { inputTokens: 10, lastPromptTokens: 10 } });
     await held.say("Once ");
@@ -308,7 +312,7 @@ describe("a turn", () => {
     const turn = await begin(home, "one");
     const { runner } = await accept(home, "two");
     await accept(home, "three");
-    const end = await run(home, turn, echo, { next: () => ({ runner, take: "one" }) });
+    const end = await run(home, turn, echo, { claimNext: () => ({ runner, take: "one" }) });
     expect(end.next).toMatchObject({ session: turn.session, inputs: [3] });
     expect(turnsIn(home)).toEqual(["done", "running"]);
     if (end.next === undefined) throw new Error("nothing was taken up");
@@ -446,8 +450,8 @@ describe("a turn", () => {
       let keeping: Promise<void> | undefined;
       const ending = run(again, turn, agent, {
         signal: stop.signal,
-        event: (event, _said, keep) => {
-          if (event.type === "text") keeping = keep();
+        onEvent: (event, _text, saveDraft) => {
+          if (event.type === "text") keeping = saveDraft();
         },
       });
       await (await agent.asked()).say("Long ago");
@@ -488,7 +492,9 @@ describe("a turn", () => {
       const turn = await begin(home, "do it");
       const agent = heldAgent();
       const kept: Promise<void>[] = [];
-      const ending = run(home, turn, agent, { event: (_event, _said, keep) => void kept.push(keep()) });
+      const ending = run(home, turn, agent, {
+        onEvent: (_event, _text, saveDraft) => void kept.push(saveDraft()),
+      });
       const held = await agent.asked();
       await held.say("First I look.");
       const call = { id: "c1", name: "terminal", arguments: {}, effect: "external" } as const;
@@ -561,7 +567,7 @@ describe("a turn", () => {
     expect(await store.processes.markProcessRunning(runs)).toMatchObject({ refused: "not_allowed" });
   });
 
-  it.each<[string, Partial<TurnRun>]>([
+  it.each<[string, RunOptions]>([
     ["nobody can be asked", {}],
     ["asking fails", { approve: () => Promise.reject(new Error("no way to ask")) }],
     ["it was stopped", { approve: async () => "always", signal: AbortSignal.abort() }],
@@ -611,8 +617,8 @@ describe("a turn", () => {
       },
     };
     const told: string[] = [];
-    const storeLater = ({ code }: PostriderError): void => void told.push(code);
-    const end = await run(home, turn, agent, { store, storeLater });
+    const onStoreDelayed = ({ code }: PostriderError): void => void told.push(code);
+    const end = await run(home, turn, agent, { store, onStoreDelayed });
     expect([end.outcome, done, told]).toEqual(["done", ["sent"], ["disk_full", "disk_full"]]);
     const roles = (await shown(home, turn.session)).map(({ role }) => role);
     expect(roles).toEqual(["user", "assistant", "tool", "assistant"]);

@@ -11,9 +11,14 @@ import {
 import type { Clock } from "../ports/clock.ts";
 import type { WakeResult } from "../ports/process-store.ts";
 import type { Store } from "../ports/store.ts";
-import { type ProcessTail, readProcessTail, toPlainMatches } from "./process-output.ts";
-import { isStoreClosed } from "./store-closed.ts";
-import { buildWakeMessage, explainNotWoken } from "./wake-message.ts";
+import { isStoreClosed } from "./active-turns.ts";
+import {
+  buildWakeMessage,
+  explainNotWoken,
+  type ProcessTail,
+  readProcessTail,
+  toPlainMatches,
+} from "./process-output.ts";
 
 export interface LocalWatchOptions {
   readonly store: Store;

@@ -18,7 +18,8 @@ import type { AgentEvent } from "../ports/agent.ts";
 import type { Store } from "../ports/store.ts";
 import { localRunner } from "../system/local-runner.ts";
 import { activeTurns } from "./active-turns.ts";
-import { runTurn, type TurnRun } from "./run-turn.ts";
+import { runTurn } from "./run-turn.ts";
+import type { TurnContext, TurnHooks } from "./turn-hooks.ts";
 
 const never = new AbortController().signal;
 
@@ -42,15 +43,13 @@ async function begin(home: Home, words: string, runner = localRunner()): Promise
   return accepted.turn;
 }
 
-const run = (home: Home, turn: Turn, say: unknown, more: Partial<TurnRun> = {}) =>
-  runTurn(turn, {
-    ...home,
-    agent: script({ answers: [{ say }] }),
-    next: () => undefined,
-    signal: never,
-    storesFirst: true,
-    ...more,
-  });
+type RunOptions = Partial<TurnContext> & TurnHooks;
+
+function run({ store, clock }: Home, turn: Turn, say: unknown, options: RunOptions = {}) {
+  const agent = script({ answers: [{ say }] });
+  const context = { store, clock, agent, claimNext: () => undefined, signal: never, ...options };
+  return runTurn(turn, context, { writeAhead: true, ...options });
+}
 
 /** What the file has of the answer: whole messages, then what is said so far. */
 function storedIn({ file }: Home): string {
@@ -96,7 +95,7 @@ describe("an answer in an editor", () => {
     const shown: string[] = [];
     const missing: string[] = [];
     await run(home, turn, EVERYTHING, {
-      event(event) {
+      onEvent(event) {
         const stored = storedIn(home);
         shown.push(...wordsIn(event));
         missing.push(...wordsIn(event).filter((word) => !stored.includes(word)));
@@ -134,10 +133,10 @@ describe("an answer in an editor", () => {
       { retries: 0 },
     );
     const seen: string[] = [];
-    const more: Partial<TurnRun> = {
+    const more: RunOptions = {
       agent,
       prepare: async () => ({ tools: [tool] }),
-      event: ({ type }) => void seen.push(type),
+      onEvent: ({ type }) => void seen.push(type),
     };
     const first = await begin(home, "go");
     expect(await run(home, first, [], more)).toMatchObject({ outcome: "done" });
@@ -206,7 +205,7 @@ describe("an answer in an editor", () => {
     const shown: string[] = [];
     await run(home, turn, [{ repeat: 1000, say: ["word "] }], {
       store,
-      event: (event) => shown.push(...wordsIn(event)),
+      onEvent: (event) => shown.push(...wordsIn(event)),
     });
     expect(shown.join("")).toBe("word ".repeat(1000));
     expect(kept.length).toBeLessThan(10);
@@ -229,7 +228,7 @@ describe("an answer in an editor", () => {
       now: home.clock.now(),
     });
     expect(again).toMatchObject({ attempt: 2, answerDraft: said });
-    const end = await run(home, again as Turn, ["asked again"], { storesFirst: false });
+    const end = await run(home, again as Turn, ["asked again"], { writeAhead: false });
     expect(end).toMatchObject({ outcome: "interrupted", text: "Once upon" });
     const history: readonly Message[] = (await home.sessions.history(me, turn.session)) ?? [];
     expect(history.at(-1)).toMatchObject({
@@ -261,7 +260,7 @@ describe("an answer in an editor", () => {
     const say = [...pieces("one"), tool, ...pieces("two"), { message: true }, ...pieces("three")];
     await run(home, turn, say, {
       store,
-      event(event) {
+      onEvent(event) {
         const stored = storedIn(home);
         twice.push(...wordsIn(event).filter((word) => stored.split(word).length > 2));
       },
@@ -288,7 +287,7 @@ describe("an answer in an editor", () => {
       clock: home.clock,
       agent: () => script({ answers: [{ say: ["Once ", { wait_ms: 100 }, "upon"] }] }),
       nextClaim: () => ({ runner: "nobody", take: "one" }),
-      around: () => ({ storesFirst: true }),
+      hooks: () => ({ writeAhead: true }),
       claimsNext: false,
       isOwn: () => true,
       onEvent: () => {},
@@ -310,7 +309,9 @@ describe("an answer in an editor", () => {
     const shown: string[] = [];
     const stale = { ...turn, fence: turn.fence - 1 };
     await expect(
-      run(home, stale, ["one", { wait_ms: 60 }, "two"], { event: (event) => shown.push(...wordsIn(event)) }),
+      run(home, stale, ["one", { wait_ms: 60 }, "two"], {
+        onEvent: (event) => shown.push(...wordsIn(event)),
+      }),
     ).rejects.toMatchObject({ code: "stale_fence" });
     expect(shown).toEqual([]);
   });

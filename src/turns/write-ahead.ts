@@ -1,97 +1,117 @@
-import { throwIfRefused } from "../core/refusal.ts";
-import type { AnswerDraft, Turn } from "../core/turn.ts";
+import type { AnswerDraft } from "../core/turn.ts";
 import type { AgentEvent } from "../ports/agent.ts";
-import type { Store } from "../ports/store.ts";
 import { pause } from "../system/pause.ts";
+import { type AnswerRecorder, needsNewMessage } from "./answer-recorder.ts";
+import { AnswerStoreError } from "./answer-store.ts";
 
-/** Text grows faster than a disk should be asked to write it; nobody reads faster than this. */
+/** Agents write text faster than a disk should store it; nobody reads faster than this. */
 const SAVE_EVERY_MS = 40;
-/** All of a message is kept each time, so a long one less often: no more than these characters in a millisecond. */
+/** Every draft contains the whole message, so a long one is stored less often. */
 const SAVED_CHARACTERS_PER_MS = 400;
 
-/** Shows what an agent says, in order, and nothing that a crash could still take back. */
-export interface WriteAhead {
-  /** Growing text: it is kept soon, together with what comes meanwhile, and shown then. */
-  append(event: AgentEvent, said: string, soFar: AnswerDraft): void;
-  /** All that has grown is about to be stored with a whole message: kept after that, it would be said twice. */
-  beginStore(): void;
-  /** It is stored by now. */
-  endStore(): void;
-  /** Keeps what has grown, and shows it. */
-  flush(): Promise<void>;
-  /** Why it could not be kept. */
-  failure(): unknown;
+/** A stage of an answer's event stream: records each event, stores what must be stored first, and shows the event. */
+export interface AnswerStage {
+  /** Resolves when the agent may continue. */
+  push(event: AgentEvent): Promise<void>;
+  /** Everything is stored: shows the events that were pending. */
+  release(): void;
 }
 
-export interface WriteAheadOptions {
-  readonly store: Store;
-  readonly turn: Turn;
+export interface StageOptions {
+  /** The recorder of the current run. */
+  recorder(): AnswerRecorder;
+  /** Stores the recorder's messages. */
+  storeMessages(): Promise<void>;
+  storeDraft(draft: AnswerDraft): Promise<void>;
+  /** Runs a step again while the disk is full or the file is locked. */
+  retry(step: () => Promise<void>): Promise<void>;
+  show(event: AgentEvent, text: string): void;
+  onDraftSaved(draft: AnswerDraft): void;
   readonly signal: AbortSignal;
-  show(event: AgentEvent, said: string): void;
-  /** This much of a message is kept by now. */
-  onSaved?(said: AnswerDraft): void;
-  /** Does it, again if need be. */
-  retry(step: () => Promise<unknown>): Promise<unknown>;
 }
 
-export function writeAhead({ store, turn, signal, show, onSaved, retry }: WriteAheadOptions): WriteAhead {
-  const grown: { readonly event: AgentEvent; readonly said: string }[] = [];
+/**
+ * Shows events in order, and none that a crash could take back. Text is stored as a draft, in batches, while the agent
+ * continues; the end of a message is stored with the message.
+ */
+export function writeAhead(options: StageOptions): AnswerStage {
+  const { recorder, storeMessages, storeDraft, retry, show, onDraftSaved, signal } = options;
+  const pending: { readonly event: AgentEvent; readonly text: string }[] = [];
   let newest: AnswerDraft = { text: "", thought: "" };
-  let keeping: Promise<void> | undefined;
-  let failure: unknown;
+  let saving: Promise<void> | undefined;
+  let failure: AnswerStoreError | undefined;
   let isStoring = false;
 
-  function shown(count: number): void {
-    for (const { event, said } of grown.splice(0, count)) show(event, said);
+  function showPending(count = pending.length): void {
+    for (const { event, text } of pending.splice(0, count)) show(event, text);
   }
 
-  async function keep(): Promise<void> {
-    while (grown.length > 0 && failure === undefined && !isStoring) {
-      const [before, said] = [performance.now(), newest];
-      const first = grown[0];
-      let count = grown.length;
+  /** A draft that is stored after its message would repeat it, so none is stored meanwhile. */
+  async function storeWhole(): Promise<void> {
+    isStoring = true;
+    await storeMessages();
+    isStoring = false;
+    showPending();
+  }
+
+  function saveSoon(event: AgentEvent): void {
+    pending.push({ event, text: recorder().text() });
+    newest = recorder().getPartial();
+    saving ??= saveDrafts().finally(() => {
+      saving = undefined;
+    });
+  }
+
+  async function saveDrafts(): Promise<void> {
+    while (pending.length > 0 && failure === undefined && !isStoring) {
+      const [startedAt, draft, first, count] = [performance.now(), newest, pending[0], pending.length];
       try {
         await retry(async () => {
-          if (!isStoring)
-            throwIfRefused(
-              await store.turns.saveDraft({ turn: turn.number, fence: turn.fence, answerDraft: said }),
-            );
+          if (!isStoring) await storeDraft(draft);
         });
       } catch (error) {
-        failure = error;
+        failure = new AnswerStoreError(error);
         return;
       }
       if (isStoring) return;
-      // A whole message may have been stored meanwhile, and shown what this was about.
-      if (grown[0] !== first) count = 0;
-      else onSaved?.(said);
-      shown(count);
-      const wait = Math.max(
-        SAVE_EVERY_MS,
-        (said.text.length + said.thought.length) / SAVED_CHARACTERS_PER_MS,
-      );
-      await pause(wait - (performance.now() - before), signal);
+      // If a message was stored meanwhile, it showed these events.
+      if (pending[0] === first) {
+        onDraftSaved(draft);
+        showPending(count);
+      }
+      const interval = (draft.text.length + draft.thought.length) / SAVED_CHARACTERS_PER_MS;
+      await pause(Math.max(SAVE_EVERY_MS, interval) - (performance.now() - startedAt), signal);
     }
   }
 
+  async function waitUntilSaved(): Promise<void> {
+    while (saving !== undefined && pending.length > 0) await saving;
+  }
+
   return {
-    append(event, said, soFar) {
-      grown.push({ event, said });
-      newest = soFar;
-      keeping ??= keep().finally(() => {
-        keeping = undefined;
-      });
+    async push(event) {
+      if (needsNewMessage(recorder().getPartial(), event)) await storeWhole();
+      recorder().record(event);
+      if (event.type === "model_part") return; // stored with its message, never shown
+      if (isText(event)) {
+        saveSoon(event);
+        if (failure !== undefined) throw failure;
+        return;
+      }
+      await (endsMessage(event) ? storeWhole() : waitUntilSaved());
+      show(event, recorder().text());
     },
-    beginStore() {
-      isStoring = true;
-    },
-    endStore() {
+    release() {
       isStoring = false;
-      shown(grown.length);
+      showPending();
     },
-    async flush() {
-      while (keeping !== undefined && grown.length > 0) await keeping;
-    },
-    failure: () => failure,
   };
+}
+
+function isText({ type }: AgentEvent): boolean {
+  return type === "text" || type === "thought" || type === "plan";
+}
+
+function endsMessage({ type }: AgentEvent): boolean {
+  return type === "tool_call" || type === "tool_result" || type === "message";
 }

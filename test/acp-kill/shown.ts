@@ -42,7 +42,7 @@ export function isSaid({ sessionUpdate }: Update): boolean {
   return !STATE.has(sessionUpdate);
 }
 
-export const INTERRUPTED: RegExp = /^Interrupted: no result was recorded/;
+export const INTERRUPTED: RegExp = /^Interrupted: no result was stored/;
 
 interface Open {
   prompts: string[];

@@ -34,8 +34,8 @@ export const APPS: readonly Mutation[] = [
   },
   {
     file: "src/apps/compose-gateway.ts",
-    find: "      (isOurs) => isOurs || lost.reject(createTakenOverError()),",
-    replace: "      () => {},",
+    find: "      onLost: () => lost.reject(createTakenOverError()),",
+    replace: "      onLost: () => {},",
     breaks: "A gateway ends when another has taken over the home.",
     noticedBy: ["test/compose-gateway.test.ts"],
   },

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -76,6 +77,7 @@ export function startChild(
 
 /** In a child: says one line. It is in the pipe when this returns, whatever happens to the process then. */
 export function say(line: unknown): void {
+  keepCompiled();
   let rest = Buffer.from(`${JSON.stringify(line)}\n`);
   while (rest.length > 0) {
     try {
@@ -85,6 +87,15 @@ export function say(line: unknown): void {
       Atomics.wait(asleep, 0, 0, 1); // the pipe is full: whoever reads it needs a moment
     }
   }
+}
+
+let isKept = false;
+
+/** A child that is killed does not write the compile cache at its end, so that the next would compile everything again. */
+function keepCompiled(): void {
+  if (isKept) return;
+  isKept = true;
+  flushCompileCache();
 }
 
 const asleep = new Int32Array(new SharedArrayBuffer(4));

@@ -95,7 +95,7 @@ export interface TalkingOptions {
   readonly zone?: string;
   readonly takesNext?: boolean;
   readonly personalities?: ChatCommandContext["personalities"];
-  readonly around?: AgentChatOptions["around"];
+  readonly hooks?: AgentChatOptions["hooks"];
 }
 
 /** Somebody who talks in a home, and everything that was heard there. */
@@ -126,7 +126,7 @@ export async function talkIn(home: Home, agent: Agent, options: TalkingOptions =
     routing: () => buildRouting(source, { zone, profile: "main", reset, scope: {}, clock }),
     claims: (options.takesNext ?? true) ? "all" : "one",
     onEvent: (event) => events.push(event),
-    ...(options.around !== undefined && { around: options.around }),
+    ...(options.hooks !== undefined && { hooks: options.hooks }),
   });
   onTestFinished(() => talk.close());
   const place: ChatCommandContext = {

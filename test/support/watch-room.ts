@@ -116,7 +116,7 @@ export async function watcher(
     clock,
     agent: () => agent,
     nextClaim: () => ({ runner: runner.id, take: "one" }),
-    around: (turn) => buildMessengerTurnHooks(flow, turn),
+    hooks: (turn) => buildMessengerTurnHooks(flow, turn),
     claimsNext: true,
     isOwn: () => false,
     onEvent: nothing,

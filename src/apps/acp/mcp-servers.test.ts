@@ -157,7 +157,7 @@ describe("the servers that an editor gives", () => {
     const { use } = connected([program()]);
     const died = await use("test__die");
     expect(died.failed).toBe(true);
-    expect(words(died)).toMatch(/^test ended before it had answered\. It is connected again/);
+    expect(words(died)).toMatch(/^test ended before it answered\. Postrider reconnects/);
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
   });
 
@@ -219,13 +219,13 @@ describe("the servers that an editor gives", () => {
       "nowhere cannot be started: no-such-program is not found on PATH.",
       "relative cannot be started: its command must be an absolute path, or a name that is found on PATH.",
       "empty cannot be started: its command must be an absolute path, or a name that is found on PATH.",
-      `plain cannot be started: ${plain} is no program.`,
-      "broken could not be connected: it ended, or does not speak this protocol.",
+      `plain cannot be started: ${plain} is not an executable file.`,
+      "broken could not be connected: it ended, or does not support MCP.",
       "mute did not answer within 3 s.",
-      "odd cannot be reached: its address is not one of http or https.",
+      "odd cannot be reached: its URL is not http or https.",
       "gone cannot be reached (ECONNREFUSED).",
       expect.stringMatching(/^gone too (cannot be reached|could not be connected)/),
-      "bad header cannot be reached: one of its headers cannot be sent.",
+      "bad header cannot be reached: one of its headers is not valid.",
     ]);
   });
 
@@ -337,7 +337,7 @@ describe("a server on the network", () => {
       { type: "http", name: "web", url: `${url}?key=very-secret`, headers },
     ]);
     expect(await tools()).toEqual([]);
-    expect(problems).toEqual(["web does not let us in (401): look at the headers it is given."]);
+    expect(problems).toEqual(["web denies access (401): check the headers in the editor's settings."]);
   });
 
   it("that goes away costs the calls that meet it, and is asked again when it is back", async () => {
@@ -345,7 +345,7 @@ describe("a server on the network", () => {
     const { use } = connected([{ type: "http", name: "web", url: first.url, headers: [] }]);
     expect(words(await use("web__add", { a: 1, b: 2 }))).toBe("3");
     await first.close();
-    expect(words(await use("web__add", { a: 1, b: 2 }))).toMatch(/^web ended before it had answered\./);
+    expect(words(await use("web__add", { a: 1, b: 2 }))).toMatch(/^web ended before it answered\./);
     await httpServer({ port: first.port });
     await expect.poll(async () => words(await use("web__add", { a: 1, b: 2 }))).toBe("3");
   });

@@ -86,7 +86,7 @@ describe("a session that is opened in an editor", () => {
   it("shows a call that has no result as interrupted, or as being done while its turn runs", async () => {
     const history = [user("a"), calling(call("1")), user("b"), calling(call("2")), calling(call("3"))];
     expect(cards(await shown(history)).map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
-    expect(JSON.stringify(await shown(history))).toContain("no result was recorded");
+    expect(JSON.stringify(await shown(history))).toContain("no result was stored");
     const running = cards(await shown(history, { isRunning: true }));
     expect(running.map(({ status }) => status)).toEqual(["failed", "in_progress", "in_progress"]);
   });

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { PostriderError } from "../../core/errors.ts";
+import { pause } from "../../system/pause.ts";
 import { resolveHome } from "../home.ts";
 import { createLineFormatter } from "../log/line-formatter.ts";
 import { createLineReader } from "../log/line-reader.ts";

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { describeExit } from "../../core/process-report.ts";
 import type { Hook } from "../../gateway/hooks.ts";
 import { buildChildEnvironment } from "../../processes/child-environment.ts";
 import { signalGroup } from "../../processes/signal-group.ts";
@@ -79,7 +80,7 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
     if (isLate)
       reject(new Error(`the command exceeded its time limit of ${timeoutMs} ms and was killed${words}`));
     else if (code === 0) resolve();
-    else reject(new Error(`the command ended with ${code === null ? signal : `exit code ${code}`}${words}`));
+    else reject(new Error(`the command ${describeExit(code === null ? { signal: `${signal}` } : { code })}${words}`));
   };
   child.once("error", (error) => {
     clearTimeout(timer);

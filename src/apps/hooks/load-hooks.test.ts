@@ -117,7 +117,7 @@ describe("hooks", () => {
     const failed = logged.map(({ hook, error }) => [hook, (error as Error).message]);
     expect(failed.toSorted()).toEqual([
       ["a-throws", "oh"],
-      ["b-exits", "the command ended with exit code 3: no such list"],
+      ["b-exits", "the command ended with code 3: no such list"],
       ["c-lacks", expect.stringContaining("ENOENT")],
     ]);
     expect(read("d")).toBe("agent:end {}\n");

@@ -4,7 +4,7 @@ import type { Blob } from "../../core/turn.ts";
 import type { Log } from "../../ports/log.ts";
 import { formatTelegramFailure, type TelegramApi } from "./api.ts";
 import type { Attachment } from "./attachment.ts";
-import { computeBackOffMs, type Timing } from "./timing.ts";
+import { computeRetryDelay, type Timing } from "./timing.ts";
 
 /** As much as Telegram lets bots download. */
 export const MAX_DOWNLOAD: number = 20 * 1024 * 1024;
@@ -58,7 +58,7 @@ export function telegramFiles(api: TelegramApi, timing: Timing, log: Log | undef
         for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt += 1) {
           got = await once(attachment, signal);
           if ("bytes" in got || got.isFinal || attempt === ATTEMPTS) break;
-          await timing.wait(computeBackOffMs(attempt, timing.random()), signal);
+          await timing.wait(computeRetryDelay(attempt, timing), signal);
         }
       }
       if ("problem" in got) {

@@ -1,7 +1,7 @@
 import { PostriderError } from "../../core/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import { formatTelegramFailure, type TelegramAnswer, type TelegramFailure } from "./api.ts";
-import { computeBackOffMs, type Timing } from "./timing.ts";
+import { computeRetryDelay, type Timing } from "./timing.ts";
 
 export interface PollBackOff {
   /** Resolves when it is time to ask again; throws when that would not help, or has not for long. */
@@ -23,7 +23,7 @@ export function createPollBackOff(timing: Timing, log: Log | undefined): PollBac
       if (failures >= MOST_FAILURES)
         throw new PostriderError("platform_down", `${formatTelegramFailure(failure)}.`);
       const asked = failure.kind === "answered" ? failure.retryAfterMs : undefined;
-      const ms = asked ?? computeBackOffMs(failures, timing.random());
+      const ms = asked ?? computeRetryDelay(failures, timing);
       log?.warn(
         { platform: "telegram", failures, waitMs: ms, reason: formatTelegramFailure(failure) },
         "Telegram is not reached",

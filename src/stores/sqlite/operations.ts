@@ -71,6 +71,7 @@ export const OPERATIONS: OperationTable = {
     release: write(() => import("./sessions.ts")),
     importSession: write(() => import("./import-session.ts")),
     importMessages: write(() => import("./import-session.ts")),
+    getSession: read(() => import("./session-reads.ts")),
     find: read(() => import("./session-reads.ts")),
     findByTitle: read(() => import("./session-reads.ts")),
     hasOther: read(() => import("./session-reads.ts")),

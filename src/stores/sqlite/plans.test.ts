@@ -506,6 +506,7 @@ function everyStep(db: Db, store: ConnectionFacets): void {
 
   // Reads, as each sort of asker.
   for (const asker of [ann, inChat, everyone]) {
+    store.sessions.getSession(db, { asker, session: made.id });
     store.sessions.find(db, { asker, text: made.id });
     store.sessions.find(db, { asker, text: made.handle });
     store.sessions.find(db, { asker, text: "s" });

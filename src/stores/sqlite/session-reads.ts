@@ -29,6 +29,11 @@ import { canSpeakIn, findConversationRow } from "./switching.ts";
 import { readView } from "./views.ts";
 import { buildVisibleCondition, findReadableSession, findVisibleSession, isVisible } from "./visibility.ts";
 
+export function getSession(db: Db, { asker, session }: SessionRequest): Session | undefined {
+  const row = findVisibleSession(db, asker, session);
+  return row && toSession(row);
+}
+
 export function find(db: Db, input: { asker: Asker; text: string }): Session[] {
   const { asker, text } = input;
   const exact = [

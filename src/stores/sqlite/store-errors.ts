@@ -1,4 +1,5 @@
 import { PostriderError } from "../../core/errors.ts";
+import { pause } from "../../system/pause.ts";
 
 /** How long a writer tries to get its turn among several processes. */
 const BUSY_DEADLINE_MS = 15_000;
@@ -38,7 +39,7 @@ export async function retryBusyAsync<T>(
     } catch (error) {
       deadline ??= performance.now() + patienceMs;
       if (!isBusy(error) || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await pause(1);
     }
   }
 }

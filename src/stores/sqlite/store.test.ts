@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { indexed } from "../../../test/support/database.ts";
+import { schedule } from "../../../test/support/schedule.ts";
 import { getText, type NewMessage } from "../../core/message.ts";
 import type { Asker } from "../../core/owner.ts";
 import { isRefused, throwIfRefused } from "../../core/refusal.ts";
@@ -15,10 +16,7 @@ import { readStartTicks } from "../../system/process-identity.ts";
 import { type StoreHarness, storeContract } from "../../testing/index.ts";
 import { type SqliteOptions, sqliteStore } from "./store.ts";
 
-// The threads' sources are compiled once, and not for each of the many stores that these tests open.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "postrider-compile-cache");
-
-for (const mode of ["in-process", "workers"] as const) {
+for (const mode of schedule(["in-process"] as const, ["in-process", "workers"] as const)) {
   describe(`the SQLite store, ${mode}`, () => {
     storeContract({ describe, it }, sqliteHarness(mode));
   });
@@ -142,7 +140,7 @@ describe("any course of conversations", () => {
           await rm(folder, { recursive: true, force: true });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: schedule(20, 60) },
     );
   });
 });

@@ -94,8 +94,8 @@ describe("mergeEntry", () => {
     ['{ "a": 1', 1, 9, "close brace expected"],
     ["[]", 1, 1, "the settings are not an object"],
     ['{\n\n "agent_servers": null }', 3, 19, '"agent_servers" is not an object'],
-    ['{ "agent_servers": {},\r\n"agent_servers": {} }', 2, 18, '"agent_servers" is there twice'],
-    ['{ "agent_servers": { "Postrider": 1, "Postrider": 2 } }', 1, 51, '"Postrider" is there twice'],
+    ['{ "agent_servers": {},\r\n"agent_servers": {} }', 2, 18, '"agent_servers" exists twice'],
+    ['{ "agent_servers": { "Postrider": 1, "Postrider": 2 } }', 1, 51, '"Postrider" exists twice'],
   ];
   it.each(unusable)("leaves %j alone and says where it is wrong", (text, line, column, why) => {
     expect(merge(text)).toEqual({ state: "unusable", line, column, why });

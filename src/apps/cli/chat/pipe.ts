@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
+import { applyReply } from "../../../commands/apply-reply.ts";
 import type { ChatCommandContext } from "../../../commands/command.ts";
-import { formatMessagesAround } from "../../../commands/messages-around.ts";
 import { runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
 import type { FreshStart } from "../../../core/conversation.ts";
@@ -116,13 +116,18 @@ async function handleLine(
     return false;
   }
   if ((await commandContext.chat.findCurrent()) === undefined) await commandContext.chat.open();
-  const reply = await runChatCommand(commandContext, command.name, command.args);
-  const excerpt = reply.around === undefined ? "" : await formatMessagesAround(commandContext, reply.around);
-  for (const text of [reply.text, excerpt])
-    if (text !== "") io.output.write(`${sanitizeForOutput(io, text)}\n`);
-  if (reply.document !== undefined) io.output.write(`${saveDocument(reply.document)}\n`);
-  if (reply.say !== undefined) await printAnswer(io, chat, reply.say, printing);
-  return reply.leave === true;
+  let isLast = false;
+  await applyReply(commandContext, runChatCommand(commandContext, command.name, command.args), {
+    show(texts, { document }) {
+      for (const text of texts) io.output.write(`${sanitizeForOutput(io, text)}\n`);
+      if (document !== undefined) io.output.write(`${saveDocument(document)}\n`);
+    },
+    submit: (text) => printAnswer(io, chat, text, printing),
+    leave: () => {
+      isLast = true;
+    },
+  });
+  return isLast;
 }
 
 async function printAnswer(

@@ -1,11 +1,10 @@
 import { type Component, Editor, matchesKey, ProcessTerminal, TuiMainScreen } from "@earendil-works/pi-tui";
+import { applyReply } from "../../../commands/apply-reply.ts";
 import type { Choice, CommandReply } from "../../../commands/command.ts";
-import { formatMessagesAround } from "../../../commands/messages-around.ts";
 import { getAllowedCommand, runChatCommand } from "../../../commands/table.ts";
 import { parseCommand, unescapeSlash } from "../../../core/command-grammar.ts";
 import type { Agent } from "../../../ports/agent.ts";
-import { findChosenModel } from "../../../turns/find-chosen-model.ts";
-import { proposeTitle } from "../../../turns/propose-title.ts";
+import { findChosenModel, proposeTitle } from "../../../turns/propose-title.ts";
 import type { Config } from "../../config/config.ts";
 import { startDailyCopies } from "../../daily-copies.ts";
 import { saveDocument } from "../../save-document.ts";
@@ -104,20 +103,25 @@ export async function runScreen(
   async function command(name: string, args: string): Promise<void> {
     const found = getAllowedCommand(commandContext, name);
     const choices = (await found.listChoices?.(commandContext, args)) ?? [];
-    if (choices.length === 0) return heed(await found.run(commandContext, args));
+    if (choices.length === 0) return showReply(found.run(commandContext, args));
     const picked = parseCommand((await pick(`/${found.name} ${args}`.trim(), choices))?.line ?? "");
-    if (picked !== undefined) await heed(await runChatCommand(commandContext, picked.name, picked.args));
+    if (picked !== undefined) await showReply(runChatCommand(commandContext, picked.name, picked.args));
   }
 
-  async function heed(reply: CommandReply): Promise<void> {
-    const now = reply.moved ? await talk.findCurrent() : undefined;
-    if (now !== undefined) await shown.draw(now.session);
-    if (reply.text !== "") tell(reply.text);
-    if (reply.around !== undefined) tell(await formatMessagesAround(commandContext, reply.around));
-    if (reply.document !== undefined) tell(saveDocument(reply.document));
-    await shown.refresh();
-    if (reply.leave) keys.exit(0);
-    if (reply.say !== undefined) say(reply.say).catch(fail);
+  function showReply(reply: Promise<CommandReply>): Promise<void> {
+    return applyReply(commandContext, reply, {
+      async onMoved() {
+        const current = await talk.findCurrent();
+        if (current !== undefined) await shown.draw(current.session);
+      },
+      async show(texts, { document }) {
+        for (const text of texts) tell(text);
+        if (document !== undefined) tell(saveDocument(document));
+        await shown.refresh();
+      },
+      leave: () => keys.exit(0),
+      submit: (text) => void say(text).catch(fail),
+    });
   }
 
   /** Shows a list instead of the editor until the person picks an entry or cancels. */

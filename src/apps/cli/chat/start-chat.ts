@@ -1,11 +1,10 @@
 import type { ChatCommandContext } from "../../../commands/command.ts";
-import { isEmptySession, listNewestSessions } from "../../../commands/newest-sessions.ts";
+import { isEmptySession, listNewestSessions } from "../../../commands/find-sessions.ts";
 import { switchSession } from "../../../commands/switch-session.ts";
 import type { Opened } from "../../../core/conversation.ts";
 import { PostriderError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/owner.ts";
 import { resolveResetPolicy } from "../../../core/reset-policy.ts";
-import { HEARTBEAT_MS, RUNNER_DEAD_MS, type Runner } from "../../../core/runner.ts";
 import type { Session } from "../../../core/session.ts";
 import { localSource } from "../../../core/source.ts";
 import type { Turn } from "../../../core/turn.ts";
@@ -15,9 +14,10 @@ import { buildRouting, DEFAULT_RESET } from "../../../sessions/routing.ts";
 import { createSessions } from "../../../sessions/sessions.ts";
 import { sqliteStore } from "../../../stores/sqlite/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
+import { type RunnerLife, runnerLife } from "../../../system/runner-life.ts";
 import { systemClock, systemZone } from "../../../system/system-clock.ts";
 import { type AgentChat, openAgentChat, type TalkEvent } from "../../../turns/agent-chat.ts";
-import type { PreparedTurn } from "../../../turns/run-turn.ts";
+import type { TurnHooks } from "../../../turns/turn-hooks.ts";
 import { watchLocalProcesses } from "../../../turns/watch-local.ts";
 import type { Config } from "../../config/config.ts";
 import { exitOnLostStore } from "../../exit-on-lost-store.ts";
@@ -63,17 +63,13 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     mode,
     onLost: exitOnLostStore(options.onStoreLost),
   });
-  const runner = localRunner();
-  const held = await registerRunner(store, runner, kind).catch(async (error: unknown) => {
+  const onError = (error: unknown): void => notify((error as Error).message);
+  const { life, slot } = await registerRunner(store, kind, onError).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  const heart = setInterval(() => {
-    Promise.all([store.runners.recordHeartbeat({ runner, now: Date.now() }), held?.renew()]).catch(
-      (error: Error) => notify(error.message),
-    );
-  }, HEARTBEAT_MS);
-  const source = held?.source ?? localSource();
+  const { runner } = life;
+  const source = slot?.source ?? localSource();
   const zone = config?.gateway.zone ?? systemZone();
   const { profile, reset, scope } = config?.gateway ?? { profile: "main", reset: DEFAULT_RESET, scope: {} };
   const settings = { zone, profile, reset, scope, clock: systemClock };
@@ -84,9 +80,18 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     memory: () => config?.gateway.memory ?? { enabled: true, flush: true },
   });
   const cwd = process.cwd();
-  async function prepare(turn: Turn): Promise<PreparedTurn> {
-    memory.startTurn(turn);
-    return tools.prepare(turn, { cwd });
+  function hooks(turn: Turn): TurnHooks {
+    // A messenger chat shares the session: the turn has no tools here.
+    if (turn.target.platform !== source.platform) return { prepare: () => tools.prepare(turn) };
+    return {
+      async prepare() {
+        memory.startTurn(turn);
+        return tools.prepare(turn, { cwd });
+      },
+      approve: (request, signal) =>
+        askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
+      ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),
+    };
   }
   const talk = openAgentChat({
     store,
@@ -96,13 +101,7 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
     source,
     routing: () => buildRouting(source, settings),
     claims: kind === "terminal" ? "all" : "one", // a pipe or a single question ends after its own answer
-    around: (turn) => ({
-      prepare: () => prepare(turn),
-      approve: (request, signal) =>
-        askInTerminal({ store, clock: systemClock, kind, notify }, turn, request, signal),
-      ...(at !== undefined && { compression: { at, notify: async (words) => notify(words) } }),
-    }),
-    prepareMessengerTurn: (turn) => tools.prepare(turn),
+    hooks,
     onEvent,
   });
   // Preloads the tools while the person types their first message.
@@ -143,15 +142,15 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
       processes: tools.processes,
     },
     async close() {
-      clearInterval(heart);
+      life.stop();
       try {
         leaving.abort();
         await watching;
         await talk.close();
         await tools.processes.close();
         await memory.close();
-        await held?.release();
-        await store.runners.retire({ runner: runner.id });
+        await slot?.release();
+        await life.retire();
       } finally {
         await store.close();
       }
@@ -161,11 +160,16 @@ export async function startChat(options: ChatOptions): Promise<TerminalChat> {
 
 async function registerRunner(
   store: Store,
-  runner: Runner,
   kind: ChatOptions["kind"],
-): Promise<TerminalSlot | undefined> {
-  await store.runners.recordHeartbeat({ runner, now: Date.now() });
-  return kind === "pipe" ? undefined : leaseTerminalSlot(store, runner.id, kind, RUNNER_DEAD_MS);
+  onError: (error: unknown) => void,
+): Promise<{ readonly life: RunnerLife; readonly slot: TerminalSlot | undefined }> {
+  const life = await runnerLife({ store, clock: systemClock, runner: localRunner(), onError });
+  try {
+    return { life, slot: kind === "pipe" ? undefined : await leaseTerminalSlot(life, kind) };
+  } catch (error) {
+    life.stop();
+    throw error;
+  }
 }
 
 /** The session to start in: the terminal's last one, the newest, a named one or a new one. */

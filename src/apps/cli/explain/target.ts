@@ -64,8 +64,10 @@ async function findByPlatformId(
   const arrivals = await store.inbox.findInbound({ asker, platform, chatId, messageId });
   const [first] = arrivals;
   if (first === undefined) return undefined;
-  const [session] =
-    first.session === undefined ? [] : await store.sessions.find({ asker, text: first.session });
+  const session =
+    first.session === undefined
+      ? undefined
+      : await store.sessions.getSession({ asker, session: first.session });
   return {
     what: "message",
     arrivals,

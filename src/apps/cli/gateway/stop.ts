@@ -1,8 +1,8 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { PostriderError } from "../../../core/errors.ts";
 import type { Runner } from "../../../core/runner.ts";
 import type { Store } from "../../../ports/store.ts";
 import { localRunner } from "../../../system/local-runner.ts";
+import { pause } from "../../../system/pause.ts";
 import { readStartTicks } from "../../../system/process-identity.ts";
 import { findRunningGateway, type RunningGateway } from "../../gateway-lease.ts";
 import { type Command, defineCommand, JSON_OPTION, usageError } from "../command.ts";

@@ -80,6 +80,8 @@ async function findHandles(
   processes: readonly Process[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = new Set(processes.map(({ session }) => session));
-  const found = await Promise.all([...ids].map((text) => store.sessions.find({ asker: who, text })));
-  return new Map(found.flat().map(({ id, handle }) => [id, handle]));
+  const found = await Promise.all(
+    [...ids].map((session) => store.sessions.getSession({ asker: who, session })),
+  );
+  return new Map(found.flatMap((session) => (session === undefined ? [] : [[session.id, session.handle]])));
 }

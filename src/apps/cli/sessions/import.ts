@@ -58,8 +58,7 @@ async function importLines(
   const failed: ImportResult["failed"][number][] = [];
   const isHere = async (id: unknown): Promise<boolean> => {
     if (typeof id !== "string") return false;
-    const found = await store.sessions.find({ asker: { everyone: true }, text: id });
-    return found.some((session) => session.id === id);
+    return (await store.sessions.getSession({ asker: { everyone: true }, session: id })) !== undefined;
   };
   let number = 0;
   for await (const line of lines) {

@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { pause } from "../../../system/pause.ts";
 import { openWriter } from "../connection.ts";
 import { retryBusyAsync, toStoreError } from "../store-errors.ts";
 import { rebuildIndex } from "./repair-database.ts";
@@ -38,6 +39,6 @@ async function truncateLog(db: Database.Database): Promise<boolean> {
     const [answer] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
     if (answer?.busy === 0) return true;
     if (performance.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5);
   }
 }
