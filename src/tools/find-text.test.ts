@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findText, hasText } from "./find-text.ts";
 
 describe("finding a text in another", () => {
-  it("finds the same places as looking from every character", () => {
+  it("finds the same positions as a naive search", () => {
     const letters = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 40 });
     const word = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 6 });
     fc.assert(
@@ -17,7 +17,7 @@ describe("finding a text in another", () => {
     );
   });
 
-  it("stops after as many as were asked for", () => {
+  it("stops at the limit", () => {
     expect(findText("aaaa", "a", { limit: 2, overlapping: true })).toEqual([0, 1]);
     expect(findText("aaaa", "", { limit: 2, overlapping: true })).toEqual([]);
   });

@@ -25,7 +25,7 @@ function texts(file: string): readonly string[] {
 }
 
 describe("a rotating file", () => {
-  it("loses nothing at rotation, keeps the newest, and no file outgrows its limit", () => {
+  it("loses nothing at a rotation, keeps the newest files, and respects the size limit", () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ text: fc.string({ maxLength: 40 }), reopen: fc.boolean() }), { maxLength: 60 }),
@@ -67,7 +67,7 @@ describe("a rotating file", () => {
     );
   });
 
-  it("is its owner's alone, also where others could read it before", () => {
+  it("is private, even if others could read it before", () => {
     const file = place();
     opened(file, 100).close();
     const log = opened(file, 100);
@@ -82,7 +82,7 @@ describe("a rotating file", () => {
     expect(readFileSync(file, "utf8")).toBe("one\ntwo\n");
   });
 
-  it("goes on in a new file when somebody has moved the old one away", () => {
+  it("continues in a new file when the old one was moved", () => {
     const file = place();
     const log = opened(file, 1000);
     log.write("one\n");
@@ -92,7 +92,7 @@ describe("a rotating file", () => {
     expect([readFileSync(`${file}.mine`, "utf8"), readFileSync(file, "utf8")]).toEqual(["one\n", "two\n"]);
   });
 
-  it("never throws where nothing can be written, and tells it once", () => {
+  it("never throws when writing fails, and reports it once", () => {
     const told: string[] = [];
     const log = openRotatingFile({
       file: join("/dev/null", "no", "folder.log"),
