@@ -22,7 +22,7 @@ export interface LocalTools {
   /** Preloads the modules of the first turn. */
   load(): Promise<unknown>;
   /** Prepares the prompt and the tools of a turn. Without a working directory there are no tools. */
-  prepare(turn: Turn, place?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
+  prepare(turn: Turn, location?: Pick<TurnRequester, "cwd" | "folder" | "terminal">): Promise<PreparedTurn>;
   readonly processes: Processes;
 }
 
@@ -37,12 +37,12 @@ export function createLocalTools(options: LocalToolsOptions): LocalTools {
   return {
     processes,
     load,
-    async prepare(turn, place) {
+    async prepare(turn, location) {
       const [{ prepareTurn }, { buildToolHost: equipmentOf }] = await load();
       const settings = options.config()?.gateway ?? { ...UNCONFIGURED_SETTINGS, zone: systemZone() };
       const equipment = equipmentOf({ ...options, processes });
       const asking =
-        place && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...place } as const);
+        location && ({ asker: { person: OWNER }, role: "owner", chatType: "dm", ...location } as const);
       const customTools = options.customTools?.() ?? [];
       const context = { store, clock, settings, platforms: [], toolHost: equipment, customTools };
       return prepareTurn(context, turn, asking);

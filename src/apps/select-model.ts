@@ -32,15 +32,15 @@ export function selectModel(
   environment: NodeJS.ProcessEnv,
   configured: ModelSettings = {},
 ): ModelChoice | undefined {
-  const said = getConfiguredProvider(configured);
+  const named = getConfiguredProvider(configured);
   const address = environment.POSTRIDER_BASE_URL || undefined;
-  const chosen = chooseProvider(environment, said);
+  const chosen = chooseProvider(environment, named);
   const provider = chosen ?? findProviderWithKey(environment);
   if (provider === undefined) {
     if (configured.apiKey === undefined) return undefined;
     throw createModelConfigError("model.api_key is set, but its provider is not known: set model.provider.");
   }
-  const own = said === undefined || said === provider ? configured : {};
+  const own = named === undefined || named === provider ? configured : {};
   const configuredKey = address === undefined || address === own.baseUrl ? own.apiKey : undefined;
   const apiKey = chooseKey(provider, environment, chosen !== undefined, configuredKey);
   const baseUrl = address ?? ((provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl);
@@ -68,9 +68,9 @@ export function selectProviderModel(
   environment: NodeJS.ProcessEnv,
   configured: ModelSettings = {},
 ): ModelChoice | undefined {
-  const said = getConfiguredProvider(configured);
-  if (provider === chooseProvider(environment, said)) return selectModel(environment, configured);
-  const own = said === provider ? configured : {};
+  const named = getConfiguredProvider(configured);
+  if (provider === chooseProvider(environment, named)) return selectModel(environment, configured);
+  const own = named === provider ? configured : {};
   const apiKey = provider === "compatible" ? own.apiKey : readKey(environment, provider) || own.apiKey;
   const baseUrl = (provider === "openai" && environment.OPENAI_BASE_URL) || own.baseUrl;
   if (provider === "compatible" ? baseUrl === undefined : apiKey === undefined) return undefined;

@@ -21,37 +21,37 @@ const MAX_PATH_LENGTH = 4096;
  * Resolves a model's path to its real path, if it is in an allowed folder and in no denied one. A later change of the path
  * is detected at the open (`pinned-directory.ts`). A hard link passes: its creator had access to the file already.
  */
-export async function resolveAllowedPath(given: string, reach: FileAccess): Promise<AllowedPath> {
-  const path = resolve(reach.cwd, checkPath(given, reach));
-  const real = await resolveReal(path);
-  const [allowed, forbidden, machine] = await Promise.all([
-    measureInnermost(reach.allowedFolders, real),
-    measureInnermost(reach.deniedFolders, real),
-    measureInnermost(SYSTEM_FOLDERS, real),
+export async function resolveAllowedPath(named: string, access: FileAccess): Promise<AllowedPath> {
+  const path = resolve(access.cwd, checkPath(named, access));
+  const realPath = await resolveReal(path);
+  const [allowed, denied, machine] = await Promise.all([
+    measureInnermost(access.allowedFolders, realPath),
+    measureInnermost(access.deniedFolders, realPath),
+    measureInnermost(SYSTEM_FOLDERS, realPath),
   ]);
-  if (forbidden > 0 || allowed <= machine) throw createOutsideError(given, reach);
-  await denyDanglingLink(given, real);
-  return { realPath: real };
+  if (denied > 0 || allowed <= machine) throw createOutsideError(named, access);
+  await denyDanglingLink(named, realPath);
+  return { realPath };
 }
 
 /** The path for messages: relative to the working directory, if it is inside. */
-export function toDisplayPath(real: string, { cwd }: Pick<FileAccess, "cwd">): string {
-  const from = relative(cwd, real);
-  return from !== "" && isBelow(from) ? from : real;
+export function toDisplayPath(realPath: string, { cwd }: Pick<FileAccess, "cwd">): string {
+  const from = relative(cwd, realPath);
+  return from !== "" && isBelow(from) ? from : realPath;
 }
 
-function checkPath(given: string, { cwd }: FileAccess): string {
+function checkPath(named: string, { cwd }: FileAccess): string {
   const wrong =
-    given.trim() === ""
+    named.trim() === ""
       ? "is empty: name a file"
-      : given.includes("\0")
+      : named.includes("\0")
         ? "must not contain a NUL character"
-        : !given.isWellFormed() || given.length > MAX_PATH_LENGTH
+        : !named.isWellFormed() || named.length > MAX_PATH_LENGTH
           ? "is not a valid file name"
-          : given.startsWith("~")
+          : named.startsWith("~")
             ? `must not start with ~: use an absolute path, or one relative to ${cwd}`
             : undefined;
-  if (wrong === undefined) return given;
+  if (wrong === undefined) return named;
   throw new PostriderError("invalid_input", `The path ${wrong}.`, { details: { field: "path" } });
 }
 
@@ -67,11 +67,11 @@ async function resolveReal(path: string): Promise<string> {
 }
 
 /** The length of the innermost of these folders that contains the path; 0 if none does. */
-async function measureInnermost(folders: readonly string[], real: string): Promise<number> {
+async function measureInnermost(folders: readonly string[], realPath: string): Promise<number> {
   const lengths = await Promise.all(
     folders.map(async (folder) => {
-      const around = await resolveReal(resolve(folder));
-      return isBelow(relative(around, real)) ? around.length : 0;
+      const container = await resolveReal(resolve(folder));
+      return isBelow(relative(container, realPath)) ? container.length : 0;
     }),
   );
   return Math.max(0, ...lengths);
@@ -82,18 +82,18 @@ function isBelow(from: string): boolean {
 }
 
 /** Denies a dangling link, because its target may appear later. */
-async function denyDanglingLink(given: string, real: string): Promise<void> {
-  const found = await lstat(real).catch(() => undefined);
+async function denyDanglingLink(named: string, realPath: string): Promise<void> {
+  const found = await lstat(realPath).catch(() => undefined);
   if (found?.isSymbolicLink())
-    throw new PostriderError("not_allowed", `"${shortenPath(given)}" is a link without a target.`);
+    throw new PostriderError("not_allowed", `"${shortenPath(named)}" is a link without a target.`);
 }
 
-function createOutsideError(given: string, { allowedFolders }: FileAccess): PostriderError {
+function createOutsideError(named: string, { allowedFolders }: FileAccess): PostriderError {
   const where =
     allowedFolders.length === 0 ? "No folder is allowed." : `Allowed: ${allowedFolders.join(", ")}.`;
-  return new PostriderError("not_allowed", `"${shortenPath(given)}" is not in an allowed folder. ${where}`);
+  return new PostriderError("not_allowed", `"${shortenPath(named)}" is not in an allowed folder. ${where}`);
 }
 
-function shortenPath(given: string): string {
-  return given.length <= 200 ? given : `${given.slice(0, 200)}…`;
+function shortenPath(named: string): string {
+  return named.length <= 200 ? named : `${named.slice(0, 200)}…`;
 }

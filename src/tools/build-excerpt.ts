@@ -76,29 +76,30 @@ async function readSurroundingMessages(
 
 /** A fork and its origin may both have the seq of a hit; the snippet tells them apart. */
 function createHitTest({ seq, at, snippet: found }: Hit, query: string): (message: Message) => boolean {
-  const asked = parseQuery(query);
+  const request = parseQuery(query);
   return (message) =>
-    message.seq === seq && message.at === at && buildSnippet(getText(message), asked) === found;
+    message.seq === seq && message.at === at && buildSnippet(getText(message), request) === found;
 }
 
 function formatMessage(message: Message, query: string | undefined, mask: (text: string) => string): string {
   const { role, toolName, toolCalls = [] } = message;
-  const said = mask(getText(message)).trim();
+  const content = mask(getText(message)).trim();
   const calls = toolCalls.length === 0 ? "" : ` [called: ${toolCalls.map(({ name }) => name).join(", ")}]`;
   const name = role === "tool" && toolName !== undefined ? `TOOL:${toolName}` : role.toUpperCase();
-  return `[${name}]: ${shortenMessage(said, role, query)}${calls}`;
+  return `[${name}]: ${shortenMessage(content, role, query)}${calls}`;
 }
 
-function shortenMessage(said: string, role: Message["role"], query: string | undefined): string {
-  if (query !== undefined && said.length > MAX_HIT_LENGTH)
-    return buildSnippet(said, parseQuery(query), { words: MAX_HIT_LENGTH, chars: MAX_HIT_LENGTH });
-  if (role === "tool" && said.length > MAX_OUTPUT_LENGTH) return keepBothEnds(said, MAX_OUTPUT_LENGTH / 2);
+function shortenMessage(content: string, role: Message["role"], query: string | undefined): string {
+  if (query !== undefined && content.length > MAX_HIT_LENGTH)
+    return buildSnippet(content, parseQuery(query), { words: MAX_HIT_LENGTH, chars: MAX_HIT_LENGTH });
+  if (role === "tool" && content.length > MAX_OUTPUT_LENGTH)
+    return keepBothEnds(content, MAX_OUTPUT_LENGTH / 2);
   const most = query === undefined ? MAX_OTHER_LENGTH : MAX_HIT_LENGTH;
-  return said.length <= most ? said : `${dropHalfPairs(said.slice(0, most))}...`;
+  return content.length <= most ? content : `${dropHalfPairs(content.slice(0, most))}...`;
 }
 
-function keepBothEnds(said: string, length: number): string {
-  return `${dropHalfPairs(said.slice(0, length))}\n[...]\n${dropHalfPairs(said.slice(-length))}`;
+function keepBothEnds(content: string, length: number): string {
+  return `${dropHalfPairs(content.slice(0, length))}\n[...]\n${dropHalfPairs(content.slice(-length))}`;
 }
 
 /** Removes half of a surrogate pair at either end. */

@@ -27,19 +27,19 @@ export interface CommandRequest {
 
 /** Parses the arguments of the model. The error text is for the model. */
 export async function parseCommandRequest(
-  given: ToolArguments,
+  args: ToolArguments,
   context: ToolContext,
 ): Promise<CommandRequest> {
-  const background = given.background === true;
-  const [timeoutMs, timeoutNotes] = parseTimeout(given, background, context);
+  const background = args.background === true;
+  const [timeoutMs, timeoutNotes] = parseTimeout(args, background, context);
   const { watch, notes } = background
-    ? parseWatchRequest(given, context.watchMode)
-    : { watch: NO_WATCH, notes: listIgnoredArguments(given) };
+    ? parseWatchRequest(args, context.watchMode)
+    : { watch: NO_WATCH, notes: listIgnoredArguments(args) };
   return {
-    command: readCommand(given),
-    cwd: await requireFolder(resolveFolder(given, context)),
+    command: readCommand(args),
+    cwd: await requireFolder(resolveFolder(args, context)),
     background,
-    pty: given.pty === true,
+    pty: args.pty === true,
     timeoutMs,
     watch,
     notes: [...timeoutNotes, ...notes],
@@ -47,21 +47,21 @@ export async function parseCommandRequest(
 }
 
 /** The folder of the command. Any folder is allowed, because a shell can leave it anyway. */
-function resolveFolder(given: ToolArguments, { cwd, environment }: ToolContext): string {
-  const folder = readTextArgument(given, "workdir")?.trim() ?? "";
+function resolveFolder(args: ToolArguments, { cwd, environment }: ToolContext): string {
+  const folder = readTextArgument(args, "workdir")?.trim() ?? "";
   const home = environment.HOME;
   if (home !== undefined && /^~(\/|$)/.test(folder)) return join(home, folder.slice(1));
   return resolve(cwd, folder);
 }
 
 /** The folder without links; a missing folder stays as named, and nothing runs in it. */
-export function resolveRealFolder(given: ToolArguments, context: ToolContext): Promise<string> {
-  const folder = resolveFolder(given, context);
+export function resolveRealFolder(args: ToolArguments, context: ToolContext): Promise<string> {
+  const folder = resolveFolder(args, context);
   return realpath(folder).catch(() => folder);
 }
 
-function readCommand(given: ToolArguments): string {
-  const command = readTextArgument(given, "command") ?? "";
+function readCommand(args: ToolArguments): string {
+  const command = readTextArgument(args, "command") ?? "";
   if (command.trim() === "") throw new PostriderError("invalid_input", "The command is empty.");
   if (command.includes("\0"))
     throw new PostriderError(
@@ -86,23 +86,23 @@ async function requireFolder(folder: string): Promise<string> {
 }
 
 function parseTimeout(
-  given: ToolArguments,
+  args: ToolArguments,
   background: boolean,
-  { timeoutMs: usual }: ToolContext,
+  { timeoutMs: defaultMs }: ToolContext,
 ): [ms: number, notes: readonly string[]] {
-  const seconds = readNumberArgument(given, "timeout");
-  if (seconds === undefined) return [usual, []];
+  const seconds = readNumberArgument(args, "timeout");
+  if (seconds === undefined) return [defaultMs, []];
   if (background)
-    return [usual, ["timeout was ignored: a background command runs until it ends or is killed."]];
-  const longest = Math.max(MAX_TIMEOUT_S * 1000, usual);
-  const ms = Math.min(longest, Math.max(1, Math.round(seconds * 1000)));
-  const note = `timeout was lowered to ${longest / 1000} seconds, the maximum; use background for longer work.`;
-  return [ms, seconds * 1000 > longest ? [note] : []];
+    return [defaultMs, ["timeout was ignored: a background command runs until it ends or is killed."]];
+  const maxMs = Math.max(MAX_TIMEOUT_S * 1000, defaultMs);
+  const ms = Math.min(maxMs, Math.max(1, Math.round(seconds * 1000)));
+  const note = `timeout was lowered to ${maxMs / 1000} seconds, the maximum; use background for longer work.`;
+  return [ms, seconds * 1000 > maxMs ? [note] : []];
 }
 
-function listIgnoredArguments(given: ToolArguments): readonly string[] {
+function listIgnoredArguments(args: ToolArguments): readonly string[] {
   const names = ["check_interval", "watch_patterns", "notify", "notify_on_complete"].filter(
-    (name) => given[name] !== undefined && given[name] !== false,
+    (name) => args[name] !== undefined && args[name] !== false,
   );
   if (names.length === 0) return [];
   return [`${names.join(", ")} ${names.length === 1 ? "was" : "were"} ignored: only for background.`];

@@ -51,12 +51,12 @@ export async function searchEarlierSessions(
   limit: number,
 ): Promise<object> {
   const { store, asker, secrets } = context;
-  const asked = { asker, text: query, ...(roles !== undefined && { roles }) };
+  const filter = { asker, text: query, ...(roles !== undefined && { roles }) };
   const lineage = createSessionAncestry(context);
-  const hits = [...(await store.messages.searchMessages({ ...asked, limit: HITS }))];
+  const hits = [...(await store.messages.searchMessages({ ...filter, limit: HITS }))];
   let lines = await groupByRoot(hits, context.session, lineage);
   if (lines.length < limit && hits.length === HITS) {
-    hits.push(...(await store.messages.searchMessages({ ...asked, offset: HITS, limit: MAX_HITS - HITS })));
+    hits.push(...(await store.messages.searchMessages({ ...filter, offset: HITS, limit: MAX_HITS - HITS })));
     lines = await groupByRoot(hits, context.session, lineage);
   }
   const excerpting = { store, asker, query, mask: createSecretMask(secrets) };

@@ -6,14 +6,14 @@ const MAX_LENGTH = 400;
 const MAX_COMPARED = 20_000;
 
 /** Finds the most similar texts, best first. */
-export function findMostSimilar(texts: readonly string[], wanted: string, most: number): readonly string[] {
-  const pairs = countPairs(wanted);
+export function findMostSimilar(texts: readonly string[], target: string, limit: number): readonly string[] {
+  const pairs = countPairs(target);
   return texts
     .slice(0, MAX_COMPARED)
     .map((text) => ({ text, likeness: measureSimilarity(pairs, countPairs(text)) }))
     .filter((one) => one.likeness >= MIN_SIMILARITY)
     .toSorted((a, b) => b.likeness - a.likeness)
-    .slice(0, most)
+    .slice(0, limit)
     .map(({ text }) => text);
 }
 

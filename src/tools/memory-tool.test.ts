@@ -24,7 +24,7 @@ async function room(more: Partial<ToolContext> = {}) {
 const group = "chat:telegram:-5";
 
 describe("memory", () => {
-  it("remembers, replaces and removes, and answers with what is remembered and how full it is", async () => {
+  it("adds, replaces and removes entries, and returns all entries and the used space", async () => {
     const { change, entries } = await room();
     expect(await change({ action: "add", text: "Likes  tea,\nnot coffee" })).toEqual({
       text: "Remembered. The memory now contains (21 of 4000 characters):\n- Likes tea, not coffee",
@@ -45,7 +45,7 @@ describe("memory", () => {
     expect(await entries()).toEqual([]);
   });
 
-  it("changes nothing when the same is done again, as after a crash", async () => {
+  it("changes nothing when a call is repeated, as after a crash", async () => {
     const { change, home, context } = await room();
     await change({ action: "add", text: "Has a dog" });
     expect(await change({ action: "add", text: "Has a dog" })).toEqual({
@@ -64,7 +64,7 @@ describe("memory", () => {
     [/must be add, replace or remove/, { action: "forget", old: "dog" }],
     [/must be add, replace or remove/, {}],
     [/it has 18 now, and the limit is 4000/, { action: "add", text: "x".repeat(MAX_MEMORY_CHARS) }],
-  ])("refuses with a sentence (%s), and changes nothing", async (sentence, given) => {
+  ])("refuses with an error text (%s), and changes nothing", async (sentence, given) => {
     const { change, entries } = await room();
     await change({ action: "add", text: "has a dog" });
     await change({ action: "add", text: "has a cat" });
@@ -76,7 +76,7 @@ describe("memory", () => {
     expect(await entries()).toEqual(["has a dog", "has a cat"]);
   });
 
-  it("lets only the owner, and only in a direct chat, change what everyone may know", async () => {
+  it("lets only the owner change the profile memory, and only in a direct chat", async () => {
     const given = { action: "add", target: "profile", text: "The office is closed on Fridays" };
     const owner = await room();
     expect((await owner.change(given)).failed).toBe(false);
@@ -90,11 +90,11 @@ describe("memory", () => {
       expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
       expect(await entries(getProfileMemoryOwner("main"))).toEqual([]);
       expect(await entries()).toEqual([]);
-      expect(JSON.stringify(memoryTool(context).input)).toContain("may not be changed here");
+      expect(JSON.stringify(memoryTool(context).input)).toContain("cannot be changed here");
     }
   });
 
-  it("says in a group that it is the group's memory, which all may read", async () => {
+  it("says in a group that everyone can read the group's memory", async () => {
     const { context, change, entries } = await room({ asker: { person: "p_1", chat: group }, owner: group });
     expect(JSON.stringify(memoryTool(context).input)).toContain("the memory of this group chat");
     await change({ action: "add", text: "Ada plays the oboe" });
@@ -104,8 +104,8 @@ describe("memory", () => {
   });
 });
 
-describe("what the model is told of what it remembers", () => {
-  it("is nothing while nothing is remembered, then the person's and everyone's", async () => {
+describe("the memory in the prompt", () => {
+  it("is empty at first, then has the person's and the profile's entries", async () => {
     const { home, context, change } = await room();
     const { store } = home;
     const told = () => loadMemoryPrompt({ store, owner: context.owner, profile: "main" });
@@ -120,7 +120,7 @@ describe("what the model is told of what it remembers", () => {
   });
 });
 
-describe("what is remembered of two people and of their groups", () => {
+describe("the memories of two people and their groups", () => {
   const person = (id: string) => ({ platform: "telegram", userId: id });
   const direct = (id: string): Source => ({ ...person(id), chatType: "dm", chatId: id });
   const inGroup = (id: string, chatId: string): Source => ({ ...person(id), chatType: "group", chatId });

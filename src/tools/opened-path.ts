@@ -41,10 +41,10 @@ async function withOpenedEntry<T>(
   use: (found: OpenedPath) => Promise<T>,
 ): Promise<T> {
   const at = folder.entryPath(name);
-  const seen = await lstat(at).catch(ignoreMissing);
-  if (seen === undefined) return use({ kind: "missing" });
-  if (seen.isDirectory()) return use({ kind: "folder" });
-  if (!seen.isFile()) throw createNotAFileError(shown, seen);
+  const before = await lstat(at).catch(ignoreMissing);
+  if (before === undefined) return use({ kind: "missing" });
+  if (before.isDirectory()) return use({ kind: "folder" });
+  if (!before.isFile()) throw createNotAFileError(shown, before);
   const handle = await open(at, READ_FLAGS);
   try {
     const stats = await handle.stat();
@@ -63,13 +63,13 @@ export interface FolderEntries {
 }
 
 /** Lists the names in a folder, up to a limit. */
-export async function listFolderEntries(real: string, most: number): Promise<FolderEntries> {
+export async function listFolderEntries(real: string, limit: number): Promise<FolderEntries> {
   const folder = await pinDirectory(real);
   try {
     const names: string[] = [];
     let isCut = false;
     for await (const entry of await opendir(folder.entryPath("."))) {
-      isCut = names.length >= most;
+      isCut = names.length >= limit;
       if (isCut) break;
       names.push(entry.isDirectory() ? `${entry.name}/` : entry.name);
     }

@@ -18,10 +18,10 @@ export function paginateText(
   const all = splitLines(text);
   const total = all.length;
   const first = Math.max(1, Math.min(total, offset < 0 ? total + Math.ceil(offset) + 1 : Math.floor(offset)));
-  const wanted = all.slice(first - 1, first - 1 + Math.max(1, Math.floor(limit)));
+  const page = all.slice(first - 1, first - 1 + Math.max(1, Math.floor(limit)));
   const lines: string[] = [];
   let length = 0;
-  for (const line of wanted) {
+  for (const line of page) {
     length += line.length + 1;
     if (length > MAX_PAGE_LENGTH && lines.length > 0) break;
     lines.push(line);

@@ -19,16 +19,16 @@ export interface FilePatch {
 
 /** Replaces a part of a file and returns the diff. */
 export async function patchFile(
-  wanted: FilePatch,
+  patch: FilePatch,
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<string> {
-  const to = await resolveAllowedPath(wanted.path, context);
+  const to = await resolveAllowedPath(patch.path, context);
   const shown = toDisplayPath(to.realPath, context);
   const { before, stats } = await readTextFile(to.realPath, shown);
-  const result = applyTextPatch(before, wanted);
+  const result = applyTextPatch(before, patch);
   const mask = createSecretMask(context.secrets);
-  if ("wrong" in result) throw createPatchError(result.wrong, shown, mask(before), wanted.old);
+  if ("wrong" in result) throw createPatchError(result.wrong, shown, mask(before), patch.old);
   await replaceFile({
     to,
     displayPath: shown,
@@ -83,11 +83,11 @@ function createPatchError(
 
 /** Describes the most similar line, with its neighbours. */
 function describeNearestLine(before: string, old: string): string {
-  const wanted = old.split("\n").find((line) => line.trim() !== "");
+  const patch = old.split("\n").find((line) => line.trim() !== "");
   const lines = before.split(/\r?\n/);
-  const [found] = wanted === undefined ? [] : findMostSimilar(lines, wanted, 1);
+  const [found] = patch === undefined ? [] : findMostSimilar(lines, patch, 1);
   if (found === undefined) return " No line is similar; read the file again.";
   const at = lines.indexOf(found);
-  const around = lines.slice(Math.max(0, at - 1), at + 2).map((line) => line.slice(0, 300));
-  return ` The most similar line is ${at + 1}, with its neighbours:\n${around.join("\n")}`;
+  const neighbours = lines.slice(Math.max(0, at - 1), at + 2).map((line) => line.slice(0, 300));
+  return ` The most similar line is ${at + 1}, with its neighbours:\n${neighbours.join("\n")}`;
 }

@@ -22,15 +22,15 @@ export function patchTool(context: ToolContext): Tool {
     effect: "external",
     run: (value, { signal }) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
-        const wanted = {
-          path: readTextArgument(given, "path") ?? "",
-          old: readTextArgument(given, "old") ?? "",
-          new: readTextArgument(given, "new") ?? "",
-          all: given.all === true,
+        const args = toToolArguments(value);
+        const patch = {
+          path: readTextArgument(args, "path") ?? "",
+          old: readTextArgument(args, "old") ?? "",
+          new: readTextArgument(args, "new") ?? "",
+          all: args.all === true,
         };
         const { patchFile } = await import("./patch-file.ts");
-        return { parts: [textPart(await patchFile(wanted, context, signal))] } satisfies ToolOutput;
+        return { parts: [textPart(await patchFile(patch, context, signal))] } satisfies ToolOutput;
       }),
   };
 }

@@ -33,7 +33,7 @@ export async function pinDirectory(real: string): Promise<PinnedDirectory> {
 
 async function resolvePinnedPath({ fd }: FileHandle, real: string): Promise<string> {
   const through = `/proc/self/fd/${fd}`;
-  const seen = process.platform === "linux" ? await readlink(through).catch(() => undefined) : undefined;
-  if ((seen ?? (await realpath(real))) === real) return seen === undefined ? real : through;
+  const actual = process.platform === "linux" ? await readlink(through).catch(() => undefined) : undefined;
+  if ((actual ?? (await realpath(real))) === real) return actual === undefined ? real : through;
   throw new PostriderError("not_allowed", `${real} was replaced while it was opened. Check it again.`);
 }

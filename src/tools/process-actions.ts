@@ -22,7 +22,7 @@ export interface ProcessActionRequest {
   readonly askedLines: ReadonlySet<string>;
 }
 
-export type ProcessAction = (asked: ProcessActionRequest) => Promise<ToolOutput>;
+export type ProcessAction = (request: ProcessActionRequest) => Promise<ToolOutput>;
 
 /** The actions on one process. */
 export const PROCESS_ACTIONS: Readonly<Record<string, ProcessAction>> = {
@@ -47,12 +47,12 @@ async function log({ process, args, context }: ProcessActionRequest): Promise<To
   const lines = splitOutputLines(text);
   const limit = Math.max(1, Math.floor(readNumberArgument(args, "limit") ?? DEFAULT_LINES));
   const offset = Math.max(0, Math.floor(readNumberArgument(args, "offset") ?? lines.length - limit));
-  const wanted = lines.slice(offset, offset + limit);
+  const page = lines.slice(offset, offset + limit);
   return toJsonOutput({
     ...(await reportProcess(process, context)),
-    output: wanted.join("\n"),
+    output: page.join("\n"),
     total_lines: lines.length,
-    showing: wanted.length === 0 ? "no lines" : `lines ${offset} to ${offset + wanted.length - 1}`,
+    showing: page.length === 0 ? "no lines" : `lines ${offset} to ${offset + page.length - 1}`,
     ...(isTruncated && {
       cut: "The start of the output is no longer stored: line 0 is the first stored line.",
     }),
@@ -60,22 +60,25 @@ async function log({ process, args, context }: ProcessActionRequest): Promise<To
 }
 
 async function wait({ process, args, context, signal }: ProcessActionRequest): Promise<ToolOutput> {
-  const longest = context.timeoutMs;
-  const asked = Math.max(0, (readNumberArgument(args, "timeout") ?? longest / 1000) * 1000);
-  const seen = await waitForProcessEnd(context, process.id, { signal, longestMs: Math.min(asked, longest) });
-  if (seen === undefined)
+  const maxMs = context.timeoutMs;
+  const requestedMs = Math.max(0, (readNumberArgument(args, "timeout") ?? maxMs / 1000) * 1000);
+  const latest = await waitForProcessEnd(context, process.id, {
+    signal,
+    timeoutMs: Math.min(requestedMs, maxMs),
+  });
+  if (latest === undefined)
     throw new PostriderError("not_found", `The process ${process.id} was deleted with its session.`);
   const { text } = await readReadableOutput(context, process.id);
-  const note = `timeout was lowered to ${longest / 1000} seconds, the maximum.`;
-  const clamped = asked > longest ? { timeout_note: note } : {};
-  if (seen.status.state === "ended")
+  const note = `timeout was lowered to ${maxMs / 1000} seconds, the maximum.`;
+  const clamped = requestedMs > maxMs ? { timeout_note: note } : {};
+  if (latest.status.state === "ended")
     return toJsonOutput({
-      ...(await reportProcess(seen, context)),
+      ...(await reportProcess(latest, context)),
       output: takeLastCharacters(text, END_OUTPUT_LENGTH),
       ...clamped,
     });
   return toJsonOutput({
-    ...(await reportProcess(seen, context)),
+    ...(await reportProcess(latest, context)),
     status: signal.aborted ? "interrupted" : "timeout",
     output: takeLastCharacters(text, POLL_OUTPUT_LENGTH),
     ...clamped,
@@ -94,13 +97,13 @@ async function kill({ process, context }: ProcessActionRequest): Promise<ToolOut
   );
 }
 
-function write(asked: ProcessActionRequest): Promise<ToolOutput> {
-  return writeInput(asked, "");
+function write(request: ProcessActionRequest): Promise<ToolOutput> {
+  return writeInput(request, "");
 }
 
 /** Enter is a carriage return in a terminal and a line feed in a pipe. */
-function submit(asked: ProcessActionRequest): Promise<ToolOutput> {
-  return writeInput(asked, asked.process.pty ? "\r" : "\n");
+function submit(request: ProcessActionRequest): Promise<ToolOutput> {
+  return writeInput(request, request.process.pty ? "\r" : "\n");
 }
 
 async function writeInput(

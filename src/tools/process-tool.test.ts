@@ -39,7 +39,7 @@ describe("a process that was started", () => {
     });
   });
 
-  it("does not wake an agent that has seen its end, and wakes one that has only looked before", async () => {
+  it("does not wake an agent that has seen its end, and wakes one that has not", async () => {
     const { start, act, context } = await chat();
     const isTold = async (id: string) =>
       (await context.store.processes.getProcess({ asker: context.asker, id }))?.reported.end;
@@ -64,14 +64,14 @@ describe("a process that was started", () => {
     expect((await act({ action: "poll", session_id: id })).output).toBe(`${"a".repeat(999)}z`);
   });
 
-  it("is found by the other name of its id, and with space around it", async () => {
+  it("is found by the argument id, and with spaces around it", async () => {
     const { act, ended } = await chat();
     const id = await ended("true");
     expect(await act({ action: "poll", id })).toMatchObject({ status: "exited", exit_code: 0 });
     expect(await act({ action: "poll", session_id: ` ${id}\n` })).toMatchObject({ status: "exited" });
   });
 
-  it("shows the lines of its log: the last ones, or those that are asked for", async () => {
+  it("shows the lines of its log: the last ones, or the requested ones", async () => {
     const { act, ended } = await chat();
     const id = await ended("seq 0 49");
     const log = async (more: object) => await act({ action: "log", session_id: id, ...more });
@@ -87,7 +87,7 @@ describe("a process that was started", () => {
     expect(usual).toMatchObject({ total_lines: 500, showing: "lines 300 to 499" });
   });
 
-  it("says when the beginning of its output is gone", async () => {
+  it("says when the start of its output is no longer stored", async () => {
     const { act, ended } = await chat();
     const id = await ended("seq 1 60000");
     const log = await act({ action: "log", session_id: id, offset: 0, limit: 1 });
@@ -95,7 +95,7 @@ describe("a process that was started", () => {
     expect(log.output).toMatch(/^\d{5}$/);
   });
 
-  it("is waited for; its end has its last two thousand characters", async () => {
+  it("can be awaited; the result has its last two thousand characters", async () => {
     const { start, act } = await chat();
     const id = await start("printf 'a%.0s' $(seq 2500); exit 4");
     expect(await act({ action: "wait", session_id: id, timeout: 30 })).toMatchObject({
@@ -105,7 +105,7 @@ describe("a process that was started", () => {
     });
   });
 
-  it("runs on when it does not end in the time that is waited", async () => {
+  it("continues when it does not end within the time-out", async () => {
     const { start, act, context } = await chat();
     const id = await start("printf 'a%.0s' $(seq 1500); echo z; sleep 64");
     await room.printed(context, /(z)/);
@@ -116,7 +116,7 @@ describe("a process that was started", () => {
     expect(isAlive(Number(waited.pid))).toBe(true);
   });
 
-  it("is never waited for longer than a command may take, and that is said", async () => {
+  it("is never awaited longer than the maximum time-out, which is noted", async () => {
     const { start, act } = await chat({ timeoutMs: 200 });
     const id = await start("sleep 65");
     expect(await act({ action: "wait", session_id: id, timeout: 600 })).toMatchObject({
@@ -126,7 +126,7 @@ describe("a process that was started", () => {
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "timeout" });
   });
 
-  it("runs on when the person interrupts the waiting", async () => {
+  it("continues when the person interrupts the wait", async () => {
     const { start, tool, context } = await chat();
     const id = await start("echo up; sleep 66");
     await room.printed(context, /(up)/);
@@ -138,7 +138,7 @@ describe("a process that was started", () => {
     expect(isAlive(Number(waited.pid))).toBe(true);
   });
 
-  it("is killed with all it has started; a second time it has exited already", async () => {
+  it("is killed with its child processes; a second kill reports that it has exited", async () => {
     const { start, act, context } = await chat();
     const id = await start("sleep 67 & echo $!; wait");
     const child = Number(await room.printed(context, /^(\d+)\n/));
@@ -157,7 +157,7 @@ describe("a process that was started", () => {
     });
   });
 
-  it("is written to as it is, and spoken to in lines", async () => {
+  it("gets raw text with write and whole lines with submit", async () => {
     const { start, act } = await chat();
     const id = await start('read a; read b; echo "[$a] [$b]"');
     expect(await act({ action: "write", session_id: id, data: "o" })).toMatchObject({
@@ -177,7 +177,7 @@ describe("a process that was started", () => {
     expect(await act({ action: "submit", session_id: id, data: "x" })).toMatchObject({ failed: true });
   });
 
-  it("may be a program that talks with whoever sits at its terminal", async () => {
+  it("may be an interactive program in a terminal", async () => {
     const { start, act, context } = await chat();
     const id = await start("test -t 0 && python3 -i -q", { pty: true });
     await room.printed(context, /(>>>)/);
@@ -188,7 +188,7 @@ describe("a process that was started", () => {
     expect(await act({ action: "wait", session_id: id })).toMatchObject({ status: "exited", exit_code: 5 });
   });
 
-  it("may be a shell that asks at its terminal", async () => {
+  it("may be a shell that prompts in its terminal", async () => {
     const { start, act, context } = await chat();
     const id = await start("read -p 'name? ' name; echo \"hello $name\"", { pty: true });
     await room.printed(context, /(name\?)/);
@@ -201,7 +201,7 @@ describe("a process that was started", () => {
 });
 
 describe("a process whose keeper was killed", () => {
-  it("is seen on, written to and ended as before", async () => {
+  it("can still be read, written to and ended", async () => {
     const apart = await toolRoom({ apart: true });
     try {
       const { start, act, context } = await chat({}, apart);
@@ -220,7 +220,7 @@ describe("a process whose keeper was killed", () => {
     }
   });
 
-  it("is said to be out of sight when its files are gone too, cannot be written to, and can be killed", async () => {
+  it("is reported as detached when its files are gone too, cannot be written to, and can be killed", async () => {
     const apart = await toolRoom({ apart: true });
     try {
       const { start, act, context } = await chat({}, apart);
@@ -238,7 +238,7 @@ describe("a process whose keeper was killed", () => {
       expect(await act({ action: "wait", session_id: gone })).toMatchObject({
         status: "exited",
         exit_code: null,
-        note: expect.stringContaining("nobody saw how"),
+        note: expect.stringContaining("exit code is unknown"),
       });
       expect(await act({ action: "write", session_id: kept, data: "x" })).toMatchObject({
         failed: true,
@@ -252,7 +252,7 @@ describe("a process whose keeper was killed", () => {
   });
 });
 
-describe("what the tool is asked wrongly", () => {
+describe("an invalid call of the tool", () => {
   it.each([
     [{ action: "restart", session_id: "proc_000000000000" }, /list, poll, log, wait, kill, write, submit/],
     [{}, /list, poll, log, wait, kill, write, submit/],
@@ -286,8 +286,8 @@ describe("what the tool is asked wrongly", () => {
   });
 });
 
-describe("what a crash may find undone", () => {
-  it("is a process that was ended or spoken to, not one that was looked at", async () => {
+describe("an interrupted call after a crash", () => {
+  it("counts as external for kill and write, not for reading", async () => {
     const { tool } = await chat();
     const effects = ["list", "poll", "log", "wait", "kill", "write", "submit", "nonsense"].map((action) =>
       tool.getEffect?.({ action }),
@@ -295,7 +295,7 @@ describe("what a crash may find undone", () => {
     expect(effects).toEqual(["none", "none", "none", "none", "external", "external", "external", "none"]);
   });
 
-  it("is asked about when a running shell is given a dangerous command", async () => {
+  it("needs an approval when a running shell gets a dangerous command", async () => {
     const { tool } = await chat();
     expect(
       await tool.buildApprovalRequest?.({ action: "submit", session_id: "proc_1", data: "rm -rf / " }),
@@ -323,14 +323,14 @@ describe("a dangerous line that is written in pieces", () => {
     ["python", "python3 -i", ["import os\n", "os.sys", "tem('ls')\n"], "os.system('ls')"],
     ["psql", "psql", ["drop ta", "ble x;\n"], "drop table x;"],
     ["a program that nobody knows", "./console", ["rm -", "rf x\n"], "rm -rf x"],
-  ])("is asked about before it is complete, in %s", async (_, command, pieces, pattern) => {
+  ])("needs an approval before it is complete, in %s", async (_, command, pieces, pattern) => {
     const { id, piece } = await typing(command);
     for (const text of pieces.slice(0, -1)) expect(await piece(text)).toBeUndefined();
     const last = pieces.at(-1) ?? "";
     expect(await piece(last)).toMatchObject({ pattern, detail: `${pattern}\n\nto ${id}` });
   });
 
-  it("is asked about in another turn, after a restart of everything but the process", async () => {
+  it("needs an approval in another turn, after a restart of everything but the process", async () => {
     const { id, piece, context } = await typing("bash");
     expect(await piece("rm -")).toBeUndefined();
     const later = processTool({ ...context });
@@ -341,7 +341,7 @@ describe("a dangerous line that is written in pieces", () => {
     });
   });
 
-  it("is not written when its pieces were judged before the others arrived", async () => {
+  it("is not written when other pieces arrived after the check", async () => {
     const { id, tool } = await typing("bash");
     const pieces = ["rm -", "r x\n"].map((data) => ({ action: "write", session_id: id, data }));
     for (const given of pieces) expect(await tool.buildApprovalRequest?.(given)).toBeUndefined();
@@ -359,12 +359,12 @@ describe("a dangerous line that is written in pieces", () => {
     ["!!\n", "an earlier line"],
     ["!rm\n", "an earlier line by its name"],
     ["^a^b\n", "an earlier line that is changed"],
-  ])("is asked about when it cannot be read: %j", async (text) => {
+  ])("needs an approval when its content is unknown: %j", async (text) => {
     const { piece } = await typing("bash");
     expect(await piece(text)).toBeDefined();
   });
 
-  it("is asked about, this once, when its beginning is not known", async () => {
+  it("needs an approval, once, when its start is unknown", async () => {
     const { id, piece } = await typing("bash");
     await room.store.processes.recordProcessInput({ id });
     expect(await piece("ech")).toBeUndefined();
@@ -373,7 +373,7 @@ describe("a dangerous line that is written in pieces", () => {
     expect(request).not.toHaveProperty("pattern");
   });
 
-  it("is not asked about where it is nothing but data, nor when it was interrupted", async () => {
+  it("needs no approval when it is only data, or after Ctrl-C", async () => {
     const { piece } = await typing("cat > /dev/null");
     expect(await piece("rm -rf x\n")).toBeUndefined();
     const shell = await typing("bash");
@@ -381,7 +381,7 @@ describe("a dangerous line that is written in pieces", () => {
       expect(await shell.piece(text)).toBeUndefined();
   });
 
-  it("is asked about when it accesses Postrider's own folder", async () => {
+  it("needs an approval when it accesses Postrider's own folder", async () => {
     const { piece } = await typing("bash", {
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -421,7 +421,7 @@ describe("a dangerous line that is written in pieces", () => {
 });
 
 describe("the list", () => {
-  it("has those that run and those that have ended, newest first, with what is known of each", async () => {
+  it("has running and ended processes, newest first, with their details", async () => {
     const { start, act, ended } = await chat();
     const [done, running] = [await ended("exit 2"), await start(`sleep 69 # ${"x".repeat(300)}`)];
     const { processes } = await act({ action: "list" });
@@ -444,13 +444,13 @@ describe("the list", () => {
     expect(first?.command.length).toBeLessThan(210);
   });
 
-  it("is empty where nothing was started, and has none that a tool waited for", async () => {
+  it("is empty at first, and has no foreground commands", async () => {
     const { act, context } = await chat();
     await room.call(terminalTool(context), { command: "true" });
     expect(await act({ action: "list" })).toMatchObject({ processes: [], failed: false });
   });
 
-  it("forgets those that ended half an hour ago, counted from their end", async () => {
+  it("drops processes half an hour after their end", async () => {
     let ahead = 0;
     const now = (): number => Date.now() + ahead;
     const { act, ended } = await chat({ clock: { ...room.clock, now } });
@@ -461,7 +461,7 @@ describe("the list", () => {
     expect((await act({ action: "list" })).processes).toHaveLength(0);
   });
 
-  it("has one that ran for an hour, for half an hour after its end", async () => {
+  it("keeps a long-running process for half an hour after its end", async () => {
     const home = await openHome();
     const ada: Source = { platform: "telegram", chatType: "dm", chatId: "1", userId: "1" };
     const { context } = await comeTo(home, ada);
@@ -488,7 +488,7 @@ describe("two conversations", () => {
     ["of two people", "one", "other"],
     ["of one person", "one", "one"],
     ["of the owner", undefined, undefined],
-  ])("%s never see each other's processes, in whatever order they act", async (_, ...accounts) => {
+  ])("%s never see each other's processes, in any order of actions", async (_, ...accounts) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
         const chats = await Promise.all(accounts.map((account) => chat({}, room, account)));

@@ -13,34 +13,31 @@ const CHANGING_ACTIONS: readonly string[] = ["kill", "write", "submit"];
 /** Inspects and controls background processes of this conversation. */
 export function processTool(context: ToolContext): Tool {
   // The approved lines of this turn, so that no other line is written instead.
-  const asked = new Set<string>();
+  const askedLines = new Set<string>();
   return {
     name: "process",
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    getEffect: (given) =>
-      CHANGING_ACTIONS.includes(String(toToolArguments(given).action)) ? "external" : "none",
-    buildApprovalRequest: (given) => buildApprovalRequest(toToolArguments(given), context, asked),
-    run: (given, { signal }) =>
-      runToolAction(
-        () => runAction(toToolArguments(given), { context, signal, askedLines: asked }),
-        toErrorOutput,
-      ),
+    getEffect: (args) =>
+      CHANGING_ACTIONS.includes(String(toToolArguments(args).action)) ? "external" : "none",
+    buildApprovalRequest: (args) => buildApprovalRequest(toToolArguments(args), context, askedLines),
+    run: (args, { signal }) =>
+      runToolAction(() => runAction(toToolArguments(args), { context, signal, askedLines }), toErrorOutput),
   };
 }
 
 async function runAction(
-  given: ToolArguments,
+  args: ToolArguments,
   { context, signal, askedLines }: Pick<ProcessActionRequest, "context" | "signal" | "askedLines">,
 ): Promise<ToolOutput> {
-  const name = typeof given.action === "string" ? given.action : "";
+  const name = typeof args.action === "string" ? args.action : "";
   if (name === "list") return listProcesses(context);
   const { PROCESS_ACTIONS } = await import("./process-actions.ts");
   const action = Object.entries(PROCESS_ACTIONS).find(([known]) => known === name)?.[1];
   if (action === undefined)
     return toErrorOutput(`Unknown action ${quote(name)}. Use: ${ACTION_NAMES.join(", ")}.`);
-  const id = readProcessId(given);
+  const id = readProcessId(args);
   if (id === "") return toErrorOutput(`session_id is missing: ${name} needs the id of a process.`);
   const process = await findOwnProcess(id, context);
   if (process === undefined)
@@ -51,7 +48,7 @@ async function runAction(
       },
       true,
     );
-  return action({ process, args: given, context, signal, askedLines });
+  return action({ process, args, context, signal, askedLines });
 }
 
 /** The error is the same for a missing process and for another person's process. */
@@ -76,25 +73,25 @@ async function listProcesses(context: ToolContext): Promise<ToolOutput> {
 
 /** A model may pass an id of digits as a number. */
 function readProcessId({ session_id, id }: ToolArguments): string {
-  const given = session_id ?? id;
-  return typeof given === "string" || typeof given === "number" ? String(given).trim() : "";
+  const value = session_id ?? id;
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
 }
 
 /** Input for a running shell may be as dangerous as a command, even in pieces. */
 async function buildApprovalRequest(
-  given: ToolArguments,
+  args: ToolArguments,
   context: ToolContext,
-  asked: Set<string>,
+  askedLines: Set<string>,
 ): Promise<ApprovalRequest | undefined> {
-  const { action, data } = given;
+  const { action, data } = args;
   if (action !== "write" && action !== "submit") return undefined;
-  const id = readProcessId(given);
+  const id = readProcessId(args);
   const process = await findOwnProcess(id, context);
   const { judgeInputPiece, toLineKey } = await import("./process-actions.ts");
   const text = `${typeof data === "string" ? data : ""}${action === "submit" ? "\n" : ""}`;
   const { line, why, isUnclear } = await judgeInputPiece(text, process, context);
   if (why === undefined) return undefined;
-  asked.add(toLineKey(id, line));
+  askedLines.add(toLineKey(id, line));
   return {
     title: `Send a running process a command that ${why}`,
     detail: `${escapeControls(line)}\n\nto ${id}`,

@@ -69,10 +69,10 @@ async function readInstructionFile(
     return { why: `it cannot be accessed (${formatErrorCode(error)})` };
   }
   try {
-    const place = await realpath(path);
+    const target = await realpath(path);
     // A link must stay inside the project.
-    if (!isWithin(place, await realpath(root))) return { why: "it is a link out of the project" };
-    return await readBeginning(place, own);
+    if (!isWithin(target, await realpath(root))) return { why: "it is a link out of the project" };
+    return await readBeginning(target, own);
   } catch (error) {
     return { why: `it cannot be opened (${formatErrorCode(error)})` };
   }

@@ -32,11 +32,11 @@ export function readFileTool(context: ToolContext): Tool {
     effect: "none",
     run: (value) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
-        const path = readTextArgument(given, "path") ?? "";
+        const args = toToolArguments(value);
+        const path = readTextArgument(args, "path") ?? "";
         const paging = {
-          offset: readNumberArgument(given, "offset") ?? 1,
-          limit: readNumberArgument(given, "limit") ?? LINES,
+          offset: readNumberArgument(args, "offset") ?? 1,
+          limit: readNumberArgument(args, "limit") ?? LINES,
         };
         const { readPart } = await import("./read-part.ts");
         return { parts: [textPart(await readPart(path, paging, context))] } satisfies ToolOutput;

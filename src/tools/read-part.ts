@@ -79,14 +79,14 @@ function formatPart(
   if ("binary" in content) return `${name} is ${content.binary}, ${formatBytes(size)}. It cannot be shown.`;
   if (content.text === "") return `${name} is empty.`;
   const { head, lines } = paginateText(createSecretMask(secrets)(content.text), paging); // masks before the cut, because a cut secret would not match
-  const besides = [
+  const remarks = [
     ...(part === undefined
       ? []
       : [`only the ${part} ${formatBytes(MAX_READ_LENGTH)} of ${formatBytes(size)} were read`]),
     ...(content.encoding === "UTF-8" ? [] : [`it is not UTF-8 and was read as ${content.encoding}`]),
     ...(content.text.includes("\r\n") ? ["its lines end in CRLF"] : []),
   ];
-  return [`${name}: ${[head, ...besides].join("; ")}`, ...lines].join("\n");
+  return [`${name}: ${[head, ...remarks].join("; ")}`, ...lines].join("\n");
 }
 
 async function formatFolder(real: string, name: string): Promise<string> {

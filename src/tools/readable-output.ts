@@ -11,8 +11,8 @@ export function toReadableOutput(printed: string): string {
 }
 
 /** The last characters, without half of a surrogate pair. */
-export function takeLastCharacters(text: string, most: number): string {
-  return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
+export function takeLastCharacters(text: string, limit: number): string {
+  return text.slice(-limit).replace(/^[\uDC00-\uDFFF]/, "");
 }
 
 /** Splits a text into lines; the last one may lack a line break. */

@@ -17,28 +17,28 @@ const NO_PTY_NOTE = "A terminal could not be created, so the command runs with p
 
 /** Runs a command to its end and returns its output and exit code. */
 export async function runInForeground(
-  wanted: CommandRequest,
+  request: CommandRequest,
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   if (signal.aborted) return createFailedOutput("The call was stopped before the command ran.");
-  const { timeoutMs } = wanted;
-  const started = await startProcess(wanted, context, timeoutMs);
+  const { timeoutMs } = request;
+  const started = await startProcess(request, context, timeoutMs);
   const { id } = started;
   // Closes the input, because nobody can write to it and a reader would wait.
   if (!started.pty) await context.processes.endInput(id).catch(() => {}); // it has ended already
-  const seen = await waitForProcessEnd(context, id, { signal, longestMs: timeoutMs + KILL_GRACE_MS });
-  const ended = seen?.status.state === "ended" ? seen : await context.processes.kill(id);
-  if (seen === undefined) return createFailedOutput("The session was deleted, so the command was killed.");
-  const { text: printed, isTruncated } = await readReadableOutput(context, id);
-  const how = describeEnd(ended, timeoutMs, signal.aborted && seen !== ended);
+  const latest = await waitForProcessEnd(context, id, { signal, timeoutMs: timeoutMs + KILL_GRACE_MS });
+  const ended = latest?.status.state === "ended" ? latest : await context.processes.kill(id);
+  if (latest === undefined) return createFailedOutput("The session was deleted, so the command was killed.");
+  const { text: output, isTruncated } = await readReadableOutput(context, id);
+  const how = describeEnd(ended, timeoutMs, signal.aborted && latest !== ended);
   const notes = [
     ...(isTruncated ? ["The start of the output is no longer stored."] : []),
-    ...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []),
-    ...wanted.notes,
+    ...(request.pty && !started.pty ? [NO_PTY_NOTE] : []),
+    ...request.notes,
     how.text,
   ];
-  return formatCommandOutput([printed, ...notes], how.failed);
+  return formatCommandOutput([output, ...notes], how.failed);
 }
 
 /** Runs the command in a terminal of the editor. */
@@ -59,9 +59,9 @@ export async function runInEditor(
 }
 
 /** Starts a background command and returns its id. */
-export async function startInBackground(wanted: CommandRequest, context: ToolContext): Promise<ToolOutput> {
-  const started = await startProcess(wanted, context);
-  const notes = [...(wanted.pty && !started.pty ? [NO_PTY_NOTE] : []), ...wanted.notes];
+export async function startInBackground(request: CommandRequest, context: ToolContext): Promise<ToolOutput> {
+  const started = await startProcess(request, context);
+  const notes = [...(request.pty && !started.pty ? [NO_PTY_NOTE] : []), ...request.notes];
   return toJsonOutput({
     ...describeProcess(started, context.clock.now()),
     notes: [`Use the tool process with session_id ${started.id} to inspect it.`, ...notes],
@@ -107,7 +107,7 @@ function describeEnd({ status, begunAt }: Process, timeoutMs: number, wasStopped
   return { text: `It ${describeExit(exit)}.`, failed: !isSuccess };
 }
 
-function formatCommandOutput([printed = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
-  const shown = printed === "" ? "(no output)" : printed.replace(/\n$/, "");
+function formatCommandOutput([output = "", ...notes]: readonly string[], hasFailed: boolean): ToolOutput {
+  const shown = output === "" ? "(no output)" : output.replace(/\n$/, "");
   return { parts: [textPart([shown, ...notes].join("\n"))], ...(hasFailed && { failed: true }) };
 }

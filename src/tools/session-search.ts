@@ -35,30 +35,30 @@ export function sessionSearchTool(context: ToolContext): Tool {
     },
     effect: "none",
     async run(value) {
-      const given = toToolArguments(value);
-      const query = (readTextArgument(given, "query") ?? "").trim();
-      const limit = parseLimit(given.limit);
+      const args = toToolArguments(value);
+      const query = (readTextArgument(args, "query") ?? "").trim();
+      const limit = parseLimit(args.limit);
       const { listRecentSessions: recent, searchEarlierSessions: found } = await import(
         "./earlier-sessions.ts"
       );
       const answer = await (query === ""
         ? recent(context, limit)
-        : found(context, query, parseRoles(readTextArgument(given, "role_filter")), limit));
+        : found(context, query, parseRoles(readTextArgument(args, "role_filter")), limit));
       return { parts: [textPart(JSON.stringify(answer, null, 2))] } satisfies ToolOutput;
     },
   };
 }
 
 /** Accepts any value and limits it to a valid number. */
-function parseLimit(given: unknown): number {
-  const number = typeof given === "string" && given.trim() !== "" ? Number(given) : given;
+function parseLimit(args: unknown): number {
+  const number = typeof args === "string" && args.trim() !== "" ? Number(args) : args;
   if (typeof number !== "number" || Number.isNaN(number)) return DEFAULT_SESSIONS;
   return Math.max(1, Math.min(MAX_SESSIONS, Math.trunc(number)));
 }
 
 /** Ignores unknown roles; without a known role, all roles are searched. */
-function parseRoles(given: string | undefined): readonly Role[] | undefined {
-  const names = (given ?? "")
+function parseRoles(args: string | undefined): readonly Role[] | undefined {
+  const names = (args ?? "")
     .toLowerCase()
     .split(",")
     .map((name) => name.trim());

@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => room.close());
 
-describe("a command that is waited for", () => {
-  it("gives back what it printed, on both ways, and its exit code", async () => {
+describe("a foreground command", () => {
+  it("returns stdout, stderr and its exit code", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo out; echo err >&2" });
     expect(output).toMatchObject({ failed: false });
@@ -22,7 +22,7 @@ describe("a command that is waited for", () => {
     expect((await run({ command: "true" })).text).toBe("(no output)\nIt ended with code 0.");
   });
 
-  it("has failed with a code other than zero, and says the code", async () => {
+  it("fails with a code other than zero, and returns the code", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo before; exit 3" });
     expect(output).toMatchObject({ failed: true, text: "before\nIt ended with code 3." });
@@ -36,13 +36,13 @@ describe("a command that is waited for", () => {
     });
   });
 
-  it("is read as at a terminal: no colours, and a progress bar as it stood last", async () => {
+  it("has readable output: no colours, and the last state of a progress bar", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "printf '\\033[31mred\\033[0m\\n10%%\\r100%%\\nend\\n'" });
     expect(text).toBe("red\n100%\nend\nIt ended with code 0.");
   });
 
-  it("runs in the working folder, or in the one that is named", async () => {
+  it("runs in the working folder, or in the named one", async () => {
     const { run, context } = await terminal();
     mkdirSync(join(context.cwd, "deep/er"), { recursive: true });
     expect((await run({ command: "pwd" })).text).toBe(`${context.cwd}\nIt ended with code 0.`);
@@ -52,7 +52,7 @@ describe("a command that is waited for", () => {
     expect((await atHome.run({ command: "pwd", workdir: "~/deep" })).text).toContain(`${context.cwd}/deep\n`);
   });
 
-  it("is not run in a folder that is not there", async () => {
+  it("is not run in a missing folder", async () => {
     const { run, context } = await terminal();
     writeFileSync(join(context.cwd, "file"), "");
     const command = `touch ${join(context.cwd, "ran")}`;
@@ -68,17 +68,17 @@ describe("a command that is waited for", () => {
     ["nothing", "  \n", "empty"],
     ["a NUL", "echo \0", "NUL"],
     ["more than a program can be given", `echo ${"x".repeat(130_000)}`, "to a file"],
-  ])("is refused with words when it is %s", async (_, command, words) => {
+  ])("is refused with an error text when it is %s", async (_, command, words) => {
     const { run } = await terminal();
     expect(await run({ command })).toMatchObject({ failed: true, text: expect.stringContaining(words) });
   });
 
-  it("does not wait for input that nobody will give", async () => {
+  it("does not wait for input", async () => {
     const { run } = await terminal();
     expect((await run({ command: "cat; echo read it all", timeout: 20 })).text).toContain("read it all");
   });
 
-  it("is killed when its time is over, with what it has started, and what it printed is given back", async () => {
+  it("is killed with its child processes after the time-out, and its output is returned", async () => {
     const { run } = await terminal();
     const output = await run({ command: "echo begun; sleep 61 & echo $!; wait", timeout: 1 });
     expect(output.failed).toBe(true);
@@ -86,7 +86,7 @@ describe("a command that is waited for", () => {
     expect(isAlive(Number(output.text.split("\n")[1]))).toBe(false);
   });
 
-  it("takes ten minutes at most, and says so", async () => {
+  it("has a time-out of at most ten minutes, which is noted", async () => {
     const { run } = await terminal();
     const { text, failed } = await run({ command: "echo x", timeout: 3600 });
     expect(text).toMatch(/^x\ntimeout was lowered to 600 seconds, .*\nIt ended with code 0\.$/);
@@ -106,7 +106,7 @@ describe("a command that is waited for", () => {
     expect(await going).toEqual({ failed: false, text: `${pids[1]}\nwent on\nIt ended with code 0.` });
   });
 
-  it("does not begin when it was stopped before", async () => {
+  it("does not start when the call was stopped before", async () => {
     const { run, context } = await terminal();
     expect(await run({ command: "touch ran" }, AbortSignal.abort())).toMatchObject({ failed: true });
     const { asker, conversation } = context;
@@ -115,7 +115,7 @@ describe("a command that is waited for", () => {
     ).toEqual([]);
   });
 
-  it("sees nothing of the environment but what it is given", async () => {
+  it("sees only the configured environment", async () => {
     process.env.POSTRIDER_TEST_SECRET = "a-secret-of-the-program";
     try {
       const { run, context } = await terminal();
@@ -128,7 +128,7 @@ describe("a command that is waited for", () => {
     }
   });
 
-  it("gives back no secret, however it is printed", async () => {
+  it("never returns a secret", async () => {
     const secrets = ["s3cret-0123456789", "two\nlines-of-a-key"];
     const context = await room.context({ secrets });
     const [tool, look] = createTools(["terminal", "process"], context);
@@ -142,7 +142,7 @@ describe("a command that is waited for", () => {
     expect(waited).not.toMatch(/s3cret|lines-of-a-key/);
   });
 
-  it("tells what was asked for and is only for the background", async () => {
+  it("reports arguments that are only for background commands", async () => {
     const { run } = await terminal();
     const { text } = await run({ command: "echo x", check_interval: 60, notify_on_complete: true });
     expect(text).toContain("check_interval, notify_on_complete were ignored");
@@ -150,7 +150,7 @@ describe("a command that is waited for", () => {
 });
 
 describe("a command whose keeper is killed", () => {
-  it("does not keep the agent waiting for ever, and is ended", async () => {
+  it("does not block the agent, and is ended", async () => {
     const apart = await toolRoom({ apart: true });
     try {
       const context = await apart.context();
@@ -170,7 +170,7 @@ describe("a command whose keeper is killed", () => {
 });
 
 describe("a command in an editor that has a terminal", () => {
-  it("runs there, unless it is left alone or needs a terminal of its own", async () => {
+  it("runs there, unless it is a background command or needs a pty", async () => {
     const ran: TerminalCommand[] = [];
     const { run, context } = await terminal({
       terminal: {
@@ -193,8 +193,8 @@ describe("a command in an editor that has a terminal", () => {
   });
 });
 
-describe("a command that is left to run", () => {
-  it("is there at once, with its id and pid and how to look at it", async () => {
+describe("a background command", () => {
+  it("returns at once, with its id, its pid and a hint", async () => {
     const { run, context } = await terminal();
     const started = room.json(await run({ command: "sleep 63", background: true }));
     expect(started).toMatchObject({
@@ -238,7 +238,7 @@ describe("a command that is left to run", () => {
       /for lines with one of the patterns and at/,
     ],
     [{ timeout: 5 }, { mode: "all" }, /timeout was ignored/],
-  ])("is watched as %j wants, and that is said", async (given, watch, words) => {
+  ])("has the notifications of %j, which are described", async (given, watch, words) => {
     const { run, context } = await terminal();
     const started = room.json(await run({ command: "true", background: true, ...given }));
     const row = await room.store.processes.getProcess({
@@ -252,14 +252,14 @@ describe("a command that is left to run", () => {
     );
   });
 
-  it("is watched as the settings say, where the agent does not", async () => {
+  it("has the notifications of the settings by default", async () => {
     const { run } = await terminal({ watchMode: "error" });
     expect((await run({ command: "true", background: true })).text).toContain("at its end if it fails");
   });
 });
 
 describe("a dangerous command", () => {
-  it("is asked about first, in words; the answer holds for this very command in its folder only", async () => {
+  it("needs an approval, which covers only this command in its folder", async () => {
     const { tool, context } = await terminal();
     const cwd = realpathSync(context.cwd);
     mkdirSync(join(cwd, "sub"));
@@ -276,7 +276,7 @@ describe("a dangerous command", () => {
     });
   });
 
-  it("is one that accesses Postrider's own folder, wherever that is, but not into the workspace in it", async () => {
+  it("accesses Postrider's own folder, at any path, except the workspace in it", async () => {
     const { tool } = await terminal({
       deniedFolders: ["/srv/post"],
       allowedFolders: ["/srv/post/workspace"],
@@ -292,7 +292,7 @@ describe("a dangerous command", () => {
     ).toBeUndefined();
   });
 
-  it("is one that accesses Postrider's own folder by its working folder, or through a link", async () => {
+  it("accesses Postrider's own folder through its working folder or a link", async () => {
     const { context } = await terminal();
     const home = join(context.cwd, "home");
     const workspace = join(home, "workspaces", "a");
@@ -315,7 +315,7 @@ describe("a dangerous command", () => {
     expect(await asks("cat notes.txt")).toBeUndefined();
   });
 
-  it("is told from one that is not", async () => {
+  it("is distinguished from a harmless one", async () => {
     const { tool } = await terminal();
     for (const command of ["ls -la", "git status", "", "npm test"])
       expect(await tool.buildApprovalRequest?.({ command })).toBeUndefined();

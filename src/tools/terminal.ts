@@ -13,14 +13,15 @@ export function terminalTool(context: ToolContext): Tool {
     description: DESCRIPTION,
     input: INPUT,
     effect: "external",
-    buildApprovalRequest: (given) => buildApprovalRequest(given, context),
-    run: (given, call) =>
+    buildApprovalRequest: (args) => buildApprovalRequest(args, context),
+    run: (args, call) =>
       runToolAction(async () => {
         const { runInForeground, runInEditor, startInBackground } = await import("./run-command.ts");
-        const wanted = await parseCommandRequest(toToolArguments(given), context);
-        if (wanted.background) return startInBackground(wanted, context);
-        if (context.terminal !== undefined && !wanted.pty) return runInEditor(wanted, context.terminal, call);
-        return runInForeground(wanted, context, call.signal);
+        const request = await parseCommandRequest(toToolArguments(args), context);
+        if (request.background) return startInBackground(request, context);
+        if (context.terminal !== undefined && !request.pty)
+          return runInEditor(request, context.terminal, call);
+        return runInForeground(request, context, call.signal);
       }),
   };
 }
@@ -30,9 +31,9 @@ async function buildApprovalRequest(
   value: unknown,
   context: ToolContext,
 ): Promise<ApprovalRequest | undefined> {
-  const given = toToolArguments(value);
-  const command = readTextArgument(given, "command")?.trim() ?? "";
-  const folder = await resolveRealFolder(given, context);
+  const args = toToolArguments(value);
+  const command = readTextArgument(args, "command")?.trim() ?? "";
+  const folder = await resolveRealFolder(args, context);
   // Loaded with the first command, to keep chats without commands fast.
   const [{ findDanger }, { buildCommandContext }] = await Promise.all([
     import("./command-analysis/find-danger.ts"),

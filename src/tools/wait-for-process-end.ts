@@ -10,14 +10,14 @@ const POLL_MS = 2000;
 export async function waitForProcessEnd(
   { store, asker, processes }: ToolContext,
   id: string,
-  { signal, longestMs }: { readonly signal: AbortSignal; readonly longestMs: number },
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<Process | undefined> {
-  const end = performance.now() + longestMs;
+  const end = performance.now() + timeoutMs;
   const over = new AbortController();
   // Writes of other processes are seen after 100 ms; the keeper notifies at once.
-  let told: Promise<void> | undefined = processes.waitForEnd(id, AbortSignal.any([signal, over.signal]));
-  void told.then(() => {
-    told = undefined;
+  let notified: Promise<void> | undefined = processes.waitForEnd(id, AbortSignal.any([signal, over.signal]));
+  void notified.then(() => {
+    notified = undefined;
   });
   for (;;) {
     const left = end - performance.now();
@@ -29,7 +29,7 @@ export async function waitForProcessEnd(
         over.abort();
         return process;
       }
-      await Promise.race([change.happened, ...(told === undefined ? [] : [told])]);
+      await Promise.race([change.happened, ...(notified === undefined ? [] : [notified])]);
     } finally {
       change.forget();
     }

@@ -17,18 +17,18 @@ export interface WatchRequest {
 }
 
 /** Parses the notification settings of a background process. */
-export function parseWatchRequest(given: ToolArguments, usual: WatchMode): WatchRequest {
-  const notify = readTextArgument(given, "notify");
-  const mode = WATCH_MODES.find((known) => known === notify) ?? usual;
-  const seconds = readNumberArgument(given, "check_interval");
+export function parseWatchRequest(args: ToolArguments, defaultMode: WatchMode): WatchRequest {
+  const notify = readTextArgument(args, "notify");
+  const mode = WATCH_MODES.find((known) => known === notify) ?? defaultMode;
+  const seconds = readNumberArgument(args, "check_interval");
   const everyMs =
     seconds === undefined ? undefined : Math.max(MIN_REPORT_INTERVAL_MS, Math.round(seconds * 1000));
-  const patterns = readTextListArgument(given, "watch_patterns").filter((pattern) => pattern.trim() !== "");
+  const patterns = readTextListArgument(args, "watch_patterns").filter((pattern) => pattern.trim() !== "");
   const watch: Watch = {
     mode,
     ...(everyMs !== undefined && { everyMs }),
     patterns: patterns.slice(0, MAX_PATTERNS).map((pattern) => pattern.slice(0, MAX_PATTERN_LENGTH)),
-    wakes: given.notify_on_complete === true,
+    wakes: args.notify_on_complete === true,
   };
   const isRaised = everyMs !== undefined && everyMs > Math.round((seconds ?? 0) * 1000);
   const raised = `check_interval was raised to ${MIN_REPORT_INTERVAL_MS / 1000} seconds, the minimum.`;

@@ -35,7 +35,7 @@ async function room(more: Partial<ToolContext> = {}) {
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe("write_file", () => {
-  it("creates a file, with the folders it needs, and says how many lines it has", async () => {
+  it("creates a file with its parent folders, and returns the number of lines", async () => {
     const { write, at, inside } = await room();
     expect(await write("new/deep/a.txt", "eins\nzwei\n")).toEqual({
       text: "Created new/deep/a.txt: 2 lines.",
@@ -47,7 +47,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual(["new", "none", "one"]);
   });
 
-  it("overwrites one, which keeps its mode, and says how many lines there were", async () => {
+  it("overwrites a file, keeps its mode, and returns the old number of lines", async () => {
     const { write, at } = await room();
     writeFileSync(at("run.sh"), "old\nold\nold\n");
     chmodSync(at("run.sh"), 0o4750);
@@ -57,7 +57,7 @@ describe("write_file", () => {
     expect(statSync(at("run.sh")).mode & 0o7777).toBe(0o750);
   });
 
-  it("removes what a process that was killed has left half written in the folder, and nothing else", async () => {
+  it("removes temporary files of a killed process, and nothing else", async () => {
     const { write, at, inside } = await room();
     const old = new Date(Date.now() - 3_600_000);
     const [left, fresh, other] = [
@@ -71,7 +71,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual([fresh, other, "one"].toSorted());
   });
 
-  it("makes files as the user's mask says, and none in Postrider's home", async () => {
+  it("creates files with the user's umask, and none in Postrider's home", async () => {
     const { root } = twoFolders();
     const home = join(root, "home");
     mkdirSync(home);
@@ -86,7 +86,7 @@ describe("write_file", () => {
     expect(existsSync(join(home, "config.yaml"))).toBe(false);
   });
 
-  it("writes what a link inside leads to, and leaves the link and other names of the old file", async () => {
+  it("writes the target of a link inside, and keeps the link and other hard links", async () => {
     const { write, at } = await room();
     writeFileSync(at("real"), "old");
     linkSync(at("real"), at("twin"));
@@ -99,7 +99,7 @@ describe("write_file", () => {
     ]);
   });
 
-  it("writes nothing outside, nor in place of a folder, a pipe or a link that leads nowhere", async () => {
+  it("writes nothing outside, and replaces no folder, pipe or dangling link", async () => {
     const { write, at, inside, outside } = await room();
     symlinkSync(outside, at("out"));
     symlinkSync(join(outside, "later"), at("lost"));
@@ -120,7 +120,7 @@ describe("write_file", () => {
     expect(readdirSync(inside).toSorted()).toEqual(["folder", "lost", "out", "pipe"]);
   });
 
-  it("refuses what is too large or half a character, and leaves the old file", async () => {
+  it("refuses a text that is too large or has half a surrogate pair, and keeps the old file", async () => {
     const { write, at } = await room();
     writeFileSync(at("a"), "old");
     expect(await write("a", "ä".repeat(3 * 1024 * 1024))).toEqual({
@@ -131,7 +131,7 @@ describe("write_file", () => {
     expect(readFileSync(at("a"), "utf8")).toBe("old");
   });
 
-  it("writes nothing when it was stopped before", async () => {
+  it("writes nothing when the call was stopped before", async () => {
     const { write, at, inside } = await room();
     writeFileSync(at("a"), "old");
     expect(await write("a", "new", AbortSignal.abort())).toMatchObject({ failed: true });
@@ -147,7 +147,7 @@ describe("write_file", () => {
     expect(readFileSync(at("a"), "utf8")).toBe("old");
   });
 
-  it("says that the disk is full, keeps the old file, and leaves nothing beside it", async () => {
+  it("reports a full disk, keeps the old file, and leaves no temporary file", async () => {
     const { inside, at } = await room();
     writeFileSync(at("a"), "old");
     // A limit on the size of files is a full disk to whoever writes.
@@ -177,8 +177,8 @@ describe("write_file", () => {
   });
 });
 
-describe("a folder that is swapped for a link again and again", () => {
-  it.skipIf(process.platform !== "linux")("never leads a tool outside", async () => {
+describe("a folder that is repeatedly replaced by a link", () => {
+  it.skipIf(process.platform !== "linux")("never gives a tool access outside", async () => {
     const { inside, outside, at, write, context } = await room();
     writeFileSync(join(outside, "file"), "hidden words");
     mkdirSync(at("a"));

@@ -20,10 +20,10 @@ export function writeFileTool(context: ToolContext): Tool {
     effect: "external",
     run: (value, { signal }) =>
       runToolAction(async () => {
-        const given = toToolArguments(value);
+        const args = toToolArguments(value);
         const [path, content] = [
-          readTextArgument(given, "path") ?? "",
-          readTextArgument(given, "content") ?? "",
+          readTextArgument(args, "path") ?? "",
+          readTextArgument(args, "content") ?? "",
         ];
         const { writeWholeFile } = await import("./write-whole-file.ts");
         return {

@@ -50,12 +50,12 @@ agent answers it. A terminal continues its last session until the reset policy s
       config?.model,
       plugins?.agents,
     );
-    const beginning = parseChatStart(values.continue, values.resume);
+    const startIn = parseChatStart(values.continue, values.resume);
     if (values.query !== undefined) {
       const { runQuery } = await import("./chat/query.ts");
       return runQuery(io, {
         question: values.query,
-        start: beginning,
+        start: startIn,
         agent: chosen.agent,
         config,
         plugins,
@@ -63,7 +63,7 @@ agent answers it. A terminal continues its last session until the reset policy s
       });
     }
     if (values.json) throw usageError("--json needs --query");
-    return runChat(io, beginning, chosen, config, plugins);
+    return runChat(io, startIn, chosen, config, plugins);
   },
 });
 
@@ -84,14 +84,14 @@ function loadChatPlugins(io: Io, config: Config | undefined): Promise<LoadedPlug
 
 async function runChat(
   io: Io,
-  beginning: ChatStart,
+  startIn: ChatStart,
   { agent, hint }: ChosenAgent,
   config: Config | undefined,
   plugins: LoadedPlugins | undefined,
 ): Promise<number> {
   const isTerminal = io.input.isTTY && io.output.isTTY && io.environment.TERM !== "dumb";
-  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, beginning, agent, config, plugins);
-  return (await import("./chat/screen.ts")).runScreen(io, beginning, agent, config, hint, plugins);
+  if (!isTerminal) return (await import("./chat/pipe.ts")).runPipe(io, startIn, agent, config, plugins);
+  return (await import("./chat/screen.ts")).runScreen(io, startIn, agent, config, hint, plugins);
 }
 
 function parseChatStart(newest: boolean, session: string | undefined): ChatStart {

@@ -30,7 +30,7 @@ interface CommandDefinition<Given extends CommandOptions> {
   /** The positional arguments as the help shows them: `SESSION [TITLE…]`. */
   readonly takes?: string;
   /** The number of positional arguments. None by default. */
-  readonly words?: readonly [least: number, most: number];
+  readonly words?: readonly [minWords: number, maxWords: number];
   /** The description in the command's own help. */
   readonly about: string;
   readonly options?: Given;
@@ -74,10 +74,10 @@ export function defineCommand<const Given extends CommandOptions>(
         io.output.write(help());
         return 0;
       }
-      const [least, most] = definition.words ?? [0, 0];
-      if (words.length < least || words.length > most) {
-        const wanted = most === 0 ? "no words" : `${definition.takes}`;
-        throw usageError(`postrider ${definition.name} takes ${wanted}.`, definition.name);
+      const [minWords, maxWords] = definition.words ?? [0, 0];
+      if (words.length < minWords || words.length > maxWords) {
+        const expected = maxWords === 0 ? "no words" : `${definition.takes}`;
+        throw usageError(`postrider ${definition.name} takes ${expected}.`, definition.name);
       }
       const code = await definition.run({ words, values: values as OptionValues<Given> }, io);
       return typeof code === "number" ? code : 0;

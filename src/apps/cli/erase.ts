@@ -40,7 +40,7 @@ export const erasePersonCommand: Command = defineCommand({
     ["postrider erase p_3f9a2c44b1d0 --yes --backups", "also deletes the copies, without asking"],
   ],
   async run({ words: [who = ""], values }, io) {
-    const begun = await withStore(io, async ({ home, store }) => {
+    const unfinished = await withStore(io, async ({ home, store }) => {
       const data = await findPersonArgument(store, who);
       const earlier = findUnfinishedReceipt(home, data?.person ?? who);
       if (data === undefined && earlier === undefined)
@@ -64,21 +64,21 @@ export const erasePersonCommand: Command = defineCommand({
       if (data !== undefined) await eraseAll(store, person, io);
       return { file, receipt };
     });
-    if (begun === undefined) return 5;
+    if (unfinished === undefined) return 5;
     const home = resolveHome(io.environment);
     const scrubbed = await scrubDatabase(home.database);
     const copies = listDatabaseCopies(home);
     if (values.backups) for (const copy of copies) rmSync(copy, { force: true });
     const receipt: Receipt = {
-      ...begun.receipt,
+      ...unfinished.receipt,
       state: scrubbed ? "done" : "begun",
       finished_at: scrubbed ? io.now() : null,
       scrubbed,
       copies: values.backups ? [] : copies,
       copies_removed: values.backups ? copies : [],
     };
-    writeReceipt(begun.file, receipt);
-    printReceipt(io, receipt, begun.file, values.json);
+    writeReceipt(unfinished.file, receipt);
+    printReceipt(io, receipt, unfinished.file, values.json);
     return scrubbed ? 0 : 1;
   },
 });
@@ -111,12 +111,12 @@ async function eraseAll(store: Store, person: string, io: Io): Promise<void> {
   }
 }
 
-function personNotFoundError(who: string, begun: string | undefined): PostriderError {
-  if (begun === undefined) return personNotFound(who);
+function personNotFoundError(who: string, unfinished: string | undefined): PostriderError {
+  if (unfinished === undefined) return personNotFound(who);
   return new PostriderError(
     "not_found",
-    `There is no person "${who}". An erasure of ${begun} was interrupted: postrider erase ${begun} finishes it.`,
-    { details: { field: "person", begun } },
+    `There is no person "${who}". An erasure of ${unfinished} was interrupted: postrider erase ${unfinished} finishes it.`,
+    { details: { field: "person", unfinished } },
   );
 }
 

@@ -47,8 +47,8 @@ export function formatHitJson(hit: Hit): Record<string, unknown> {
   };
 }
 
-function formatNeighbourJson(beside: SearchNeighbour | undefined): object | null {
-  return beside === undefined ? null : { role: beside.role, text: beside.text };
+function formatNeighbourJson(neighbour: SearchNeighbour | undefined): object | null {
+  return neighbour === undefined ? null : { role: neighbour.role, text: neighbour.text };
 }
 
 function fillMissing(json: object, names: readonly string[]): Record<string, unknown> {

@@ -17,9 +17,9 @@ export interface ConfigProblem {
 
 /** `/home/ada/.postrider/config.yaml:3: session_reset.at_hour must be a whole number from 0 to 23, not 24.` */
 export function formatConfigProblem({ file, line, variable, key, text }: ConfigProblem): string {
-  const place = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
+  const location = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
   const subject = variable === undefined ? key : key === undefined ? variable : `${variable} (${key})`;
-  return `${place}${subject === undefined ? "" : `${subject} `}${endSentence(text)}`;
+  return `${location}${subject === undefined ? "" : `${subject} `}${endSentence(text)}`;
 }
 
 function endSentence(text: string): string {

@@ -52,12 +52,12 @@ export function readLayers({ home, cwd, environment }: ConfigLocation): Layers {
     { file: getHomeConfigFile(home), role: "home" as const },
   ].map((one) => ({ ...one, text: readConfigText(one.file) }));
   const layers = files.map(({ file, role, text }) => readFileLayer(file, text, role));
-  const around = readEnvironmentLayer(environment);
-  const all = [...layers, around];
+  const environmentLayer = readEnvironmentLayer(environment);
+  const all = [...layers, environmentLayer];
   const fromFiles = new Map(layers.flatMap(({ values }) => [...values]));
   const own = files.find(({ role }) => role === "home");
   return {
-    values: new Map([...fromFiles, ...around.values]),
+    values: new Map([...fromFiles, ...environmentLayer.values]),
     fromFiles,
     problems: all.flatMap(({ problems, values }) => [...problems, ...findFoldersInHome(values, home)]),
     files: files.map(({ file, text }) => ({ file, found: text.state !== "absent" })),
@@ -70,10 +70,10 @@ function hasSecret(values: LayerValues): boolean {
 }
 
 /** Reads the values of one file. */
-export function readFileLayer(file: string, given: ConfigFileText, role: "home" | "project"): Layer {
-  if (given.state === "absent") return { values: new Map(), problems: [] };
-  if (given.state === "unreadable") return { values: new Map(), problems: [given.problem] };
-  return parseTextLayer(file, given.text, role);
+export function readFileLayer(file: string, source: ConfigFileText, role: "home" | "project"): Layer {
+  if (source.state === "absent") return { values: new Map(), problems: [] };
+  if (source.state === "unreadable") return { values: new Map(), problems: [source.problem] };
+  return parseTextLayer(file, source.text, role);
 }
 
 export function parseTextLayer(file: string, text: string, role: "home" | "project"): Layer {

@@ -12,14 +12,14 @@ export interface LoadedConfig {
 }
 
 /** Loads the configuration of a folder. One `invalid_config` error lists all problems. */
-export function loadConfig(place: ConfigLocation): LoadedConfig {
-  const layers = readLayers(place);
+export function loadConfig(location: ConfigLocation): LoadedConfig {
+  const layers = readLayers(location);
   const broken = layers.problems.filter(({ ignored }) => ignored !== true);
   if (broken.length > 0) throw createInvalidConfigError(broken);
   const ignored = layers.problems.map((problem) => `${formatConfigProblem(problem)} It is ignored.`);
   return {
-    config: buildConfig(layers, () => loadHomeKey(place.home)),
-    notices: [...ignored, ...restrictExposedFile(place, layers)],
+    config: buildConfig(layers, () => loadHomeKey(location.home)),
+    notices: [...ignored, ...restrictExposedFile(location, layers)],
   };
 }
 

@@ -17,11 +17,11 @@ export function findNearestKey(path: readonly string[]): string | undefined {
   const above = path.slice(0, -1);
   const typed = path.at(-1) ?? "";
   if (typed.length > MAX_TYPED_LENGTH) return undefined;
-  const beside = findNearName(
+  const siblings = findNearName(
     (listNamesBelow(above) ?? []).filter((name) => name !== "*"),
     typed,
   );
-  if (beside !== undefined) return [...above, beside].join(".");
+  if (siblings !== undefined) return [...above, siblings].join(".");
   const elsewhere = SETTINGS.filter(({ key }) => !key.startsWith("reset_by_")).flatMap(({ key }) =>
     listPrefixes(key.split(".")),
   );

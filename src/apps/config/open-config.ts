@@ -29,7 +29,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
   const { notice, settleMs = 100 } = options;
   const files = [getHomeConfigFile(options.home), getProjectConfigFile(options.cwd)];
   const listeners = new Set<(config: Config) => void>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   // Taken before the read, so that a write in between counts as a change.
   let seen = readTexts(files);
   let current = load();
@@ -39,14 +39,14 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
   /** A problem that was solved and returns is reported again. */
   function load(): Config {
     const { config, notices } = loadConfig(options);
-    for (const text of told) if (!notices.includes(text)) told.delete(text);
-    for (const text of notices) tell(text);
+    for (const text of reported) if (!notices.includes(text)) reported.delete(text);
+    for (const text of notices) report(text);
     return config;
   }
 
-  function tell(text: string): void {
-    if (told.has(text)) return;
-    told.add(text);
+  function report(text: string): void {
+    if (reported.has(text)) return;
+    reported.add(text);
     notice(text);
   }
 
@@ -74,7 +74,7 @@ export function openConfig(options: OpenConfigOptions): OpenConfig {
     try {
       next = load();
     } catch (error) {
-      tell(`${(error as Error).message}\nUntil you fix this, the previous configuration applies.`);
+      report(`${(error as Error).message}\nUntil you fix this, the previous configuration applies.`);
       return;
     }
     if (JSON.stringify(next) === JSON.stringify(current)) return;

@@ -11,29 +11,33 @@ const PLATFORM_SETTINGS = /^platforms\./;
 
 /** Loads the configuration if a file or a relevant variable exists. Otherwise it loads no slow module. */
 export async function loadOptionalConfig(
-  place: ConfigLocation,
+  location: ConfigLocation,
   notice: (text: string) => void,
   withMessengers = false,
 ): Promise<Config | undefined> {
   const matters = withMessengers ? [CHAT_SETTINGS, PLATFORM_SETTINGS] : [CHAT_SETTINGS];
-  if (!hasFile(place) && !matters.some((names) => hasVariable(place.environment, names))) return undefined;
+  if (!hasFile(location) && !matters.some((names) => hasVariable(location.environment, names)))
+    return undefined;
   const { loadConfig } = await import("./load-config.ts");
-  const { config, notices } = loadConfig(place);
+  const { config, notices } = loadConfig(location);
   for (const text of notices) notice(text);
   return config;
 }
 
 /** The same for a long-running process, which follows the configuration once there is one. */
-export function followOptionalConfig(place: ConfigLocation, notice: (text: string) => void): OptionalConfig {
+export function followOptionalConfig(
+  location: ConfigLocation,
+  notice: (text: string) => void,
+): OptionalConfig {
   let config: OpenConfig | undefined;
   let standard: Config | undefined;
   return {
     async refresh() {
       const { buildConfig } = await import("./config.ts");
       standard ??= buildConfig({ values: new Map(), fromFiles: new Map() }, () => "");
-      if (config !== undefined || !(hasFile(place) || hasVariable(place.environment, /(?:)/))) return;
+      if (config !== undefined || !(hasFile(location) || hasVariable(location.environment, /(?:)/))) return;
       const { openConfig } = await import("./open-config.ts");
-      config ??= openConfig({ ...place, notice });
+      config ??= openConfig({ ...location, notice });
     },
     current() {
       const current = config?.current() ?? standard;

@@ -64,10 +64,10 @@ export function commandHook(options: CommandHookOptions): CommandHook {
 /** Rejects when the command does not start, fails, or exceeds its time limit. */
 function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let said = "";
+  let errorText = "";
   let isLate = false;
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said = `${said}${text}`.slice(-MAX_STDERR_LENGTH);
+    errorText = `${errorText}${text}`.slice(-MAX_STDERR_LENGTH);
   });
   let last: NodeJS.Timeout | undefined;
   const timer = setTimeout(() => {
@@ -76,7 +76,7 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
     last = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_DELAY_MS);
   }, timeoutMs);
   const settle = (code: number | null, signal: string | null): void => {
-    const words = said.trim() === "" ? "." : `: ${said.trim()}`;
+    const words = errorText.trim() === "" ? "." : `: ${errorText.trim()}`;
     if (isLate)
       reject(new Error(`the command exceeded its time limit of ${timeoutMs} ms and was killed${words}`));
     else if (code === 0) resolve();

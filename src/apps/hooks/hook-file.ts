@@ -19,10 +19,10 @@ const MAX_SECONDS = 300;
 export function parseHookFile(text: string, folder: string): HookFile {
   if (text.length > MAX_YAML_LENGTH)
     throw new Error(`hook.yaml is longer than ${MAX_YAML_LENGTH} characters`);
-  const given: unknown = parse(text);
-  if (typeof given !== "object" || given === null || Array.isArray(given))
+  const value: unknown = parse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error("hook.yaml must have fields, such as events and command");
-  const fields = given as Readonly<Record<string, unknown>>;
+  const fields = value as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined)
     throw new Error(`hook.yaml has an unknown field ${unknown}; valid fields: ${FIELDS.join(", ")}`);
@@ -41,8 +41,8 @@ export function parseHookFile(text: string, folder: string): HookFile {
 }
 
 /** A text is a command without arguments; a list has arguments. No shell splits it. */
-function parseCommand(given: unknown, folder: string): readonly string[] {
-  const words: unknown[] = Array.isArray(given) ? given : [given];
+function parseCommand(value: unknown, folder: string): readonly string[] {
+  const words: unknown[] = Array.isArray(value) ? value : [value];
   const [program, ...args] = words;
   if (typeof program !== "string" || program === "" || !args.every((word) => typeof word === "string"))
     throw new Error('command must be a file, or a list such as ["./notify.sh", "loud"]');
@@ -53,8 +53,8 @@ function resolveInFolder(path: string, folder: string): string {
   return isAbsolute(path) ? path : join(folder, path);
 }
 
-function parseTimeout(given: unknown): number {
-  if (given === undefined) return DEFAULT_SECONDS * 1000;
-  if (typeof given === "number" && given > 0 && given <= MAX_SECONDS) return given * 1000;
+function parseTimeout(value: unknown): number {
+  if (value === undefined) return DEFAULT_SECONDS * 1000;
+  if (typeof value === "number" && value > 0 && value <= MAX_SECONDS) return value * 1000;
   throw new Error(`timeout_seconds must be a number of seconds up to ${MAX_SECONDS}`);
 }

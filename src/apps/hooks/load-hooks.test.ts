@@ -60,11 +60,11 @@ const appendEvent = (file: string): string =>
    export function handle(event, context) { appendFileSync(${JSON.stringify(file)}, event + " " + JSON.stringify(context) + "\\n"); }`;
 
 describe("hooks", () => {
-  it("are none where there is no folder for them", async () => {
+  it("are empty without a hooks folder", async () => {
     expect(await scene().tell(["agent:end", {}])).toEqual({ problems: [], logged: [] });
   });
 
-  it("are modules that say which events they are for", async () => {
+  it("are modules that export their events", async () => {
     const { put, tell, read, folder } = scene();
     put("a.mjs", `${appendEvent(join(folder, "a"))}\nexport const events = ["agent:end", "command:*"];`);
     put("b.ts", `${appendEvent(join(folder, "b"))}\nexport const events: string[] = ["session:start"];`);
@@ -80,7 +80,7 @@ describe("hooks", () => {
     expect(read("b")).toBe('session:start {"session":"s"}\n');
   });
 
-  it("are modules in a folder whose hook.yaml says the events", async () => {
+  it("are modules in a folder with the events in hook.yaml", async () => {
     const { put, tell, read, folder } = scene();
     put("notes/hook.yaml", "events: session:*\nmodule: handler.mjs\n");
     put("notes/handler.mjs", appendEvent(join(folder, "notes")));
@@ -88,7 +88,7 @@ describe("hooks", () => {
     expect(read("notes")).toBe('session:end {"reason":"new"}\n');
   });
 
-  it("are programs that get the event as JSON, started without a shell and without secrets", async () => {
+  it("are commands that get the event as JSON, without a shell and without secrets", async () => {
     const { put, tell, read, folder } = scene({ ...process.env, OPENAI_API_KEY: "sk-secret", LANG: "C" });
     put("notify/hook.yaml", 'events: [agent:end]\ncommand: ["./notify.sh", "$HOME; two words"]\n');
     put(
@@ -105,7 +105,7 @@ describe("hooks", () => {
     expect(rest.join("\n")).not.toContain("sk-secret");
   });
 
-  it("fail alone: the others are told, and the log says why", async () => {
+  it("fail alone: the others still run, and the log has the reason", async () => {
     const { put, tell, read, folder } = scene();
     put("a-throws.mjs", 'export const events = ["*"]; export function handle() { throw new Error("oh"); }');
     put("b-exits/hook.yaml", "events: agent:end\ncommand: ./run.sh\n");
@@ -123,7 +123,7 @@ describe("hooks", () => {
     expect(read("d")).toBe("agent:end {}\n");
   });
 
-  it("are ended when they take too long, with everything that they have started", async () => {
+  it("are killed with their child processes when they exceed the time limit", async () => {
     const { put, tell, folder } = scene();
     const pids = join(folder, "pids");
     put("slow/hook.yaml", "events: agent:end\ncommand: ./slow.sh\ntimeout_seconds: 0.3\n");
@@ -214,7 +214,7 @@ describe("hooks", () => {
     ],
     ["broken YAML", ({ put }) => put("x/hook.yaml", "events: [\n"), /The hook x is skipped: .+/],
   ];
-  it.each(broken)("leave out %s, with a sentence", async (_, put, said) => {
+  it.each(broken)("skip %s and report it", async (_, put, said) => {
     const made = scene();
     put(made);
     const { problems, logged } = await made.tell(["agent:end", {}]);
@@ -222,7 +222,7 @@ describe("hooks", () => {
     expect(logged).toEqual([]);
   });
 
-  it("tell of an event that never comes", async () => {
+  it("report an event that does not exist", async () => {
     const { put, tell } = scene();
     put("x.mjs", 'export const events = ["agent:finished", "agent:end"]; export function handle() {}');
     expect((await tell()).problems).toEqual([

@@ -14,8 +14,8 @@ export async function loadModuleHook(name: string, file: string, events?: readon
 }
 
 /** Parses one event name or a list. */
-export function parseHookEvents(given: unknown): readonly string[] {
-  const events: unknown[] = Array.isArray(given) ? given : [given];
+export function parseHookEvents(value: unknown): readonly string[] {
+  const events: unknown[] = Array.isArray(value) ? value : [value];
   if (events.length > 0 && events.every((event) => typeof event === "string" && event !== ""))
     return events as string[];
   throw new Error('the hook names no events: events must be a list such as ["agent:end"]');

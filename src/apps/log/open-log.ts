@@ -21,7 +21,7 @@ export interface OpenLogOptions {
   /** Formats the lines for people, with or without colours. */
   readonly pretty?: { readonly color: boolean };
   /** For tests. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 export interface OpenLog extends Log, Pick<LogMask, "addSecrets"> {
@@ -42,7 +42,7 @@ export function openLog(options: OpenLogOptions): OpenLog {
   const shown = options.pretty === undefined ? (line: string) => line : createLineFormatter(options.pretty);
   const file = openRotatingFile({
     file: getLogFile(options.home, options.name),
-    mostBytes: options.mostBytes ?? MAX_BYTES,
+    maxBytes: options.maxBytes ?? MAX_BYTES,
     kept: LOGS_KEPT,
     onFailure: ({ message }) => show?.write(`Cannot write the log: ${message}\n`),
   });

@@ -20,7 +20,7 @@ export interface RotatingFile {
 export interface RotatingFileOptions {
   readonly file: string;
   /** The size at which the file rotates. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** The number of rotated files: `.1` is the newest. */
   readonly kept: number;
   /** Called when writing starts to fail. Writing itself never throws. */
@@ -28,7 +28,7 @@ export interface RotatingFileOptions {
 }
 
 /** A private log file with a size limit. */
-export function openRotatingFile({ file, mostBytes, kept, onFailure }: RotatingFileOptions): RotatingFile {
+export function openRotatingFile({ file, maxBytes, kept, onFailure }: RotatingFileOptions): RotatingFile {
   let handle: number | undefined;
   let hasFailed = false;
   /** A full disk cut the last line. */
@@ -64,7 +64,7 @@ export function openRotatingFile({ file, mostBytes, kept, onFailure }: RotatingF
 
   function append(bytes: Buffer): void {
     const size = fstatSync(current()).size;
-    if (size > 0 && size + bytes.length > mostBytes) rotate();
+    if (size > 0 && size + bytes.length > maxBytes) rotate();
     for (let at = 0; at < bytes.length; ) {
       at += writeSync(current(), bytes, at);
       isTorn = at < bytes.length;

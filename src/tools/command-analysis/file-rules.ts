@@ -27,7 +27,7 @@ export const FILE_RULES: readonly DangerRule[] = [
   },
   {
     kind: "recursive-delete",
-    why: "deletes folders with all their content",
+    why: "deletes files and folders with all their content",
     matches: (call) =>
       (isRm(call) && hasFlag(call, "r", "R", "--recursive")) ||
       call.program === "rimraf" ||

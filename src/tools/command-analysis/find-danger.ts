@@ -36,7 +36,7 @@ import { findWrittenFiles } from "./written-files.ts";
 export interface Danger {
   /** Short and stable; `a+b` for two kinds. An approval covers exactly these kinds. */
   readonly kind: string;
-  /** Continues a sentence that starts with "it": "deletes folders with all their content". */
+  /** Continues a sentence that starts with "it": "deletes files and folders with all their content". */
   readonly why: string;
 }
 

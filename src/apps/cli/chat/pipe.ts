@@ -26,7 +26,7 @@ const CLOSE_LIMIT_MS = 10_000;
 /** Answers each line of the input, in order, until the input ends. Only `/stop` acts at once. */
 export async function runPipe(
   io: Io,
-  beginning: ChatStart,
+  start: ChatStart,
   agent: Agent,
   config: Config | undefined,
   plugins?: LoadedPlugins,
@@ -76,7 +76,7 @@ export async function runPipe(
       if (text !== "") printNotice(io, `Answer to a message from an earlier run: ${toPrintable(text)}`);
       if (reason !== undefined) printNotice(io, `postrider: ${reason}`);
     }
-    if (beginning !== "here") await openChatSession(commandContext, beginning);
+    if (start !== "here") await openChatSession(commandContext, start);
     for (;;) {
       const line = lines.shift();
       if (line === undefined) {

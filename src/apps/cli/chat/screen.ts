@@ -26,7 +26,7 @@ import { buildTheme } from "./theme.ts";
 /** The chat screen: messages above, an editor and a status line below. Resolves with the exit code. */
 export async function runScreen(
   io: Io,
-  beginning: ChatStart,
+  startIn: ChatStart,
   agent: Agent,
   config: Config | undefined,
   hint?: string,
@@ -174,7 +174,7 @@ export async function runScreen(
   process.once("uncaughtExceptionMonitor", giveBack);
   process.once("exit", giveBack);
   try {
-    const opened = await openChatSession(commandContext, beginning);
+    const opened = await openChatSession(commandContext, startIn);
     arrange(editor);
     process.stdin.once("data", () => {
       setImmediate(() => {

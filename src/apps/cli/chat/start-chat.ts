@@ -182,28 +182,25 @@ async function registerRunner(
 export type ChatStart = "here" | "newest" | "new" | { readonly session: string };
 
 /** Opens the terminal's conversation in that session. */
-export async function openChatSession(place: ChatCommandContext, beginning: ChatStart): Promise<Opened> {
+export async function openChatSession(context: ChatCommandContext, start: ChatStart): Promise<Opened> {
   // Resolved first, so that a wrong name changes nothing.
-  const session = await findStartSession(place, beginning);
-  const opened = await place.chat.open();
+  const session = await findStartSession(context, start);
+  const opened = await context.chat.open();
   const { number } = opened.conversation;
-  if (session !== undefined) return switchSession(place, number, session);
-  const isFit = beginning === "here" || isEmptySession(opened.session);
-  return isFit ? opened : place.sessions.reset(place.who, number);
+  if (session !== undefined) return switchSession(context, number, session);
+  const isFit = start === "here" || isEmptySession(opened.session);
+  return isFit ? opened : context.sessions.reset(context.who, number);
 }
 
-async function findStartSession(
-  place: ChatCommandContext,
-  beginning: ChatStart,
-): Promise<Session | undefined> {
-  if (beginning === "newest") return findNewestSession(place);
-  return typeof beginning === "object"
-    ? resolveSessionArgument(place.store, place.who, beginning.session)
+async function findStartSession(context: ChatCommandContext, start: ChatStart): Promise<Session | undefined> {
+  if (start === "newest") return findNewestSession(context);
+  return typeof start === "object"
+    ? resolveSessionArgument(context.store, context.who, start.session)
     : undefined;
 }
 
-async function findNewestSession(place: ChatCommandContext): Promise<Session> {
-  const [found] = await listNewestSessions(place, 1, undefined, { kinds: ["chat", "editor"] });
+async function findNewestSession(context: ChatCommandContext): Promise<Session> {
+  const [found] = await listNewestSessions(context, 1, undefined, { kinds: ["chat", "editor"] });
   if (found !== undefined) return found;
   throw new PostriderError(
     "not_found",

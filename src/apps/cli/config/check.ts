@@ -38,8 +38,8 @@ interface ConfigFindings {
 }
 
 function checkAllLayers(io: Io): ConfigFindings {
-  const place = locateConfig(io);
-  const { files, problems, exposed } = readLayers(place);
+  const location = locateConfig(io);
+  const { files, problems, exposed } = readLayers(location);
   const own = files.at(-1)?.file ?? "";
   const open: ConfigProblem = {
     file: own,

@@ -53,12 +53,12 @@ export async function waitForLinkedAccount(
   link: PendingLink,
   { ms, signal, onState }: LinkWaitOptions,
 ): Promise<AccountName | undefined> {
-  let told = "";
+  let connectionState = "";
   const isUsed = async (): Promise<boolean> => {
     const [connection] = (await findRunningGateway(store, Date.now()))?.connections ?? [];
-    if (connection !== undefined && connection.state !== told) {
-      told = connection.state;
-      onState(told);
+    if (connection !== undefined && connection.state !== connectionState) {
+      connectionState = connection.state;
+      onState(connectionState);
     }
     const open = await store.access.listPairings({ platform: PLATFORM, now: Date.now() });
     return !open.some(({ number }) => number === link.number);

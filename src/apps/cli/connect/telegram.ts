@@ -104,11 +104,11 @@ Telegram account to you as the owner. In a terminal it asks step by step; script
 
 /** Enables the platform again if it was disabled. */
 function saveToken(io: Io, token: string): { readonly file: string; readonly changed: boolean } {
-  const place = locateConfig(io);
-  const edited = setSetting(place.home, "platforms.telegram.token", token);
-  const enabled = readLayers(place).values.get("platforms.telegram.enabled");
+  const location = locateConfig(io);
+  const edited = setSetting(location.home, "platforms.telegram.token", token);
+  const enabled = readLayers(location).values.get("platforms.telegram.enabled");
   if (enabled?.value !== false) return edited;
-  setSetting(place.home, "platforms.telegram.enabled", "true");
+  setSetting(location.home, "platforms.telegram.enabled", "true");
   return { file: edited.file, changed: true };
 }
 

@@ -61,11 +61,11 @@ export async function collectExplanation(
 ): Promise<Explanation> {
   const session = target.what === "key" ? undefined : target.session;
   const ask = session && { asker, session: session.id };
-  const around = ask && (await store.sessions.getDiagnostics(ask));
-  const placed = target.what === "key" ? target.conversations : (around?.conversations ?? []);
+  const details = ask && (await store.sessions.getDiagnostics(ask));
+  const placed = target.what === "key" ? target.conversations : (details?.conversations ?? []);
   const conversations: ConversationExplanation[] = [];
   for (const conversation of placed) {
-    const own = around ?? (await store.sessions.getDiagnostics({ asker, session: conversation.session }));
+    const own = details ?? (await store.sessions.getDiagnostics({ asker, session: conversation.session }));
     const decisions = await store.conversations.listDecisions({ asker, conversation: conversation.number });
     conversations.push(explainConversation(conversation, own, decisions, moment));
   }
@@ -80,14 +80,14 @@ export async function collectExplanation(
     ...(message !== undefined && { message }),
     arrivals: target.what === "message" ? target.arrivals : [],
     conversations,
-    ...(around !== undefined && { diagnostics: around }),
+    ...(details !== undefined && { diagnostics: details }),
     versions: ask === undefined ? [] : await store.messages.listVersions(ask),
   };
 }
 
 function explainConversation(
   conversation: ConversationDetails,
-  around: Diagnostics | undefined,
+  details: Diagnostics | undefined,
   decisions: readonly PolicyDecision[],
   { now, zone, reset }: ExplainContext,
 ): ConversationExplanation {
@@ -96,7 +96,7 @@ function explainConversation(
   const instants = computeResetInstants(policy, now, zone);
   const due = resetReason(activeAt, instants);
   const next = nextReset(activeAt, policy, zone);
-  const running = around?.turns.find(({ state }) => state === "running");
+  const running = details?.turns.find(({ state }) => state === "running");
   return {
     ...conversation,
     parts: listKeyParts(identity, scope),
@@ -107,8 +107,8 @@ function explainConversation(
     resetBlockers: [
       ...(running === undefined ? [] : [`turn ${running.number} is running`]),
       ...(conversation.waiting === 0 ? [] : [pluralize(conversation.waiting, "pending message")]),
-      ...(around?.processes ?? []).map(({ id }) => `process ${id} runs`),
-      ...(around?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `hold ${name}`),
+      ...(details?.processes ?? []).map(({ id }) => `process ${id} runs`),
+      ...(details?.holds ?? []).filter(({ until }) => until > now).map(({ name }) => `hold ${name}`),
     ],
     decisions,
   };

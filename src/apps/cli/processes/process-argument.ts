@@ -6,9 +6,9 @@ import type { Store } from "../../../ports/store.ts";
 
 /** Resolves an argument to a process: an id or an unambiguous prefix of one, with or without `proc_`. */
 export async function resolveProcessArgument(store: Store, who: Asker, text: string): Promise<Process> {
-  const begun = text.startsWith("proc_") ? text : `proc_${text}`;
+  const prefix = text.startsWith("proc_") ? text : `proc_${text}`;
   const all = await store.processes.listProcesses({ asker: who, foreground: true, endedSince: 0 });
-  const found = text === "" ? [] : all.filter(({ id }) => id.startsWith(begun));
+  const found = text === "" ? [] : all.filter(({ id }) => id.startsWith(prefix));
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
   const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;

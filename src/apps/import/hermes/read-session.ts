@@ -36,12 +36,12 @@ function readRows(
 ): MappedMessage[] {
   const file = relative(sources.path, sources.database ?? "") || (sources.database ?? "");
   const mapped: MappedMessage[] = [];
-  const told = (kind: "corrupt" | "too_large", line: number, why: string): void =>
+  const reportLine = (kind: "corrupt" | "too_large", line: number, why: string): void =>
     report({ kind, file, line, session, why });
   try {
     for (const { row, record, damaged } of database?.messages(session) ?? []) {
-      for (const column of damaged) told("corrupt", row, `${column} is not JSON; its text is kept`);
-      const message = mapOrReport(record, readInstant, (kind, why) => told(kind, row, why));
+      for (const column of damaged) reportLine("corrupt", row, `${column} is not JSON; its text is kept`);
+      const message = mapOrReport(record, readInstant, (kind, why) => reportLine(kind, row, why));
       if (message !== undefined) mapped.push(message);
     }
   } catch (error) {
@@ -61,11 +61,11 @@ function readLines(
   try {
     for (const read of readTranscript(path)) {
       const { line } = read;
-      const told = (kind: "corrupt" | "too_large", why: string): void =>
+      const reportLine = (kind: "corrupt" | "too_large", why: string): void =>
         report({ kind, file, line, session, why });
-      if ("why" in read) told(read.tooLarge ? "too_large" : "corrupt", read.why);
+      if ("why" in read) reportLine(read.tooLarge ? "too_large" : "corrupt", read.why);
       else {
-        const message = mapOrReport(read.record, readInstant, told);
+        const message = mapOrReport(read.record, readInstant, reportLine);
         if (message !== undefined) mapped.push(message);
       }
     }
@@ -85,13 +85,13 @@ function isFileError(error: unknown): error is Error & { readonly code: string }
 function mapOrReport(
   record: Readonly<Record<string, unknown>>,
   readInstant: InstantReader,
-  tell: (kind: "corrupt" | "too_large", why: string) => void,
+  reportMessage: (kind: "corrupt" | "too_large", why: string) => void,
 ): MappedMessage | undefined {
   try {
     return mapMessage(record, readInstant);
   } catch (error) {
     if (!(error instanceof PostriderError)) throw error;
-    tell(error.code === "too_large" ? "too_large" : "corrupt", error.message);
+    reportMessage(error.code === "too_large" ? "too_large" : "corrupt", error.message);
     return undefined;
   }
 }
