@@ -60,7 +60,7 @@ function timesDone({ folder }: Acpx): number {
 
 // Each waits more than it works, so they wait together.
 describe.concurrent("a client that others have written", { timeout: 120_000 }, () => {
-  it("talks in a session in which the second answer knows what the first was about", async (context) => {
+  it("answers the second prompt of a session with the context of the first", async (context) => {
     const { acpx, server } = await withModel(context, [
       { say: ["Good ", "morning"] },
       { say: ["As I said"] },
@@ -79,7 +79,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("goes on after the agent was killed, between two answers and in the middle of one", async (context) => {
+  it("continues after the agent process is killed, between two answers and during one", async (context) => {
     const replies = [{ say: ["Good morning"] }, { say: ["Once upon "], hang: true }, { say: ["The end"] }];
     const { acpx, server } = await withModel(context, replies, "as-it-is");
     await acpx.begin("a");
@@ -116,7 +116,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("loads all that was said, once, after the agent was killed in the middle of an answer", async (context) => {
+  it("loads every message once after the agent process is killed during an answer", async (context) => {
     const acpx = openAcpx(context, { tap: "without-resume" });
     await acpx.begin("a");
     await acpx.wire("prompt", "-s", "a", "hello");
@@ -146,7 +146,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     ]);
   });
 
-  it("lists the sessions of editors page by page, the newest first, and those of one folder", async (context) => {
+  it("lists editor sessions page by page, newest first, and those of one folder", async (context) => {
     const acpx = openAcpx(context);
     const elsewhere = join(acpx.folder, "elsewhere");
     const ids = await filled(acpx, 60, (at) => (at % 20 === 7 ? elsewhere : acpx.folder));
@@ -166,7 +166,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     );
   });
 
-  it("cancels an answer, keeps what was said of it, and takes the next question", async (context) => {
+  it("cancels an answer, keeps its partial text, and answers the next prompt", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     const running = acpx.start("prompt", "-s", "a", "story");
@@ -182,7 +182,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["story", "Once  (interrupted)", "hello", "You said: hello"]);
   });
 
-  it("closes a session, and takes it up again by its id", async (context) => {
+  it("closes a session and resumes it by its id", async (context) => {
     const acpx = openAcpx(context, { tap: "as-it-is" });
     const id = await acpx.begin("a");
     await acpx.wire("prompt", "-s", "a", "hello");
@@ -197,7 +197,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["hello", "You said: hello", "again", "You said: again"]);
   });
 
-  it("chooses the model that answers from then on", async (context) => {
+  it("sets the model of all later answers", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am script");
@@ -205,12 +205,12 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(saidIn(await acpx.wire("prompt", "-s", "a", "model?"))).toBe("I am m2");
   });
 
-  it("begins with the model that it was told to take", async (context) => {
+  it("starts with the model of its configuration", async (context) => {
     const wire = await openAcpx(context).wire("--model", "m2", "exec", "model?");
     expect(saidIn(wire)).toBe("I am m2");
   });
 
-  it("has a mode in which nothing is allowed and one in which all is, and is asked in neither", async (context) => {
+  it("has a mode that denies everything and one that allows everything, both without a question", async (context) => {
     const acpx = openAcpx(context);
     await acpx.begin("a");
     const asked = (mode: string, answer: string): Promise<readonly WireMessage[]> =>
@@ -225,14 +225,14 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(methodsIn([...denied, ...allowed])).not.toContain("session/request_permission");
   });
 
-  it("is asked before something is done, which is done once if it allows it", async (context) => {
+  it("is asked before an action, which runs once if allowed", async (context) => {
     const acpx = openAcpx(context);
     const wire = await acpx.wire("--approve-all", "exec", "write");
     expect(methodsIn(wire)).toContain("session/request_permission");
     expect([saidIn(wire), timesDone(acpx)]).toEqual(["Written.", 1]);
   });
 
-  it("is asked before something is done, which is not done if it denies it", async (context) => {
+  it("is asked before an action, which does not run if denied", async (context) => {
     const acpx = openAcpx(context);
     const { code, out } = await acpx.run("--format", "json", "--deny-all", "exec", "write");
     const wire = linesOf<WireMessage>(out);
@@ -241,7 +241,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(code).toBe(5); // as acpx says that it denied something
   });
 
-  it("runs the agent's commands in its own terminal, and gives back what they printed", async (context) => {
+  it("runs the agent's commands in its own terminal and returns their output", async (context) => {
     const acpx = openAcpx(context);
     const run = acpx.start("--approve-all", "exec", "where");
     const { code, out } = await run.ended;
@@ -250,7 +250,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     expect(stored(acpx)).toEqual(["where", "(calls where)", printed, "Seen."]);
   });
 
-  it("is told that there is no such session", async (context) => {
+  it("gets an error for an unknown session", async (context) => {
     const acpx = openAcpx(context);
     const unknown = "11111111-1111-4111-8111-111111111111";
     const end = await acpx.run("--format", "json", "sessions", "new", "--resume-session", unknown);
@@ -262,7 +262,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
     });
   });
 
-  it("shares its sessions with the terminal, where they are found, shown and gone on with", async (context) => {
+  it("shares its sessions with the terminal, which finds, shows and continues them", async (context) => {
     const replies = ["The lighthouse stands", "It is white", "It is old", "It is tall"];
     const { acpx, server, environment } = await withModel(
       context,

@@ -50,8 +50,8 @@ async function told(
 
 const choose = (optionId: string) => (asked: PermissionAsked) => asked.choose(optionId);
 
-describe("a question whether something may be done", () => {
-  it("is put with all that is known of it, and with one answer of each kind where it can be recognised again", async () => {
+describe("an approval request", () => {
+  it("has all details, and one option of each kind if it has a pattern", async () => {
     const { editor, sessionId } = await scene();
     await told(editor, sessionId, ({ params, choose: answer }) => {
       expect(params).toEqual({
@@ -83,7 +83,7 @@ describe("a question whether something may be done", () => {
     );
   });
 
-  it("about a call bears the card that the call will have", async () => {
+  it("about a call has the card that the call will have", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const editor = await room.editor();
@@ -129,14 +129,14 @@ describe("a question whether something may be done", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("is allowed once, and then asked again", async () => {
+  it("can be allowed once, and is asked again", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
     expect(await told(editor, sessionId, choose("deny"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("is allowed in the session, and asked in others", async () => {
+  it("can be allowed in the session, and is asked in others", async () => {
     const { editor, sessionId } = await scene();
     const other = await editor.open();
     expect(await told(editor, sessionId, choose("session"))).toBe("Allowed: go");
@@ -144,20 +144,20 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, other.sessionId, choose("deny"))).toBe("Refused.");
   });
 
-  it("is not allowed everywhere by an editor, which may take the last of two answers of a kind", async () => {
+  it("cannot be allowed everywhere by an editor, which may use the last of two options of a kind", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("always"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("is refused always, everywhere", async () => {
+  it("can be denied always, everywhere", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("never"))).toBe("Refused.");
     expect(await told(editor, sessionId)).toBe("Refused.");
     expect(await told(editor, (await editor.open()).sessionId)).toBe("Refused.");
   });
 
-  it("is refused by every answer that is none", async () => {
+  it("is denied by every invalid answer", async () => {
     const { editor, sessionId } = await scene();
     expect(await told(editor, sessionId, choose("yes"))).toBe("Refused.");
     expect(await told(editor, sessionId, choose("toString"))).toBe("Refused.");
@@ -170,7 +170,7 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, sessionId, choose("always"), "plain")).toBe("Refused.");
   });
 
-  it("is none where the mode says what may be done", async () => {
+  it("is not sent if the mode decides it", async () => {
     const { editor, sessionId } = await scene();
     await editor.agent.request("session/set_mode", { sessionId, modeId: "allow" });
     expect(await told(editor, sessionId)).toBe("Allowed: go");
@@ -180,7 +180,7 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, sessionId, choose("once"))).toBe("Allowed: go");
   });
 
-  it("in several sessions at once has each its own answer", async () => {
+  it("gets its own answer in each of several sessions at once", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const sessions = await Promise.all(Array.from({ length: 8 }, () => editor.open()));
@@ -196,7 +196,7 @@ describe("a question whether something may be done", () => {
     );
   });
 
-  it("that nobody answers is refused in the end, and the editor's question is taken back", async () => {
+  it("without an answer is denied at its deadline, and cancelled in the editor", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: asking, clock });
     const editor = await room.editor();
@@ -210,7 +210,7 @@ describe("a question whether something may be done", () => {
     expect(answersIn(room.database)).toEqual(["expired"]);
   });
 
-  it("that is answered elsewhere is taken back, and the agent goes on", async () => {
+  it("with an answer from elsewhere is cancelled in the editor, and the turn continues", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -249,7 +249,7 @@ describe("a question whether something may be done", () => {
     await editor.until(() => (asked.signal.aborted ? true : undefined));
   });
 
-  it("is over when the answer is cancelled", async () => {
+  it("ends when the answer is cancelled", async () => {
     const room = editorRoom({ agent: asking });
     const editor = await room.editor();
     const { sessionId } = await editor.open();
@@ -265,7 +265,7 @@ describe("a question whether something may be done", () => {
     expect(await told(editor, sessionId, choose("deny"))).toBe("Refused.");
   });
 
-  it("is over when the editor is gone, and the answer is stored as far as it went", async () => {
+  it("ends when the editor disconnects, and the partial answer is stored", async () => {
     const room = editorRoom({
       agent: script({
         answers: [{ say: ["Let me see.", { approve: { title: "Run ls", pattern: "ls" } }, "Done."] }],

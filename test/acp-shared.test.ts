@@ -52,7 +52,7 @@ async function saying(agent: HeldAgent, words: string): Promise<void> {
 }
 
 describe("a session that is open in two editors", () => {
-  it("shows in one what is said in the other, once and in order", async () => {
+  it("shows the messages of one editor in the other, once and in order", async () => {
     const { room, a, b, sessionId } = await two();
     const expected: string[] = [];
     const seen = { a: [] as string[], b: [] as string[] };
@@ -78,7 +78,7 @@ describe("a session that is open in two editors", () => {
     expect([...ids(a), ...ids(b)].filter((id) => !ids(fresh).has(id))).toEqual([]);
   });
 
-  it("shows tool calls of the other with how they ended", async () => {
+  it("shows tool calls of the other editor with their results", async () => {
     const agent = script({
       answers: [
         { say: ["Let me.", { tool: "read_file", arguments: { path: "a.md" }, result: "tide" }, "Done."] },
@@ -95,7 +95,7 @@ describe("a session that is open in two editors", () => {
     expect(new Set(calls(b).map(([id]) => id)).size).toBe(1);
   });
 
-  it("answers what is asked in both one after the other, each where it was asked", async () => {
+  it("answers prompts of both in order, each in its own editor", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -118,7 +118,7 @@ describe("a session that is open in two editors", () => {
     }
   });
 
-  it("is cancelled in one without a word to the other", async () => {
+  it("is cancelled in one without effect on the other", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -135,7 +135,7 @@ describe("a session that is open in two editors", () => {
     expect(await third).toEqual({ stopReason: "end_turn" });
   });
 
-  it("shows what the other is in the middle of, and how it ends", async () => {
+  it("shows the running answer of the other editor, and its end", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const [a, b] = [await room.editor(), await room.editor()];
@@ -158,7 +158,7 @@ describe("a session that is open in two editors", () => {
     ]);
   });
 
-  it("streams in one what is written in the other: thoughts, text and tool cards as they come, once", async () => {
+  it("streams the answer of the other editor: thoughts, text and tool cards, each once", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const prompted = a.prompt(sessionId, "look");
@@ -193,7 +193,7 @@ describe("a session that is open in two editors", () => {
     expect(ids(b)).toEqual(ids(a));
   });
 
-  it("shows whoever opens it in the middle of an answer all that was said by then, and the rest as it comes", async () => {
+  it("shows an editor that opens it during an answer the text so far, then the rest", async () => {
     const agent = heldAgent();
     const room = editorRoom({ agent });
     const [a, b] = [await room.editor(), await room.editor()];
@@ -212,7 +212,7 @@ describe("a session that is open in two editors", () => {
     expect(b.words(sessionId)).toBe("Once upon a time\n\n_(stopped)_\n\n");
   });
 
-  it("is closed or left in one without a word to the other", async () => {
+  it("is closed in one without effect on the other", async () => {
     const agent = heldAgent();
     const { a, b, sessionId } = await two(agent);
     const first = a.prompt(sessionId, "from a");
@@ -238,7 +238,7 @@ describe("a session that is open in two editors", () => {
     ]);
   });
 
-  it("is set for both to what one of them chose", async () => {
+  it("has the options that either editor set", async () => {
     const { room, a, sessionId } = await two();
     await a.agent.request("session/set_mode", { sessionId, modeId: "allow" });
     const other = await room.editor();
@@ -267,8 +267,8 @@ async function homeIn(room: EditorRoom, clock: FakeClock): Promise<Home> {
   return again();
 }
 
-describe("a session in which somebody speaks elsewhere", () => {
-  it("waits for the answer that is written in a terminal, shows it, and goes on", async () => {
+describe("a session with a turn in another process", () => {
+  it("waits for the answer in a terminal, shows it, and continues", async () => {
     const clock = fakeClock();
     const agent = heldAgent();
     const room = editorRoom({ agent, clock });
@@ -303,7 +303,7 @@ describe("a session in which somebody speaks elsewhere", () => {
   });
 });
 
-describe("a session that began in Telegram", () => {
+describe("a session from Telegram", () => {
   const ann = source({ platform: "telegram", chatId: "7", chatType: "dm", userId: "7", userName: "Ann" });
   const telling = script({
     answers: [
@@ -319,7 +319,7 @@ describe("a session that began in Telegram", () => {
     ],
   });
 
-  it("is there for whoever asked for all, with everything in its place, and goes on in both", async () => {
+  it("is listed with --all, has all its messages, and continues in both", async () => {
     const clock = fakeClock();
     const room = editorRoom({ agent: telling, clock });
     const home = await homeIn(room, clock);

@@ -22,7 +22,7 @@ export const ACP: readonly Mutation[] = [
     replace: "",
     breaks: "A turn that a killed window left is ended when the thread is opened.",
     noticedBy: ["test/acp-client.test.ts"],
-    test: "loads all that was said, once",
+    test: "loads every message once",
   },
   {
     file: "src/apps/acp/thread-turns.ts",
@@ -37,7 +37,7 @@ export const ACP: readonly Mutation[] = [
     replace: '    FOLDER_TOOLS.has("")',
     breaks: "Tools of a thread whose folder is gone refuse to act.",
     noticedBy: ["test/acp-threads.test.ts"],
-    test: "may be gone for a thread that is there",
+    test: "may be missing for a stored thread",
   },
   {
     file: "src/apps/acp/thread.ts",
@@ -45,7 +45,7 @@ export const ACP: readonly Mutation[] = [
     replace: "",
     breaks: "A thread that is closed stores what there is of its answer.",
     noticedBy: ["test/acp-prompt.test.ts"],
-    test: "ends what is being answered",
+    test: "ends the running answer",
   },
   {
     file: "src/apps/acp/thread.ts",

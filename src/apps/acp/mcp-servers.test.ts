@@ -59,8 +59,8 @@ function byName(tools: readonly Tool[]): Readonly<Record<string, Tool>> {
   return Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 }
 
-describe("the servers that an editor gives", () => {
-  it("offer their tools, with what each takes and whether it asks", async () => {
+describe("the MCP servers of an editor", () => {
+  it("offer their tools, with input schema and approval", async () => {
     const { tools, problems } = connected([program()]);
     const offered = byName(await tools());
     expect(problems).toEqual([]);
@@ -91,7 +91,7 @@ describe("the servers that an editor gives", () => {
     expect(offered.test__count?.description).toBe("count");
   });
 
-  it("have names that models may use, all different, also when theirs are long and strange", async () => {
+  it("have unique tool names that models accept, also for long and unusual names", async () => {
     const long = `sérver ${"x".repeat(80)}`;
     const { tools } = connected([program({ name: long }), program(), program()]);
     const names = (await tools()).map(({ name }) => name);
@@ -100,7 +100,7 @@ describe("the servers that an editor gives", () => {
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it("do what they are asked, and what they say comes back", async () => {
+  it("run calls and return the results", async () => {
     const { use, cwd } = connected([program()]);
     expect(await use("test__add", { a: 1, b: 2 })).toEqual({ parts: [{ type: "text", text: "3" }] });
     expect(words(await use("test__note", { file: "notes.txt" }))).toBe("noted");
@@ -124,7 +124,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__a_b_2"))).toBe("_");
   });
 
-  it("see the session's folder, what the editor gave them, and nothing of ours", async () => {
+  it("get the session's folder and the editor's variables, and none of Postrider's secrets", async () => {
     const environment = { ...process.env, POSTRIDER_TEST_KEY: "ours", LANG: "C" };
     const env = [
       { name: "TEST_TOKEN", value: "very-secret-token" },
@@ -143,7 +143,7 @@ describe("the servers that an editor gives", () => {
     await expect.poll(() => logged).toContain('{"server":"test"} here is [secret]');
   });
 
-  it("are not waited for when the agent is stopped, or they do not answer", async () => {
+  it("do not block a stopped turn, and time out", async () => {
     const { use } = connected([program()], { callMs: 300 });
     const stop = new AbortController();
     const hanging = use("test__hang", {}, stop.signal);
@@ -153,7 +153,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
   });
 
-  it("that end cost the call that meets it, and are there again for the next", async () => {
+  it("that exit fail one call, and are restarted for the next", async () => {
     const { use } = connected([program()]);
     const died = await use("test__die");
     expect(died.failed).toBe(true);
@@ -161,7 +161,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
   });
 
-  it("that were ended by others say so once, and are there again for the next call", async () => {
+  it("that were killed fail one call, and are restarted for the next", async () => {
     const mark = randomUUID();
     const { use } = connected([program({}, mark)]);
     expect(words(await use("test__add", { a: 1, b: 1 }))).toBe("2");
@@ -173,7 +173,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 2, b: 1 }))).toBe("3");
   });
 
-  it("are started again once, however many calls meet their end", async () => {
+  it("are restarted once, however many calls fail", async () => {
     const mark = randomUUID();
     const { use } = connected([program({}, mark)]);
     const lost = await Promise.all([use("test__hang"), use("test__die"), use("test__hang")]);
@@ -182,7 +182,7 @@ describe("the servers that an editor gives", () => {
     expect(marked(mark)).toHaveLength(1);
   });
 
-  it("cost only their own tools and a sentence when they cannot be used", async () => {
+  it("that cannot be used are reported, and the others work", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const plain = join(folder.path, "plain.txt");
@@ -229,7 +229,7 @@ describe("the servers that an editor gives", () => {
     ]);
   });
 
-  it("that need longer than a turn waits join later, and the person is told so", async () => {
+  it("that start slowly join later, with a notice", async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const ready = join(folder.path, "ready");
@@ -257,7 +257,7 @@ describe("the servers that an editor gives", () => {
     expect(problems).toEqual([]);
   });
 
-  it("that never answer are given up, and the person is told that, too", async () => {
+  it("that never answer time out, with a notice", async () => {
     const told: string[] = [];
     const lost = Promise.withResolvers<void>();
     const { tools, problems } = connected([program({ name: "lost" }, "--mute")], {
@@ -277,7 +277,7 @@ describe("the servers that an editor gives", () => {
     expect(problems).toEqual(["lost did not answer within 1.5 s."]);
   });
 
-  it("are listed again when they tell that their tools have changed", async () => {
+  it("are listed again after a notification of changed tools", async () => {
     const grown = Promise.withResolvers<void>();
     const { use, currentTools } = connected([program({}, "--growing")], {
       onToolsChanged: () =>
@@ -289,7 +289,7 @@ describe("the servers that an editor gives", () => {
     expect(words(await use("test__add", { a: 1, b: 2 }))).toBe("3");
   });
 
-  it("are gone when the session is closed, with all that they started, also when they do not listen", async () => {
+  it("end with all their children when the session is closed, also if they ignore signals", async () => {
     const mark = randomUUID();
     const mute = program({ name: "mute" }, "--mute", "--deaf", mark);
     const { tools, close, use } = connected([program({}, "--deaf", mark), mute], { connectMs: 2000 });
@@ -309,8 +309,8 @@ describe("the servers that an editor gives", () => {
   });
 });
 
-describe("a server on the network", () => {
-  it("is spoken with over HTTP, with the headers that the editor gave", async () => {
+describe("a server over HTTP", () => {
+  it("gets the headers from the editor", async () => {
     const { url, seen } = await httpServer();
     const headers = [{ name: "Authorization", value: "Bearer very-secret-token" }];
     const { use, problems } = connected([{ type: "http", name: "web", url, headers }]);
@@ -321,7 +321,7 @@ describe("a server on the network", () => {
     );
   });
 
-  it("is spoken with as older ones want it, too", async () => {
+  it("may use the older SSE transport", async () => {
     const { url, seen } = await sseServer();
     const headers = [{ name: "X-Key", value: "very-secret-key" }];
     const { use, problems } = connected([{ type: "sse", name: "old", url, headers }]);
@@ -330,7 +330,7 @@ describe("a server on the network", () => {
     expect(new Set(seen.map((request) => request.headers["x-key"]))).toEqual(new Set(["very-secret-key"]));
   });
 
-  it("that does not let us in is a problem without its secrets", async () => {
+  it("that denies access is reported without its secrets", async () => {
     const { url } = await httpServer({ status: 401 });
     const headers = [{ name: "Authorization", value: "Bearer very-secret-token" }];
     const { tools, problems } = connected([
@@ -340,7 +340,7 @@ describe("a server on the network", () => {
     expect(problems).toEqual(["web denies access (401): check the headers in the editor's settings."]);
   });
 
-  it("that goes away costs the calls that meet it, and is asked again when it is back", async () => {
+  it("that goes offline fails calls, and is used again when it is back", async () => {
     const first = await httpServer();
     const { use } = connected([{ type: "http", name: "web", url: first.url, headers: [] }]);
     expect(words(await use("web__add", { a: 1, b: 2 }))).toBe("3");
