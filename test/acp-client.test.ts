@@ -8,7 +8,7 @@ import { look } from "./support/database.ts";
 import { type Asked, type ModelServer, type Reply, startModelServer } from "./support/model-endpoint.ts";
 import { runProgram, startProgram } from "./support/program.ts";
 
-/** With a model that answers so, and remembers what it was given to read. */
+/** With a model that gives these answers and records its requests. */
 async function withModel(
   context: TestContext,
   replies: readonly Reply[],
@@ -28,7 +28,7 @@ async function withModel(
   return { acpx, server, environment };
 }
 
-/** What the model was given to read when it was asked last, but for its instructions. */
+/** The messages of the last model request, without the system prompt. */
 function lastRead({ requests }: ModelServer): string[] {
   const messages: Asked["messages"] = requests.at(-1)?.body.messages ?? [];
   return messages.slice(1).map(({ role, content }) => `${role}: ${content}`);
@@ -45,20 +45,20 @@ const methodsIn = (wire: readonly WireMessage[]): (string | undefined)[] =>
 const stopReasonIn = (wire: readonly WireMessage[]): string | undefined =>
   wire.findLast(({ result }) => result?.stopReason !== undefined)?.result?.stopReason;
 
-/** What the agent answered to this request. */
+/** The answer to this request. */
 function answerTo(request: Tapped | undefined, wire: readonly Tapped[]): WireMessage | undefined {
   const id = request?.message.id;
   const isAnswer = ({ by, message }: Tapped): boolean => by === "agent" && message.id === id;
   return id === undefined ? undefined : wire.slice(wire.indexOf(request as Tapped)).find(isAnswer)?.message;
 }
 
-/** How often the agent has done what it asks for. */
+/** How often the tool of the script ran. */
 function timesDone({ folder }: Acpx): number {
   const file = join(folder, "done.txt");
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0;
 }
 
-// Each waits more than it works, so they wait together.
+// Run concurrently, because each mostly waits.
 describe.concurrent("a client that others have written", { timeout: 120_000 }, () => {
   it("answers the second prompt of a session with the context of the first", async (context) => {
     const { acpx, server } = await withModel(context, [
@@ -304,7 +304,7 @@ describe.concurrent("a client that others have written", { timeout: 120_000 }, (
   });
 });
 
-/** Sessions of an editor, and one of the terminal. The ids of the editor's, the newest first. */
+/** Creates sessions of an editor and one of the terminal. Returns the editor's ids, newest first. */
 async function filled(
   { home, database }: Acpx,
   count: number,
@@ -337,7 +337,7 @@ function listed([page]: readonly unknown[]): Page {
   return page as Page;
 }
 
-/** Everything that was stored, in order. */
+/** All stored messages, in order. */
 function stored({ database }: Acpx): string[] {
   const rows = look(database, (db) => db.prepare("select text, meta from messages order by id").all());
   return (rows as { text: string | null; meta: string | null }[]).map(({ text, meta }) => {

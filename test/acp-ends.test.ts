@@ -7,7 +7,7 @@ import { schedule } from "./support/schedule.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
 const INITIALIZE = { protocolVersion: 1, clientCapabilities: {} };
-/** An editor's agent that has nothing to do ends in a fraction of this. */
+/** An idle process ends in a fraction of this. */
 const BOUND_MS = 10_000;
 
 describe("the editor process ends when its editor dies", { timeout: 60_000 }, () => {
@@ -77,7 +77,7 @@ interface Agent {
   readonly folder: string;
   readonly firstByte: Promise<void>;
   ask(method: string, params: unknown): void;
-  /** Both pipes close at once, as when the editor is killed. */
+  /** Closes both pipes, as when the editor is killed. */
   loseEditor(): void;
   endsWithin(ms: number): Promise<boolean>;
 }

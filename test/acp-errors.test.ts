@@ -160,7 +160,7 @@ describe("a line", () => {
       data: { code: "too_large" },
       message: expect.stringMatching(/36 MiB/),
     });
-    // One that nobody waits for is let go.
+    // A notification over the limit is dropped.
     editor.write(JSON.stringify({ jsonrpc: "2.0", method: "_note", params: { text: "x".repeat(37 * MIB) } }));
     expect(await running).toEqual({ stopReason: "end_turn" });
     await editor.prompt(sessionId, "after");
@@ -178,7 +178,7 @@ describe("a line", () => {
     });
     const other = await room.editor();
     await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
-    // Compared as a whole: nobody could read the difference.
+    // Compared as a boolean: a diff would be unreadable.
     const [, shown] = other.shown(sessionId, "user_message_chunk");
     expect(JSON.stringify(shown).includes(data)).toBe(true);
   });
@@ -221,7 +221,7 @@ describe("an editor that disconnects", () => {
     ]);
     expect(await store.messages.listMessages({ asker: me, session: quiet.sessionId })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
-    // Nothing runs on by itself: whoever opens the session next finds it as it was left.
+    // Nothing continues by itself: the next process finds the session unchanged.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toMatch(/^Half an ans/);

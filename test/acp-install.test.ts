@@ -14,11 +14,11 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type CliEnded, startCli } from "./support/cli.ts";
 import { temporaryFolder } from "./support/folder.ts";
 
-/** Somebody's own folder, with the usual places in it. */
+/** A home directory with the settings files of the editors. */
 let person: string;
 let zed: string;
 let jetbrains: string;
-/** More variables of the person's shell. */
+/** Additional environment variables. */
 let shell: Record<string, string>;
 
 beforeEach(() => {
@@ -107,7 +107,7 @@ describe("postrider acp install", () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
       expect(readdirSync(dirname(file))).toEqual([basename(file)]);
-      // It makes no home: the editor will, when it starts.
+      // Does not create the home: the first start does.
       expect(existsSync(join(person, ".postrider"))).toBe(false);
     },
   );

@@ -50,7 +50,7 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
     expect(report.broken).toEqual([]);
   });
 
-  // A judge that cannot find anything proves nothing: each of these harms must be found. Only a long run has all of it.
+  // A judge must detect each of these errors. Only a long run has the data for all of them.
   type Harm = (replay: Update[], at: Places) => Update[];
   const without =
     (index: number): Harm =>
@@ -202,13 +202,13 @@ describe(`postrider acp, killed ${KILLS} times in a conversation of ${TURNS} tur
 
 interface Places {
   readonly second: number;
-  /** The prompt of an answer that is whole and has everything: its parts are below. */
+  /** The prompt of a complete answer with all kinds of parts. */
   readonly whole: number;
   readonly text: number;
   readonly thought: number;
   readonly plan: number;
   readonly call: number;
-  /** The prompt of an answer that was broken off after something was said, and what follows it. */
+  /** The prompt of an answer that was interrupted after some text, and the next prompt. */
   readonly stopped: number;
   readonly next: number;
   readonly end: number;

@@ -31,7 +31,7 @@ async function roomWith(agent: Agent = repeating()): Promise<{ room: EditorRoom;
   return { room, editor: await room.editor() };
 }
 
-/** The wire in words: `answer` for an answer, the kind for an update of the session. */
+/** The received messages: `answer`, or the kind of the update. */
 function order(wire: readonly AnyMessage[], sessionId?: string): string[] {
   return wire.flatMap((message) => {
     if (!("method" in message)) return ["answer"];
@@ -233,7 +233,7 @@ describe("session/new", () => {
   });
 });
 
-/** Everything that a session can show. */
+/** Every kind of content in a session. */
 const RICH = script({
   answers: [
     {
@@ -345,7 +345,7 @@ describe("session/load", () => {
       },
     ]);
     await editor.until(() => editor.shown(sessionId, "available_commands_update")[0]);
-    // What was said before is not said again by whoever follows the session.
+    // The follower does not repeat stored messages.
     expect(order(editor.wire.slice(answered), sessionId).filter((kind) => kind.endsWith("_chunk"))).toEqual(
       [],
     );
@@ -525,7 +525,7 @@ describe("session/list", () => {
       cursor = page.nextCursor;
       clock.pass(MINUTE);
       await sessions.create(me, { kind: "editor", cwd: room.cwd });
-      // One that was seen becomes the newest: it must not come again, nor push another out.
+      // A listed session becomes the newest: it must not repeat, nor hide another.
       await sessions.append(me, seen[0] ?? "", { role: "user", text: "touched" });
     }
     expect(sizes).toEqual([50, 50, 20]);
@@ -608,7 +608,7 @@ describe("session/close", () => {
     const other = await room.editor();
     expect(await other.call("session/close", { sessionId })).toMatchObject({ result: {} });
     expect(await editor.call("session/close", { sessionId })).toMatchObject({ result: {} });
-    // It is there for whoever opens it again, or simply goes on.
+    // It can be opened again, and prompts still work.
     expect(await editor.prompt(sessionId, "hello")).toEqual({ stopReason: "end_turn" });
     expect(editor.words(sessionId)).toBe("You said: hello");
   });
@@ -626,7 +626,7 @@ describe("session/set_title", () => {
     expect(await entitle("High water")).toMatchObject({ result: { title: "High water" } });
     expect(await entitle("Tides")).toMatchObject({ result: { title: "Tides #2" } });
     expect((await sessions.get(me, sessionId))?.title).toBe("Tides #2");
-    // As it was typed, whatever it looks like.
+    // Stored as typed.
     expect(await entitle('Title: "the long tide"')).toMatchObject({
       result: { title: 'Title: "the long tide"' },
     });
@@ -636,7 +636,7 @@ describe("session/set_title", () => {
       code: -32602,
       data: { code: "invalid_input" },
     });
-    // Nothing is no title: it stays what it was.
+    // An empty title changes nothing.
     expect(await entitle(" \n ")).toMatchObject({ result: { title: long } });
     expect(await entitle("Tides")).toMatchObject({ result: { title: "Tides #2" } });
     expect((await editor.agent.request("session/list", {})).sessions[0]?.title).toBe("Tides #2");

@@ -9,7 +9,7 @@ import { look } from "./support/database.ts";
 import { heldAgent } from "./support/talking.ts";
 import { fakeClock, MINUTE } from "./support/test-home.ts";
 
-/** Asks before it answers: with a pattern, unless told to do without. */
+/** Asks for approval before it answers; with a pattern, unless the prompt says otherwise. */
 const asking = script({
   answers: [
     {
@@ -32,7 +32,7 @@ async function scene(): Promise<{ editor: ServedEditor; sessionId: string }> {
   return { editor, sessionId };
 }
 
-/** What the agent says to a prompt; `answer` is what the editor does when it is asked. */
+/** The agent's answer to a prompt; `answer` is the editor's reaction to the approval request. */
 async function told(
   editor: ServedEditor,
   sessionId: string,
@@ -94,7 +94,7 @@ describe("an approval request", () => {
       arguments: { path: "a.md", old_string: "a", new_string: "b" },
     };
     const ids: string[] = [];
-    // Providers count anew in each answer.
+    // Providers may repeat ids in each answer.
     for (const round of [1, 2]) {
       const prompted = editor.prompt(sessionId, `round ${round}`);
       const answer = await agent.asked();
@@ -166,7 +166,7 @@ describe("an approval request", () => {
     );
     expect(await told(editor, sessionId, ({ answer }) => answer({} as never))).toBe("Refused.");
     expect(await told(editor, sessionId, ({ fail }) => fail(new Error("no dialogue")))).toBe("Refused.");
-    // One that was not offered is none either.
+    // An option that was not offered is invalid, too.
     expect(await told(editor, sessionId, choose("always"), "plain")).toBe("Refused.");
   });
 
@@ -260,7 +260,7 @@ describe("an approval request", () => {
     await editor.until(() => (asked.signal.aborted ? true : undefined));
     await room.look().then(({ store }) => settled(store, room.database));
     expect(answersIn(room.database)).toEqual(["expired"]);
-    // Whoever still presses the button does nothing with it.
+    // A late answer has no effect.
     asked.choose("always");
     expect(await told(editor, sessionId, choose("deny"))).toBe("Refused.");
   });
@@ -285,7 +285,7 @@ describe("an approval request", () => {
     ]);
     expect(await store.turns.listClaimable({ now: Date.now() })).toEqual([]);
     expect(editor.logged.filter(({ level }) => level === "error")).toEqual([]);
-    // Whoever comes next finds it at its end.
+    // The next process finds the request closed.
     const next = await room.editor();
     await next.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     expect(next.words(sessionId)).toContain("Let me see.");
@@ -299,7 +299,7 @@ function answersIn(database: string): unknown[] {
   return look(database, (db) => db.prepare("select answer from approvals order by n").pluck().all());
 }
 
-/** Every question has its answer. */
+/** No approval is pending. */
 async function settled(
   store: { onChange(listener: () => void): () => void },
   database: string,

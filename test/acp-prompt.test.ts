@@ -16,7 +16,7 @@ interface Scene {
   readonly room: EditorRoom;
   readonly editor: ServedEditor;
   readonly sessionId: string;
-  /** Everything ever said in the session. */
+  /** All stored messages of the session. */
   said(id?: string): Promise<readonly Message[]>;
 }
 
@@ -30,7 +30,7 @@ async function scene(agent: Agent = repeating()): Promise<Scene> {
   return { room, editor, sessionId, said };
 }
 
-/** What the agent says in a session, without what was said before. */
+/** The new text of the agent in a session. */
 function newWords({ editor, sessionId }: Pick<Scene, "editor" | "sessionId">): () => string {
   const before = editor.words(sessionId).length;
   return () => editor.words(sessionId).slice(before);
@@ -72,7 +72,7 @@ describe("a prompt", () => {
       { role: "user", parts },
       { role: "assistant", parts: [{ type: "text", text: "Got it." }] },
     ]);
-    // The editor shows itself what was typed in it.
+    // The editor shows its own prompts.
     expect(editor.shown(sessionId, "user_message_chunk")).toEqual([]);
   });
 
@@ -560,7 +560,7 @@ describe("the editor's terminal", () => {
         rawOutput: expect.stringContaining("notes.md"),
       }),
     ]);
-    // Clients keep what a card shows when the terminal is released: so it is released after the card's last update.
+    // Released after the last update of the card, because clients keep the output that it shows then.
     const names = editor.wire.map((message) => namesIn(message));
     expect(names.indexOf("terminal/release")).toBeGreaterThan(names.lastIndexOf("tool_call_update"));
   });
@@ -587,7 +587,7 @@ describe("the editor's terminal", () => {
   });
 });
 
-/** The method of a request, or what kind an update is of. */
+/** The method of a request, or the kind of an update. */
 function namesIn(message: unknown): string | undefined {
   const { method, params } = message as { method?: string; params?: { update?: { sessionUpdate: string } } };
   return params?.update?.sessionUpdate ?? method;
@@ -611,7 +611,7 @@ describe("the diff of write_file", () => {
     const [call, end] = editor.shown(sessionId, "tool_call", "tool_call_update");
     expect(call).toMatchObject({ content: [diff] });
     expect(end).toMatchObject({ status: "completed", content: [diff, expect.anything()] });
-    // Later nobody knows the old text: the card then has the new one, and does not call the file new.
+    // The old text is not stored: the card shows the new text, but not as a new file.
     const other = await room.editor();
     await other.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     const [again] = other.shown(sessionId, "tool_call");
@@ -632,7 +632,7 @@ describe("the diff of write_file", () => {
   });
 });
 
-/** Looks whenever something was stored. */
+/** Checks after each change of the store. */
 async function until(
   look: () => Promise<boolean>,
   store: { onChange(listener: () => void): () => void },

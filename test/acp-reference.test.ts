@@ -8,28 +8,28 @@ import { temporaryFolder } from "./support/folder.ts";
 import { modelServer } from "./support/model-server.ts";
 import { runProgram } from "./support/program.ts";
 
-/** A home, a project, and editors that each start a `postrider acp` of their own. */
+/** A home, a project, and editors that each start their own `postrider acp`. */
 interface Room {
   readonly home: string;
   readonly cwd: string;
   readonly database: string;
   editor(options?: Partial<WireOptions>): Promise<TestEditor>;
-  /** What a command of the program prints with `--json`. */
+  /** The output of a command with `--json`. */
   json<Output>(...args: readonly string[]): Promise<Output>;
 }
 
 interface TestEditor extends Wire {
-  /** The result; throws what the program answered instead. */
+  /** The result; throws the error of the answer. */
   ask<Result>(method: string, params: object): Promise<Result>;
   open(): Promise<string>;
   prompt(
     sessionId: string,
     ...blocks: readonly (string | object)[]
   ): Promise<{ readonly stopReason: string }>;
-  /** What is replayed of it. */
+  /** The replayed updates. */
   load(sessionId: string): Promise<readonly Update[]>;
   shown(sessionId: string, ...kinds: readonly string[]): readonly Update[];
-  /** Resolves when the look finds something. */
+  /** Resolves when the function finds something. */
   until<Found>(look: () => Found | undefined): Promise<Found>;
   closed(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function editorOn(wire: Wire, cwd: string): TestEditor {
   };
 }
 
-/** The words of what was shown, chunk after chunk. */
+/** The text of the chunks. */
 function wordsIn(updates: readonly Update[]): string {
   return updates
     .map(({ content }) => (content as { readonly text?: string } | undefined)?.text ?? "")
@@ -279,7 +279,7 @@ describe("a session of one editor", () => {
     expect(await waiting).toEqual({ stopReason: "end_turn" });
     const replay = await (await editor()).load(sessionId);
     expect(wordsIn(replay)).toMatch(/^slow, pleasehm so far\s+_\(stopped\)_\s+helloYou said: hello$/);
-    // What was typed here is here already.
+    // The editor shows its own prompts.
     const elsewhere = replay.filter((update) => wordsIn([update]) !== "hello");
     const here = await other.until(() => {
       const shown = other.shown(sessionId).filter(isSaid);
@@ -290,7 +290,7 @@ describe("a session of one editor", () => {
 });
 
 describe("a dangerous action", () => {
-  /** Writes into a file of the session's folder, if it may. */
+  /** Writes a file in the session's folder after an approval. */
   const answers = [
     {
       say: [
@@ -446,7 +446,7 @@ describe("the model of a session", () => {
     expect(router.requests.every(({ headers }) => headers.authorization === "Bearer router-secret")).toBe(
       true,
     );
-    // What nobody chose is as it is configured.
+    // Without a choice, the configuration applies.
     expect(own.requests.map(({ body }) => body.model)).toEqual(["tiny", "huge"]);
     expect(JSON.stringify(own.requests)).not.toContain("router-secret");
   });

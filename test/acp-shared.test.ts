@@ -8,7 +8,7 @@ import { gatewayRoom } from "./support/gateway-room.ts";
 import { type HeldAgent, heldAgent, talkIn } from "./support/talking.ts";
 import { type FakeClock, fakeClock, type Home } from "./support/test-home.ts";
 
-/** What an editor was shown of a session, in words: who said it and what. Pieces of one message are one. */
+/** The messages that an editor shows, with role and text. Chunks of one message are joined. */
 function shownIn(editor: ServedEditor, sessionId: string, after = 0): string[] {
   const said: { id: unknown; words: string }[] = [];
   for (const update of editor.shown(sessionId).slice(after)) {
@@ -60,7 +60,7 @@ describe("a session that is open in two editors", () => {
       await editor.prompt(sessionId, `message ${at}`);
       const exchange = [`person: message ${at}`, `agent: You said: message ${at}`];
       expected.push(...exchange);
-      // Whoever says it shows it, so only the answer comes there.
+      // The sender shows its own prompt, so it gets only the answer.
       seen.a.push(...(editor === a ? exchange.slice(1) : exchange));
       seen.b.push(...(editor === b ? exchange.slice(1) : exchange));
       for (const each of [a, b]) {
@@ -72,7 +72,7 @@ describe("a session that is open in two editors", () => {
     const fresh = await room.editor();
     await load(fresh, room, sessionId);
     expect(shownIn(fresh, sessionId)).toEqual(expected);
-    // By the same names in all of them.
+    // With the same ids in all editors.
     const ids = ({ updates }: ServedEditor): Set<unknown> =>
       new Set(updates.flatMap(({ update }) => ("messageId" in update ? [update.messageId] : [])));
     expect([...ids(a), ...ids(b)].filter((id) => !ids(fresh).has(id))).toEqual([]);
@@ -255,7 +255,7 @@ async function nextOf(agent: HeldAgent): Promise<string> {
   return said;
 }
 
-/** The room's database as other programs have it. */
+/** The room's database through another connection. */
 async function homeIn(room: EditorRoom, clock: FakeClock): Promise<Home> {
   const again = async (): Promise<Home> => ({
     ...(await room.look()),
@@ -372,7 +372,7 @@ describe("a session from Telegram", () => {
       "person: from the phone again",
       "agent: You said: from the phone again",
     ]);
-    // What was asked in the editor is answered there, and not sent to the phone.
+    // The answer to a prompt of the editor is not sent to Telegram.
     expect(await phone.texts(3)).toHaveLength(3);
   });
 });

@@ -13,7 +13,7 @@ async function listed(editor: ServedEditor): Promise<ListSessionsResponse["sessi
   return (await editor.agent.request("session/list", {})).sessions;
 }
 
-/** Paths of everything that is null in a message. */
+/** The paths of all null values in a message. */
 function nullsIn(value: unknown, path = ""): string[] {
   if (value === null) return [path];
   if (typeof value !== "object") return [];
@@ -46,7 +46,7 @@ describe("a field of the protocol without a value", () => {
     await editor.agent.request("session/load", { sessionId, cwd: room.cwd, mcpServers: [] });
     await editor.agent.request("session/fork", { sessionId, cwd: room.cwd, mcpServers: [] });
     const nulls = editor.wire.flatMap((message) => nullsIn(message));
-    // The protocol's own way to say that a file is new.
+    // The protocol marks a new file this way.
     expect(nulls.filter((path) => !path.endsWith(".oldText"))).toEqual([]);
     const [untitled] = (await listed(editor)).filter((one) => one.sessionId === sessionId);
     expect(untitled).toEqual({ sessionId, cwd: room.cwd, updatedAt: expect.any(String) });

@@ -12,7 +12,7 @@ const who = { person: OWNER };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const unknown = "00000000-0000-4000-8000-999999999999";
 
-/** The agent of these tests: it remembers what it was made from. */
+/** The agent of these tests: it keeps the values that it was made from. */
 interface Agent {
   readonly model: string;
   readonly provider: string;
@@ -254,7 +254,7 @@ describe("a fork of an editor session", () => {
   });
 });
 
-/** The library with every call counted by its name. */
+/** The library, with the number of calls by name. */
 function counted(sessions: Sessions): { sessions: Sessions; calls: Map<string, number> } {
   const calls = new Map<string, number>();
   const wrapped = new Proxy(sessions, {
@@ -293,7 +293,7 @@ describe("a save point", () => {
     const { sessions: library, calls } = counted(home.sessions);
     const sessions = editor({ ...home, sessions: library });
     const same = (conversation: MessageInput[]) => conversation;
-    // An agent that makes its messages anew for each save point fares no worse.
+    // The same if the agent creates new message objects for each save.
     for (const given of [same, structuredClone<MessageInput[]>]) {
       calls.clear();
       const { id } = await sessions.create({ cwd: "/a" });

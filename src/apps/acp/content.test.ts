@@ -15,7 +15,7 @@ const refusal = (...prompt: unknown[]): unknown => {
   }
 };
 
-/** What an editor gets back of what it sent, through what is stored. */
+/** The blocks after a round trip through the stored parts. */
 async function sentAndShown(prompt: readonly ContentBlock[]): Promise<ContentBlock[]> {
   const { messages, blobs } = prepareMessages({ role: "user", parts: parsePrompt(prompt) });
   const bytes = new Map(blobs.map((blob) => [blob.hash, blob.bytes]));

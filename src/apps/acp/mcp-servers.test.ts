@@ -29,7 +29,7 @@ interface Connected extends McpServers {
   use(name: string, given?: unknown, signal?: AbortSignal): Promise<ToolOutput>;
 }
 
-/** Connects for one test; whatever it leaves open is closed. */
+/** Connects for one test and closes everything after it. */
 function connected(servers: readonly McpServer[], more: Partial<McpServersOptions> = {}): Connected {
   const folder = temporaryFolder();
   const logged: string[] = [];
@@ -138,7 +138,7 @@ describe("the MCP servers of an editor", () => {
     expect(found).toMatchObject({ PLAIN: "value", LANG: "C", PATH: process.env.PATH, [AGENT_MARK]: "1" });
     const known = [...Object.keys(buildAgentEnvironment(environment)), "PLAIN", "TEST_TOKEN"];
     expect(Object.keys(found).filter((name) => !known.includes(name))).toEqual([]);
-    // What it was given as a secret is written nowhere.
+    // Secrets are masked everywhere.
     expect(found.TEST_TOKEN).toBe("[secret]");
     await expect.poll(() => logged).toContain('{"server":"test"} here is [secret]');
   });
@@ -376,7 +376,7 @@ function httpServer({ status, port }: { status?: number; port?: number } = {}): 
   }, port);
 }
 
-/** The same as older servers speak: answers come on one stream, whatever they are asked on another. */
+/** The same with the older SSE transport, which sends all answers on one stream. */
 function sseServer(): Promise<Served> {
   let stream: Transport | undefined;
   return served(async (request, response) => {
@@ -422,7 +422,7 @@ async function textIn(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The processes that were started with this mark, but for those that are dead and wait to be buried. */
+/** The running processes with this mark, without zombies. */
 function marked(mark: string): number[] {
   const { stdout } = spawnSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" });
   return stdout.split("\n").flatMap((line) => {

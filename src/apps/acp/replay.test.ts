@@ -207,7 +207,7 @@ const message: fc.Arbitrary<NewMessage> = fc.oneof(
     .tuple(ids, words, fc.boolean())
     .map(([id, said, failed]) => result(id, said, failed ? { finishReason: "error" } : {})),
 );
-/** No two messages say the same, so that each is recognised. */
+/** Every message has a unique text. */
 const histories = fc.array(message, { maxLength: 12 }).map((messages) =>
   messages.map((one, at) => ({
     ...one,
@@ -310,7 +310,7 @@ describe("a live call", () => {
   });
 });
 
-/** What a client of the protocol receives of these. */
+/** The updates that a client of the protocol receives. */
 async function throughTheWire(updates: readonly SessionUpdate[]): Promise<SessionUpdate[]> {
   const there = new TransformStream<Uint8Array, Uint8Array>();
   const back = new TransformStream<Uint8Array, Uint8Array>();

@@ -138,7 +138,7 @@ interface Settings {
   readonly agent_servers?: Readonly<Record<string, unknown>>;
 }
 
-/** Settings as people write them: any values, with blanks, line breaks, comments and trailing commas anywhere. */
+/** Random settings with whitespace, comments and trailing commas anywhere. */
 const settings = fc
   .record({
     fields: fc.dictionary(
@@ -157,7 +157,7 @@ const settings = fc
     choices: fc.array(fc.nat(99), { minLength: 1, maxLength: 50 }),
     mark: fc.constantFrom("", "\ufeff"),
   })
-  // A key that JavaScript hides is none that an editor has.
+  // Not `__proto__`, which JavaScript treats specially.
   .filter(({ fields, servers }) => !JSON.stringify([fields, servers]).includes("__proto__"))
   .map(({ fields, servers, at, choices, mark }) => {
     const entries = Object.entries(fields);
@@ -206,7 +206,7 @@ function printed(root: readonly (readonly [string, unknown])[], choices: readonl
   return gap() + object(root) + gap();
 }
 
-/** Whether the text is the other one with a stretch put in, and perhaps one comma before that. */
+/** Whether the text is the other one with one insertion, and perhaps a comma before it. */
 function isInserted(before: string, after: string): boolean {
   let from = 0;
   while (from < before.length && before[from] === after[from]) from += 1;
@@ -216,7 +216,7 @@ function isInserted(before: string, after: string): boolean {
   return between === "" || (after[from] === "," && after.startsWith(between, from + 1));
 }
 
-/** What stands before and behind the entry. */
+/** The text before and after the entry. */
 function aroundEntry(text: string): readonly [string, string] {
   const root = parseTree(text.replace("\ufeff", " "));
   const entry = root && findNodeAtLocation(root, ["agent_servers", "Postrider"]);

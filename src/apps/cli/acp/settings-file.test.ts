@@ -118,7 +118,7 @@ describe("changeSettings", () => {
     );
   });
 
-  // Root may write into whatever is protected.
+  // Root may write to protected files.
   it.skipIf(process.getuid?.() === 0)("does not replace a file that its owner has protected", () => {
     writeFileSync(file, "{}");
     chmodSync(file, 0o444);
