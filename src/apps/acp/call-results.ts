@@ -11,21 +11,21 @@ export interface CallResults {
 export function pairCallResults(history: readonly Message[]): CallResults {
   const resultsAt = new Map<number, (Message | undefined)[]>();
   const resultIndexes = new Set<number>();
-  const openCalls = new Map<string, { readonly from: number; readonly places: number[] }>();
+  const openCalls = new Map<string, { readonly from: number; readonly positions: number[] }>();
   for (const [at, message] of history.entries()) {
     if (message.role === "assistant" && message.toolCalls !== undefined) {
       resultsAt.set(at, []);
-      for (const [place, { id }] of message.toolCalls.entries()) {
+      for (const [position, { id }] of message.toolCalls.entries()) {
         const here = openCalls.get(id);
-        if (here?.from === at) here.places.push(place);
-        else openCalls.set(id, { from: at, places: [place] });
+        if (here?.from === at) here.positions.push(position);
+        else openCalls.set(id, { from: at, positions: [position] });
       }
     } else if (message.role === "tool" && message.toolCallId !== undefined) {
       const here = openCalls.get(message.toolCallId);
-      const place = here?.places.shift();
+      const position = here?.positions.shift();
       const results = here && resultsAt.get(here.from);
-      if (place === undefined || results === undefined) continue;
-      results[place] = message;
+      if (position === undefined || results === undefined) continue;
+      results[position] = message;
       resultIndexes.add(at);
     }
   }

@@ -27,7 +27,7 @@ export interface ThreadToolsOptions {
 
 export function threadTools(editor: EditorContext, options: ThreadToolsOptions): ThreadTools {
   const { cwd, terminal, leftOut } = options;
-  const place = { cwd, ...(terminal !== undefined && { terminal }) };
+  const workspace = { cwd, ...(terminal !== undefined && { terminal }) };
   /** The list that the running turn reads: local tools first, then those of the servers. */
   let turnTools: Tool[] = [];
   let localCount = 0;
@@ -45,13 +45,13 @@ export function threadTools(editor: EditorContext, options: ThreadToolsOptions):
     async prepare(turn) {
       const hasFolder = isFolder(cwd);
       const [prepared, serverTools] = await Promise.all([
-        editor.localTools.prepare(turn, { ...place, folder: hasFolder ? "opened" : "missing" }),
+        editor.localTools.prepare(turn, { ...workspace, folder: hasFolder ? "opened" : "missing" }),
         mcp.tools(),
       ]);
       const localTools = prepared.tools ?? [];
       turnTools = [...(hasFolder ? localTools : disableFolderTools(localTools, cwd)), ...serverTools];
       localCount = localTools.length;
-      return { ...prepared, ...place, tools: turnTools };
+      return { ...prepared, ...workspace, tools: turnTools };
     },
     async listProblems() {
       await mcp.tools();
