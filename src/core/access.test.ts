@@ -41,7 +41,7 @@ describe("a sender with access", () => {
     ["a channel that a list names", rules({ allow: ["-100"] }), inChat("channel"), true],
     ["no channel that no list names", rules({ allow: ["-200"] }), inChat("channel"), false],
     ["no group by its own id", rules({ allow: ["-100"] }), inChat("group"), false],
-    ["whoever posts by name in a channel", rules({ allow: ["7"] }), inChat("channel", "7"), true],
+    ["a person who posts by name in a channel", rules({ allow: ["7"] }), inChat("channel", "7"), true],
     ["nobody by the channel they post in", rules({ allow: ["-100"] }), inChat("channel", "7"), false],
     [
       "whom the second id names in a channel",

@@ -42,7 +42,7 @@ describe("the transcript of a session", () => {
       `# Über die Post
 
 - session: 20260329_013000_00000001 (k7f)
-- begun: 2026-03-29 01:30 (Europe/Berlin)
+- started: 2026-03-29 01:30 (Europe/Berlin)
 - messages: 2
 
 ## You, 2026-03-29 01:30

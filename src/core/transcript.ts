@@ -9,7 +9,7 @@ import { getZonedParts } from "./zone.ts";
 export function formatTranscript(session: Session, shown: readonly Message[], zone: string): string {
   const facts = [
     `- session: ${session.id} (${session.handle})`,
-    `- begun: ${formatClockTime(session.createdAt, zone)} (${zone})`,
+    `- started: ${formatClockTime(session.createdAt, zone)} (${zone})`,
     ...(session.origin === undefined ? [] : [`- platform: ${session.origin.platform}`]),
     `- messages: ${shown.length}`,
   ];

@@ -38,7 +38,7 @@ describe("the contract of agents", () => {
       yield say("c");
     };
     expect(await broken({ answers: async () => asked(other) })).toContain(
-      "is the pieces of its text, joined",
+      "consists of its text events, joined",
     );
     for (const tokens of [[1, 1], [-1]]) {
       const counting: Run = async function* (turn, signal) {
@@ -46,7 +46,7 @@ describe("the contract of agents", () => {
         for (const inputTokens of tokens) yield { type: "usage", usage: { inputTokens } };
       };
       expect(await broken({ answers: async () => asked(counting) })).toEqual([
-        "counts each call of a model once at most, in numbers that can be added",
+        "reports each model request at most once, with numbers that can be added",
       ]);
     }
   });
@@ -63,15 +63,13 @@ describe("the contract of agents", () => {
       yield say(mine);
     };
     expect(await broken({ answers: async () => asked(mixing) })).toEqual([
-      "to one is not mixed with the answer to another, asked at the same time",
+      "is not mixed with the answer of a concurrent turn",
     ]);
     const changing: Run = async function* (turn, signal) {
       (turn.history as unknown[]).push({});
       yield* good(turn, signal);
     };
-    expect(await broken({ answers: async () => asked(changing) })).toEqual([
-      "leaves what it was given as it was",
-    ]);
+    expect(await broken({ answers: async () => asked(changing) })).toEqual(["does not change its input"]);
   });
 
   it("detects an agent that does not stop, and one that reports a stop as a failure", async () => {
@@ -80,7 +78,7 @@ describe("the contract of agents", () => {
       await new Promise(() => {});
     };
     expect(await broken({ endless: async () => asked(deaf) })).toContain(
-      "ends the answer soon, without an error, and says no more",
+      "ends the answer soon, without an error and without further events",
     );
     const hurt: Run = async function* (_, signal) {
       yield say("a");
@@ -88,7 +86,7 @@ describe("the contract of agents", () => {
       yield { type: "failed", reason: "Aborted." };
     };
     expect(await broken({ endless: async () => asked(hurt) })).toEqual([
-      "ends the answer soon, without an error, and says no more",
+      "ends the answer soon, without an error and without further events",
     ]);
   });
 
@@ -98,7 +96,7 @@ describe("the contract of agents", () => {
       throw new Error("503");
     };
     expect(await broken({ fails: async () => asked(throwing) })).toEqual([
-      "is told in a sentence, and never thrown",
+      "is an event with a sentence, never an exception",
     ]);
   });
 
@@ -114,8 +112,8 @@ describe("the contract of agents", () => {
       return { ...asked(hasty), acted: () => acted };
     };
     expect(await broken({ acts })).toEqual([
-      "acts only when the next event is asked for",
-      "does not act when it is stopped between the call and the act",
+      "runs only when the next event is requested",
+      "does not run when the agent is stopped after the call event",
     ]);
   });
 
@@ -126,7 +124,7 @@ describe("the contract of agents", () => {
     };
     const failed = await broken({ asks: async () => asked(impatient) });
     expect(failed).toHaveLength(5);
-    expect(failed[0]).toMatch(/^holds it up/);
+    expect(failed[0]).toMatch(/^blocks the agent/);
   });
 
   it("detects an agent that runs a tool without its approval, before its call event, or after a refusal", async () => {
@@ -140,6 +138,6 @@ describe("the contract of agents", () => {
     };
     const failed = await broken({ uses });
     expect(failed).toHaveLength(7);
-    expect(failed[0]).toMatch(/^acts only when/);
+    expect(failed[0]).toMatch(/^runs only when/);
   });
 });

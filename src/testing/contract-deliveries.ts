@@ -290,7 +290,7 @@ export function defineDeliveryRules({ describe }: TestApi, rule: StoreRule): voi
       await store.runners.retire({ runner: "r1" });
       assert.deepEqual(await left(), [deliveries[0]?.number, deliveries[3]?.number]);
       assert.deepEqual(await left("signal"), [deliveries[1]?.number]);
-      const outcome = { state: "waiting" as const, nextAt: T0, error: "fell", shown: "unknown" as const };
+      const outcome = { state: "waiting" as const, nextAt: T0, error: "crashed", shown: "unknown" as const };
       throwIfRefused(
         await store.outbox.settle({ delivery: requireValue(deliveries[0]).number, outcome, now: T0 }),
       );

@@ -47,12 +47,12 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
 
     rule("becomes the answer, with the same number, nonce and message", async (scene) => {
       const { store, begin, finish } = scene;
-      for (const begun of [true, false]) {
+      for (const started of [true, false]) {
         const turn = await begin(ANN, "hello");
         const draft = await createDraft(scene, turn, "7");
         await store.outbox.recordDraftOutcome({ delivery: draft.number, shown: { messageId: "900" } });
         const buttons = [[{ label: "More", line: "/more" }]];
-        const answer = { target: ANN, parts, buttons, sendNow: begun, draft: draft.number };
+        const answer = { target: ANN, parts, buttons, sendNow: started, draft: draft.number };
         const { deliveries } = await finish(turn, "hi", {
           deliveries: [answer, { target: ANN, parts }],
           now: T0 + 5,
@@ -62,13 +62,13 @@ export function defineDraftRules({ describe }: TestApi, rule: StoreRule): void {
           ...draft,
           parts,
           buttons,
-          status: begun
+          status: started
             ? { state: "sending", attempts: 1, shown: message, runner: "r1" }
             : { state: "waiting", attempts: 0, nextAt: T0 + 5, shown: message },
         });
         assert.notEqual(deliveries[1]?.number, draft.number);
         const due = await store.outbox.listPendingDeliveries({ dueAt: T0 + HOUR, limit: 10 });
-        assert.deepEqual(due, begun ? deliveries.slice(1) : deliveries);
+        assert.deepEqual(due, started ? deliveries.slice(1) : deliveries);
         for (const { number } of deliveries)
           throwIfRefused(
             await store.outbox.settle({ delivery: number, outcome: { state: "sent" }, now: T0 }),

@@ -68,7 +68,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await waitMoment();
       // Without a shutdown: for the platform this process hangs, and another one connects.
       const stopped = first.stop();
-      stuck.reject(new Error("the process fell"));
+      stuck.reject(new Error("the process crashed"));
       await stopped;
 
       const second = startListener(server, server.platform(), new Map());
@@ -106,7 +106,7 @@ export function defineReceivingRules({ describe }: TestApi, rule: PlatformRule):
       await stored.promise;
       await waitTick();
       const stopped = first.stop();
-      stuck.reject(new Error("the process fell"));
+      stuck.reject(new Error("the process crashed"));
       await stopped;
 
       const second = startListener(server, server.platform(), cursors);

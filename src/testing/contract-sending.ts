@@ -301,7 +301,7 @@ export function defineSendingRules({ describe }: TestApi, rule: PlatformRule): v
         skipRule("the platform shows neither typing nor a menu");
       const [chat] = pickTwoChats(server);
       await platform.sendTyping?.(chat, createPlatformSignal());
-      await platform.setMenu?.([{ name: "new", summary: "Start afresh" }], createPlatformSignal());
+      await platform.setMenu?.([{ name: "new", summary: "Start a new session" }], createPlatformSignal());
       await server.unreachablePlatform().sendTyping?.(chat, createPlatformSignal());
       assert.deepEqual(await server.listSent(chat), []);
     });

@@ -180,8 +180,8 @@ export const PLATFORMS: readonly Mutation[] = [
   },
   {
     file: "src/platforms/telegram/source.ts",
-    find: "  if (senderChat !== undefined)\n",
-    replace: "  if (chat.id === senderChat?.id)\n",
+    find: "  if (senderChat !== undefined)",
+    replace: "  if (chat.id === senderChat?.id)",
     breaks: "A sender who speaks for a channel in a group has the id of that channel.",
     noticedBy: ["src/platforms/telegram/receiving.test.ts"],
   },

@@ -352,14 +352,14 @@ describe("an album", () => {
     const { fake, dm, ann } = scene;
     const cursors: CursorValues = new Map();
     const other = await fake.openDm(8);
-    const begun = startListener(scene, scene.platform, cursors);
+    const started = startListener(scene, scene.platform, cursors);
     const [first] = await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
     await fake.say(other, 8, "in between");
     await fake.sendAlbum(dm, ann, [{ bytes: PICTURE }], { group: "g" });
-    await begun.until(1);
+    await started.until(1);
     await timing.begun();
-    await begun.stop(); // while the album is incomplete
-    expect(begun.events.map((one) => getText(messageOf(one)))).toEqual(["in between"]);
+    await started.stop(); // while the album is incomplete
+    expect(started.events.map((one) => getText(messageOf(one)))).toEqual(["in between"]);
 
     const again = telegram({ token: fake.token, apiRoot: fake.url, timing: noWaiting() });
     const listening = startListener(scene, again, cursors);

@@ -344,7 +344,7 @@ describe("the bot", () => {
     const { fake, platform } = await telegramScene();
     await platform.setMenu?.(
       [
-        { name: "new", summary: "Start afresh" },
+        { name: "new", summary: "Start a new session" },
         { name: "set-home", summary: "No such name there" },
         { name: "long", summary: "x".repeat(400) },
       ],
