@@ -80,7 +80,10 @@ function waitForExit(child: ChildProcess, timeoutMs: number): Promise<void> {
     if (isLate)
       reject(new Error(`the command exceeded its time limit of ${timeoutMs} ms and was killed${words}`));
     else if (code === 0) resolve();
-    else reject(new Error(`the command ${describeExit(code === null ? { signal: `${signal}` } : { code })}${words}`));
+    else
+      reject(
+        new Error(`the command ${describeExit(code === null ? { signal: `${signal}` } : { code })}${words}`),
+      );
   };
   child.once("error", (error) => {
     clearTimeout(timer);

@@ -56,26 +56,21 @@ describe("the service", () => {
     ).toThrow(/line break/);
   });
 
-  it.runIf(process.platform === "linux")(
-    "is printed, installed and removed, but not started",
-    async () => {
-      const home = testHome();
-      const config = join(home.folder, "..", "config");
-      mkdirSync(config);
-      const environment = { XDG_CONFIG_HOME: config };
-      const file = join(config, "systemd", "user", "postrider-gateway.service");
-      const printed = await home.run(["gateway", "install", "--print"], { environment });
-      expect(printed).toMatchObject({ code: 0, out: expect.stringMatching(/^\[Unit\]/) });
-      const installed = await home.run(["gateway", "install"], { environment });
-      expect(installed).toMatchObject({ code: 0, out: `${file} is written.\n` });
-      expect(installed.err).toContain("systemctl --user enable --now postrider-gateway.service");
-      expect(readFileSync(file, "utf8")).toBe(printed.out);
-      expect(statSync(file).mode & 0o777).toBe(0o644);
-      const removed = await home.run(["gateway", "uninstall"], { environment });
-      expect(removed).toMatchObject({ code: 0, out: `${file} is removed.\n` });
-      expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(
-        `${file} does not exist.\n`,
-      );
-    },
-  );
+  it.runIf(process.platform === "linux")("is printed, installed and removed, but not started", async () => {
+    const home = testHome();
+    const config = join(home.folder, "..", "config");
+    mkdirSync(config);
+    const environment = { XDG_CONFIG_HOME: config };
+    const file = join(config, "systemd", "user", "postrider-gateway.service");
+    const printed = await home.run(["gateway", "install", "--print"], { environment });
+    expect(printed).toMatchObject({ code: 0, out: expect.stringMatching(/^\[Unit\]/) });
+    const installed = await home.run(["gateway", "install"], { environment });
+    expect(installed).toMatchObject({ code: 0, out: `${file} is written.\n` });
+    expect(installed.err).toContain("systemctl --user enable --now postrider-gateway.service");
+    expect(readFileSync(file, "utf8")).toBe(printed.out);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    const removed = await home.run(["gateway", "uninstall"], { environment });
+    expect(removed).toMatchObject({ code: 0, out: `${file} is removed.\n` });
+    expect((await home.run(["gateway", "uninstall"], { environment })).out).toBe(`${file} does not exist.\n`);
+  });
 });
