@@ -13,7 +13,7 @@ import { keeperRoom, pause } from "./support/keeper-room.ts";
 import { called } from "./support/tool-context.ts";
 
 const BIN = fileURLToPath(new URL("../bin/postrider.mjs", import.meta.url));
-const REFUSED = /postrider: An agent's tool started this, .* Run it yourself/;
+const REFUSED = /postrider: An agent's tool started this command\. .* Run it yourself/;
 
 interface Room {
   readonly home: string;

@@ -159,16 +159,16 @@ describe("the chat in a terminal", () => {
     expect(await newest()).toEqual(["user: go on for ever", "assistant: It began "]);
   });
 
-  it("shows what is said meanwhile as waiting, and answers it next", async () => {
+  it("shows a message during an answer as pending, and answers it next", async () => {
     const terminal = await ready();
     await send(terminal, "go on for ever");
     await terminal.waitFor("It began");
     await send(terminal, "how is the weather?");
     await terminal.waitFor("pending: how is the weather?");
-    await terminal.waitFor("1 waiting");
+    await terminal.waitFor("1 pending");
     terminal.press("escape");
     await answered(terminal, "The weather is fine.");
-    expect(said(terminal)).not.toContain("waiting:");
+    expect(said(terminal)).not.toContain("pending:");
     expect(await newest()).toEqual([
       "user: go on for ever",
       "assistant: It began ",

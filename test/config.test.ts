@@ -142,7 +142,7 @@ describe("postrider config", () => {
     ["a name that is none", ["personalities.A B", "x"], "must be a name of lower-case letters"],
     ["something inside a value", ["timezone.x", "UTC"], "is not a setting"],
     ["a tool that is none", ["tools.member", "[readFile]"], "did you mean read_file?"],
-    ["a folder without its whole path", ["tools.folder", "work"], "from / or ~/ on, not work"],
+    ["a folder without its whole path", ["tools.folder", "work"], "starting with / or ~/, not work"],
   ])("refuses %s and writes nothing", async (_, args, said) => {
     writeFileSync(file, "# as it is\ntimezone:   UTC\n", { mode: 0o600 });
     const { code, out, err } = await run(["config", "set", ...args]);
@@ -162,7 +162,7 @@ describe("postrider config", () => {
     writeFileSync(other, `tools:\n  workspace: ${inside}\n`);
     const { code, out } = await run(["config", "check", other]);
     expect(code).toBe(1);
-    expect(out).toContain(`${other}:2: tools.workspace must lie outside`);
+    expect(out).toContain(`${other}:2: tools.workspace must be outside`);
     expect(await run(["config", "set", "tools.workspace", `${home}.workspace`])).toMatchObject({ code: 0 });
   });
 
@@ -188,7 +188,7 @@ describe("postrider config", () => {
     expect(code).toBe(1);
     expect(out.trimEnd().split("\n")).toEqual([
       expect.stringContaining("postrider.yaml:1: acess is not a setting; did you mean access?"),
-      expect.stringContaining("postrider.yaml:2: access is never read from a project's file"),
+      expect.stringContaining("postrider.yaml:2: access is not allowed in a project's file"),
       expect.stringContaining(
         "TELEGRAM_ALLOW_ALL_USERS (platforms.telegram.allow_all) must be true or false",
       ),
@@ -276,7 +276,7 @@ describe("the terminal", () => {
     writeFileSync(join(project, "postrider.yaml"), "access: { allow_all: true }\n");
     const { code, out, err } = await run(["-q", "hello"]);
     expect({ code, out }).toEqual({ code: 0, out: "You said: hello\n" });
-    expect(err).toContain("access is never read from a project's file");
+    expect(err).toContain("access is not allowed in a project's file");
   });
 
   it.each([

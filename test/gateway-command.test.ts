@@ -142,8 +142,8 @@ describe("postrider gateway run", () => {
     mkdirSync(join(home, "workspace", "owner"), { recursive: true, mode: 0o700 });
     writeFileSync(join(home, "workspace", "owner", "plan"), "the plan");
     const program = await gateway();
-    const told = await program.logged(({ msg }) => /outside of the home/.test(String(msg)));
-    expect(told.msg).toContain(`was moved to ${home}.workspace`);
+    const told = await program.logged(({ msg }) => /out of the home/.test(String(msg)));
+    expect(told.msg).toContain(`to ${home}.workspace`);
     expect(await ask("hello")).toBe("You said: hello");
     expect(readFileSync(join(`${home}.workspace`, "owner", "plan"), "utf8")).toBe("the plan");
     expect(readdirSync(home)).not.toContain("workspace");
@@ -155,7 +155,7 @@ describe("postrider gateway run", () => {
     writeFileSync(`${home}.workspace`, "");
     const { code, err } = await run(["gateway", "run"]);
     expect(code).toBe(1);
-    expect(err).toContain(`The folder ${home}.workspace, in which agents work, cannot be made (EEXIST)`);
+    expect(err).toContain(`Cannot create the workspace folder ${home}.workspace (EEXIST)`);
     expect(err).toContain("Set tools.workspace");
   });
 
@@ -169,7 +169,7 @@ describe("postrider gateway run", () => {
     const told = await program.logged(
       ({ level, msg }) => level === "warn" && /config\.yaml/.test(String(msg)),
     );
-    expect(told.msg).toContain("stays as it was");
+    expect(told.msg).toContain("the previous configuration applies");
     expect(await ask("hello")).toBe("You said: hello");
     writeFileSync(
       file,
@@ -206,7 +206,7 @@ describe("postrider gateway run", () => {
     writeFileSync(join(home, "hooks", "open.mjs"), "");
     chmodSync(join(home, "hooks", "open.mjs"), 0o666);
     const program = await gateway();
-    await program.logged(({ msg }) => /The hook open\.mjs is left out/.test(String(msg)));
+    await program.logged(({ msg }) => /The hook open\.mjs is skipped/.test(String(msg)));
     expect(await ask("hello")).toBe("You said: hello");
     await program.logged(({ hook: name, event }) => name === "write" && event === "agent:end");
     const told = readFileSync(join(home, "told"), "utf8").trimEnd().split("\n");
@@ -339,7 +339,7 @@ describe("postrider gateway status and stop", () => {
     expect(JSON.parse(out)).toMatchObject({
       running: true,
       pid: program.pid,
-      trouble: expect.stringContaining(`its process is stopped. kill -CONT ${program.pid} lets it continue.`),
+      trouble: expect.stringContaining(`its process is stopped. To continue it: kill -CONT ${program.pid}`),
     });
   });
 

@@ -331,7 +331,7 @@ describe("what is not as it should be", () => {
     });
     expect(summary.problems.filter(({ kind }) => kind === "chat").map(({ why }) => why)).toEqual([
       expect.stringContaining("chat_id is missing"),
-      expect.stringContaining("the platform pigeon is not known"),
+      expect.stringContaining("the platform pigeon is unknown"),
       expect.stringContaining("name different chats"),
     ]);
   });
@@ -366,11 +366,11 @@ describe("what is not as it should be", () => {
   it("is an error with a sentence when there is nothing to import", async () => {
     const nowhere = await run(join(folder, "nowhere"));
     expect(nowhere).toMatchObject({ code: 3, out: "" });
-    expect(nowhere.err).toMatch(/^postrider: There is no [^\n]+nowhere\. [^\n]+\n$/);
+    expect(nowhere.err).toMatch(/^postrider: [^\n]+nowhere does not exist\. [^\n]+\n$/);
     mkdirSync(old);
     expect(await run(old)).toMatchObject({
       code: 3,
-      err: expect.stringContaining("holds nothing to import"),
+      err: expect.stringContaining("has nothing to import"),
     });
     expect(await run("")).toMatchObject({ code: 2, err: expect.stringContaining("needs the PATH") });
     expect(await run()).toMatchObject({ code: 2 });

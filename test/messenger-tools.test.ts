@@ -57,7 +57,7 @@ describe("the tools of an agent in a messenger", () => {
     writeFileSync(join(own.folder, "config.yaml"), "instructions: hidden\n");
     const turn = await ask(ada, "hello");
     const read = await use(turn, "read_file", { path: join(own.folder, "config.yaml") });
-    expect(read).toContain("is not in a folder that may be touched");
+    expect(read).toContain("is not in an allowed folder");
   });
 
   it("give back no secret, also one that stands in a file", async () => {

@@ -118,7 +118,7 @@ describe("the system text that a model endpoint receives", () => {
       "Be brief.",
       "**Source:** Local",
       commandsIn(folder),
-      `The file ${join(folder, "AGENTS.md")} of this project says`,
+      `The file ${join(folder, "AGENTS.md")} of this project contains the following instructions`,
       "```markdown\nUse tabs.\n```",
       "Today is ",
     );

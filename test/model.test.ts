@@ -147,7 +147,7 @@ describe("the chat with a model that the environment names", () => {
 
   it("says in one line how to connect one when there is none", async () => {
     const terminal = await open({});
-    await terminal.waitFor("No model is connected, so I repeat what you say. Set ANTHROPIC_API_KEY");
+    await terminal.waitFor("No model is configured, so I repeat your messages. Set ANTHROPIC_API_KEY");
     terminal.type("hello\r");
     await terminal.waitFor("You said: hello");
   });

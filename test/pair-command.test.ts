@@ -88,7 +88,7 @@ describe("postrider pair", () => {
     expect((await accountOf(home, "77"))?.role).toBeUndefined();
     expect(await home.run(["pair", "revoke", "telegram", "77"])).toMatchObject({
       code: 3,
-      err: expect.stringContaining("not let in by pairing"),
+      err: expect.stringContaining("no access through pairing"),
     });
     expect((await home.run(["pair", "revoke", "telegram", "78"])).code).toBe(3);
   });

@@ -260,7 +260,7 @@ describe("a pipe", () => {
     expect(out).toBe(
       `You said: hello\nWritten to ${file}\nWritten to ${join(folder, `${handle}.jsonl`)}\nYou said: still here (before that: hello)\n`,
     );
-    expect(err).toBe(`postrider: ${file} was not written: a file with this name exists; rename it first.\n`);
+    expect(err).toBe(`postrider: Cannot write ${file}: a file with this name exists; rename it first.\n`);
     expect(code).toBe(1);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).toContain("\n\nhello\n\n## Agent");

@@ -259,7 +259,7 @@ describe("with real processes", () => {
     expect(followed).toMatchObject({ code: 0, err: `${id}: SIGTERM\n` });
     expect(followed.out).toBe(await room.printed(id));
     const again = await cli(folder, "processes", "kill", id);
-    expect(again).toMatchObject({ code: 0, out: "", err: `${id} had ended: SIGTERM.\n` });
+    expect(again).toMatchObject({ code: 0, out: "", err: `${id} had already ended: SIGTERM.\n` });
     expect((await cli(folder, "processes", "log", id, "--tail", "1")).out).toContain("got 夜景");
   });
 
@@ -290,7 +290,7 @@ describe("with real processes", () => {
     });
     chmodSync(room.socket, 0o666);
     expect((await checks()).keeper).toMatch(
-      /^problem: Other users of this machine can connect to the keeper/,
+      /^problem: Other users of this machine can connect to the process keeper/,
     );
     await cli(folder, "doctor", "--fix");
     expect(statSync(room.socket).mode & 0o777).toBe(0o600);

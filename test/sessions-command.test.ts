@@ -484,7 +484,7 @@ describe("postrider sessions search", () => {
 describe("postrider sessions rename", () => {
   it("gives a title of any words, and takes it away", async () => {
     expect((await home.run(["sessions", "rename", home.plans, "夜景", "👍", "plans"])).out).toBe(
-      `${home.plans} is now called "夜景 👍 plans".\n`,
+      `The title of ${home.plans} is now "夜景 👍 plans".\n`,
     );
     expect((await home.run(["sessions", "show", "夜景 👍 plans"])).code).toBe(0);
     expect((await home.run(["sessions", "rename", home.plans, "--clear"])).out).toContain("has no title now");
@@ -799,8 +799,8 @@ describe("postrider explain", () => {
     const waiting = await home.run(["explain", "telegram:-100:18", "--everyone"]);
     expect(waiting.out).toContain("it is pending");
     expect(waiting.out).toContain("agent:main:telegram:group:-100:42");
-    expect((await home.run(["explain", `${home.plans}/4`])).out).toContain("It was written here");
-    expect((await home.run(["explain", `${home.plans}/1`])).out).toContain("put here by a program");
+    expect((await home.run(["explain", `${home.plans}/4`])).out).toContain("It was created here");
+    expect((await home.run(["explain", `${home.plans}/1`])).out).toContain("A program added it");
   });
 
   it("lists every conversation that has a key", async () => {

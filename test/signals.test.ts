@@ -79,7 +79,7 @@ describe("SIGTERM in the middle of an answer", () => {
     program.signal("SIGTERM");
     expect(await program.ended).toMatchObject({ code: 143 });
     const { err } = await runProgram(home, "--agent", "echo");
-    expect(err).not.toContain("had left this to be answered");
+    expect(err).not.toContain("Answer to a message from an earlier run");
     expect(storedIn(home)).toContain('"interrupted":true');
   });
 });

@@ -84,7 +84,7 @@ describe("memory", () => {
     expect(await owner.entries()).toEqual([]);
     for (const [more, sentence] of [
       [{ role: "member", asker: { person: "p_1" }, owner: "p_1" }, "Only the owner of this home can change"],
-      [{ asker: { person: OWNER, chat: group }, owner: group }, "not changed in a chat with several people"],
+      [{ asker: { person: OWNER, chat: group }, owner: group }, "cannot be changed in a group chat"],
     ] as const) {
       const { change, entries, context } = await room(more);
       expect(await change(given)).toEqual({ text: expect.stringContaining(sentence), failed: true });
