@@ -95,7 +95,7 @@ async function requestOnce(
       if (event.type === "usage") usage = mergeUsage(usage, event.usage);
       else if (event.type === "text") text += event.text;
       else if (event.type === "failed") [reason, tooLong] = [event.reason, event.tooLong === true];
-      else if (event.type === "tool_call" || event.type === "approval") reason = "It called a tool instead.";
+      else if (event.type === "tool_call" || event.type === "approval") reason = "It tried to act instead.";
       if (estimateTokens([{ parts: [textPart(text)] }]) >= maxLength)
         reason = "The summary became longer than what it sums up.";
       // A tool runs only when the next event is read, so it does not run.

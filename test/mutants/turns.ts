@@ -480,7 +480,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/commands/compress.ts",
-    find: "      speaker: place.speaker,",
+    find: "      speaker: context.speaker,",
     replace: "",
     breaks: "A summary of a shared conversation keeps who said what.",
     noticedBy: ["test/model-requests-telegram.test.ts"],
