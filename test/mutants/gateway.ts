@@ -131,15 +131,15 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/receive.ts",
-    find: "        if (role !== undefined) return takeLine(press, press.line, role);",
-    replace: '        return takeLine(press, press.line, role ?? "member");',
+    find: "        if (role !== undefined) return acceptLine(press, press.line, role);",
+    replace: '        return acceptLine(press, press.line, role ?? "member");',
     breaks: "A button that a stranger presses does nothing.",
     noticedBy: ["src/gateway/receive.test.ts"],
   },
   {
     file: "src/gateway/receive.ts",
-    find: '    if (reading === undefined || reading.as === "stranger") {',
-    replace: "    if (reading === undefined) {",
+    find: '    if (classified === undefined || classified.as === "stranger") {',
+    replace: "    if (classified === undefined) {",
     breaks: "An edit by a stranger changes nothing and gets no answer.",
     noticedBy: ["src/gateway/receive.test.ts"],
   },
@@ -173,7 +173,7 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/receive.ts",
-    find: "    if ((await roleAt(source)) !== undefined) await sendQueueFullNotice",
+    find: "    if ((await findRole(source)) !== undefined) await sendQueueFullNotice",
     replace: "    await sendQueueFullNotice",
     breaks: "A stranger who floods a chat is not told that too many messages wait.",
     noticedBy: ["src/gateway/receive.test.ts"],
@@ -188,7 +188,7 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/accept-messages.ts",
-    find: 'if (mode === "interrupt" && !patiently && getText',
+    find: 'if (mode === "interrupt" && !queued && getText',
     replace: 'if (mode === "interrupt" && getText',
     breaks: "/queue lets the answer that is being written come to its end.",
     noticedBy: ["src/gateway/gateway.test.ts"],
@@ -266,8 +266,8 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/recover.ts",
-    find: "    if (isLooking && role !== undefined) {",
-    replace: "    if (isLooking) {",
+    find: "    if (isReadOnly && role !== undefined) {",
+    replace: "    if (isReadOnly) {",
     breaks: "A command that a crash left is not done for somebody who may not speak any more.",
     noticedBy: ["src/gateway/recover.test.ts"],
   },
