@@ -64,7 +64,8 @@ async function recoverCommands(flow: Flow, connected: PlatformConnection): Promi
     now: clock.now(),
   })) {
     const command = parseCommand(orphan.line);
-    const isReadOnly = command !== undefined && findChatCommand(command.name, flow.customCommands)?.isReadOnly;
+    const isReadOnly =
+      command !== undefined && findChatCommand(command.name, flow.customCommands)?.isReadOnly;
     const role = resolveRole(
       flow.settings().access,
       orphan.source,
