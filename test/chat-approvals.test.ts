@@ -83,6 +83,6 @@ describe("where nobody can be asked", () => {
     const { out, err } = await run(scene(), [], "tidy up\nyes\n/approve\n");
     expect(out).toBe("It stays.\nIt stays.\n");
     expect(err.split(sentence)).toHaveLength(3);
-    expect(err).toContain("Nothing waits to be approved.");
+    expect(err).toContain("Nothing waits for approval.");
   });
 });

@@ -323,7 +323,7 @@ describe("the chat in a terminal", () => {
     await send(terminal, "/new");
     await terminal.waitFor("New session");
     terminal.type("/whe");
-    await terminal.waitFor("which session this is");
+    await terminal.waitFor("show the session, its key");
     terminal.press("tab");
     await terminal.waitFor((screen) => editorOf(screen).includes("/where"));
     terminal.press("enter");

@@ -44,10 +44,10 @@ describe("postrider gateway run", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const turn = lines.find(({ msg }) => msg === "a turn begins")?.turn;
+    const turn = lines.find(({ msg }) => msg === "a turn started")?.turn;
     // One number goes through everything that concerns the turn.
     expect(lines.filter((line) => line.turn === turn).map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining(["a turn begins", "a turn has ended", "delivered"]),
+      expect.arrayContaining(["a turn started", "a turn ended", "delivered"]),
     );
     expect(everythingIn(home)).not.toContain(SECRET);
   });
@@ -84,7 +84,7 @@ describe("postrider gateway run", () => {
     const slow = scriptFile(home, [{ to: "slow", say: ["one ", { wait_ms: 1500 }, "two"] }]);
     const program = await gateway(["--agent", slow], { POSTRIDER_STREAMING: "false" });
     await fake.say(chat, 7, "slow please");
-    await program.logged(({ msg }) => msg === "a turn begins");
+    await program.logged(({ msg }) => msg === "a turn started");
     expect(await stopped(program)).toMatchObject({ code: 0 });
     expect(await answers()).toEqual(["one two"]);
   });
@@ -94,7 +94,7 @@ describe("postrider gateway run", () => {
     mkdirSync(home, { mode: 0o700 });
     const program = await gateway(["--agent", scriptFile(home, [{ to: "", say: [{ wait_ms: 600_000 }] }])]);
     await fake.say(chat, 7, "hello");
-    await program.logged(({ msg }) => msg === "a turn begins");
+    await program.logged(({ msg }) => msg === "a turn started");
     program.signal("SIGINT");
     await program.logged(({ signal }) => signal === "SIGINT");
     program.signal("SIGINT");
@@ -349,7 +349,7 @@ describe("postrider gateway status and stop", () => {
     const slow = scriptFile(home, [{ to: "", say: [{ wait_ms: 2500 }, "done"] }]);
     const program = await gateway(["--agent", slow]);
     await fake.say(chat, 7, "hello");
-    await program.logged(({ msg }) => msg === "a turn begins");
+    await program.logged(({ msg }) => msg === "a turn started");
     expect(await run(["gateway", "stop", "--timeout", "0"])).toMatchObject({
       code: 1,
       err: expect.stringContaining("has not ended within 0 seconds"),

@@ -401,7 +401,7 @@ describe.concurrent("a gateway that falls over a command", () => {
       run();
       await settle();
       const replies = (await texts()).filter((text) => !text.includes("[q0]"));
-      expect(replies).toEqual([expect.stringContaining("may have happened or not")]);
+      expect(replies).toEqual([expect.stringContaining("may have taken effect or not")]);
     },
   );
 });

@@ -300,7 +300,7 @@ describe("a thousand messages at once", () => {
     await flood;
     expect((await stage.ask(ann, "ann", "/status")).text.match(/- waiting: /g)).toHaveLength(20);
     const told = async () =>
-      (await judge.shown(ann.chat)).filter((message) => /wait here already/.test(message.text));
+      (await judge.shown(ann.chat)).filter((message) => /are already pending here/.test(message.text));
     expect(await told()).toHaveLength(1);
     // What was taken is answered, each once, and then there is room again.
     await judge.say(ann, "ann", "/stop");

@@ -19,14 +19,14 @@ describe.skipIf(process.platform !== "linux")("a gateway that is stopped in the 
     const args = ["--agent", `script:${script}`];
     const first = await gateway(args);
     await fake.say(chat, ADA, "slow please");
-    await first.logged(({ msg }) => msg === "a turn begins");
+    await first.logged(({ msg }) => msg === "a turn started");
     await fake.untilShown(chat, "one");
     // Stopped inside a transaction, it would keep its lock on the database.
     const deadMs = RUNNER_DEAD_MS + 1000;
     ageHeartbeats(home, schedule(deadMs, 0), () => first.signal("SIGSTOP"));
     await pause(schedule(0, deadMs));
     const second = await gateway(args);
-    await second.logged(({ msg }) => msg === "a turn has ended");
+    await second.logged(({ msg }) => msg === "a turn ended");
     await fake.untilAnswered(chat, 1);
     first.signal("SIGCONT");
     const { code, err } = await first.ended;

@@ -536,7 +536,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     await kill(first);
     const silent = [{ to: "^stream", say: [{ wait_ms: 60_000 }, "too late"] }, ...ANSWERS];
     const second = scene.start({ agent: { answers: silent }, settings });
-    await second.logged(({ words, fields }) => words === "a turn begins" && fields.attempt === 2);
+    await second.logged(({ words, fields }) => words === "a turn started" && fields.attempt === 2);
     await ann.say("never mind");
     await people.untilShown(ann.chat, "You said: never mind");
     const [kept, ...others] = await ann.texts();
@@ -558,7 +558,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
     await first.ready();
     const ann = await somebody(scene);
     await ann.say("slow");
-    await first.logged(({ words }) => words === "a turn begins");
+    await first.logged(({ words }) => words === "a turn started");
     for (const words of ["one", "two", "three"]) await ann.say(words);
     await scene.people.untilIdle();
     first.process.kill("SIGTERM");
@@ -572,7 +572,7 @@ describe.concurrent("a gateway on Telegram that is told something while it answe
 describe.concurrent("a gateway whose bot is not its own alone", () => {
   it("says clearly that the token is wrong, and shows it to nobody", async (test) => {
     const child = ownScene(test).start({ token: "4000:AAE-wrong_token_of_nobody" });
-    const { fields } = await child.logged(({ words }) => words === "refused");
+    const { fields } = await child.logged(({ words }) => words === "the platform refused the connection");
     expect(String(fields.error)).toContain("Telegram does not accept the token. Ask @BotFather");
     await kill(child);
     expect(JSON.stringify(child.lines)).not.toContain("wrong_token");
@@ -583,7 +583,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
     const first = scene.start();
     await first.ready();
     const second = other.start({ token: scene.token });
-    const { fields } = await first.logged(({ words }) => words === "not connected");
+    const { fields } = await first.logged(({ words }) => words === "the connection failed");
     expect(String(fields.error)).toContain(
       "Another program receives this bot's messages with the same token",
     );
@@ -615,7 +615,7 @@ describe.concurrent("a gateway whose bot is not its own alone", () => {
     const ann = await somebody(scene);
     await ann.ask("one");
     await ann.say("slow one");
-    await first.logged(({ words, fields }) => words === "a turn begins" && Number(fields.turn) > 1);
+    await first.logged(({ words, fields }) => words === "a turn started" && Number(fields.turn) > 1);
     await kill(first);
     await ann.say("two");
     const second = scene.start({ agent });

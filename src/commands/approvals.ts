@@ -14,11 +14,10 @@ import {
   shortenLine,
 } from "./command.ts";
 
-/** What the agent waits for, and what it need not ask any more. */
 export const approvalsChatCommand: ChatCommand = {
   name: "approvals",
   parameters: "[forget NUMBER]",
-  summary: "what waits for your answer, and what you have said once for all",
+  summary: "list open questions and your rules, or forget a rule",
   async run(context, args) {
     const [verb = "", number = "", ...more] = args.toLowerCase().split(/\s+/).filter(Boolean);
     if (verb === "") return listApprovals(context);
@@ -26,7 +25,7 @@ export const approvalsChatCommand: ChatCommand = {
       return forgetRule(context, Number(number));
     throw new PostriderError(
       "invalid_input",
-      "Write /approvals for the list, or /approvals forget NUMBER with a number of it.",
+      "Write /approvals for the list, or /approvals forget NUMBER with a number from it.",
     );
   },
 };
@@ -41,13 +40,13 @@ async function listApprovals(context: ChatCommandContext): Promise<CommandReply>
   const said = await listRules(context);
   if (waiting.length === 0 && said.length === 0)
     return {
-      text: `Nothing waits for your answer, and nothing is allowed or forbidden for good.${formatPrivacyNote(context)}`,
+      text: `Nothing waits for your approval, and there are no rules.${formatPrivacyNote(context)}`,
     };
   const lines = [
-    ...(waiting.length === 0 ? ["Nothing waits for your answer."] : ["**Waiting for your answer**"]),
+    ...(waiting.length === 0 ? ["Nothing waits for your approval."] : ["**Waiting for your approval**"]),
     ...named.map((asked) => `- ${formatQuestion(asked, now)}`),
     ...(elsewhere === 0 ? [] : [`- ${pluralize(elsewhere, "question")} that you were asked in another chat`]),
-    ...(said.length === 0 ? [] : ["", "**Said once for all**"]),
+    ...(said.length === 0 ? [] : ["", "**Rules**"]),
     ...(await Promise.all(said.map(async (one, index) => `${index + 1}. ${await formatRule(context, one)}`))),
     ...(said.length === 0 ? [] : ["", "`/approvals forget NUMBER` takes one back."]),
   ];
@@ -68,11 +67,11 @@ async function forgetRule(context: ChatCommandContext, number: number): Promise<
   if (!isGone)
     throw new PostriderError("not_found", `There is no number ${number} in the list. /approvals shows it.`);
   return {
-    text: `Taken back; it is asked again from now on: ${formatCode(found.pattern)}${formatFolder(found)}`,
+    text: `Forgotten; the agent asks again from now on: ${formatCode(found.pattern)}${formatFolder(found)}`,
   };
 }
 
-/** In a chat with others only what belongs to the session there: the rest was said elsewhere. */
+/** In a chat with others, only the rules of the session there. */
 async function listRules(context: ChatCommandContext): Promise<readonly ApprovalRule[]> {
   const all = await context.store.access.listApprovalRules({ person: getAskerPerson(context) });
   if (getChatAudience(context.source) === undefined) return all;

@@ -10,12 +10,12 @@ import {
   getAskerPerson,
 } from "./command.ts";
 
-/** Answers are given by a command or a button alone: a "yes" may have been meant for something else. */
+/** Only a command or a button answers a question: a plain "yes" may be meant for something else. */
 export const approveChatCommand: ChatCommand = {
   name: "approve",
   aliases: ["allow"],
   parameters: "[NUMBER] [once | session | always]",
-  summary: "let the agent do what it asked for: once, unless said",
+  summary: "allow what the agent asked for: once, for the session, or always",
   async run(context, args) {
     const { number, how } = parseArguments(args);
     const answer = how === "" ? "once" : ANSWERS[how];
@@ -35,15 +35,18 @@ export const approveChatCommand: ChatCommand = {
 export const denyChatCommand: ChatCommand = {
   name: "deny",
   parameters: "[NUMBER] [never]",
-  summary: "do not let the agent do what it asked for: this once, unless said",
+  summary: "deny what the agent asked for: this once, or never again",
   async run(context, args) {
     const { number, how } = parseArguments(args);
     if (how !== "" && how !== "never")
-      throw new PostriderError("invalid_input", "Write /deny for this once, or /deny never for good.");
+      throw new PostriderError(
+        "invalid_input",
+        "Write /deny for this once, or /deny never to deny it always.",
+      );
     const approval = await answerQuestion(context, number, how === "never" ? "never" : "deny");
-    const isForGood = how === "never" && approval.request.pattern !== undefined;
+    const isPermanent = how === "never" && approval.request.pattern !== undefined;
     return {
-      text: `Not done${isForGood ? ", now and from now on" : ""}: ${escapeMarkdown(getTitle(context, approval))}`,
+      text: `Not done${isPermanent ? ", now and from now on" : ""}: ${escapeMarkdown(getTitle(context, approval))}`,
     };
   },
 };
@@ -57,7 +60,7 @@ const ANSWERS: Readonly<Record<string, ApprovalAnswer | undefined>> = {
   permanently: "always",
 };
 
-/** A number names the question, as a button of one does; else the oldest is meant. */
+/** A number names the question, as its buttons do; otherwise the oldest is meant. */
 function parseArguments(args: string): { readonly number?: number; readonly how: string } {
   const [, number, how = ""] = /^#?(\d{1,15})?\s*(.*)$/s.exec(args.toLowerCase()) ?? [];
   return { how: how.trim(), ...(number !== undefined && { number: Number(number) }) };
@@ -72,11 +75,11 @@ async function answerQuestion(
   const person = getAskerPerson(context);
   const now = context.now();
   const approval = number ?? (await findOldest(context))?.number;
-  if (approval === undefined) throw new PostriderError("not_found", "Nothing waits to be approved.");
+  if (approval === undefined) throw new PostriderError("not_found", "Nothing waits for approval.");
   return throwIfRefused(await store.access.answerApproval({ person, approval, answer, now }));
 }
 
-/** The oldest of this person's that waits here, else anywhere. One whose time is over is closed and said. */
+/** The oldest open question of this person in this chat, otherwise anywhere. An expired one is closed with an error. */
 async function findOldest(context: ChatCommandContext): Promise<Approval | undefined> {
   const { store } = context;
   const person = getAskerPerson(context);
@@ -88,7 +91,7 @@ async function findOldest(context: ChatCommandContext): Promise<Approval | undef
   const open = here.find(isOpen) ?? all.find(isOpen);
   const [late] = [...here, ...all];
   if (open !== undefined || late === undefined) return open;
-  // Whoever asked is gone, or about to give it up.
+  // The turn that asked is gone, or about to give up.
   const closed = await store.access.answerApproval({ person, approval: late.number, answer: "expired", now });
   if (isRefused(closed) && closed.refused !== "expired") throwIfRefused(closed);
   throw new PostriderError(
@@ -97,7 +100,7 @@ async function findOldest(context: ChatCommandContext): Promise<Approval | undef
   );
 }
 
-/** In a chat with others, what was asked elsewhere is not named. */
+/** In a chat with others, questions of other chats are not named. */
 export function canBeNamed({ source }: ChatCommandContext, { target }: Approval): boolean {
   const chat = getChatAudience(source);
   return chat === undefined || chat === getChatAudience(target);

@@ -3,7 +3,7 @@ import { leaveSession } from "./switch-session.ts";
 
 export const archiveChatCommand: ChatCommand = {
   name: "archive",
-  summary: "put this session away and start a new one",
+  summary: "archive this session and start a new one",
   editorRefusal: "A thread is one session here: close it, and postrider sessions archive puts it away.",
   async run(context) {
     const { conversation, session } = await requireCurrent(context);

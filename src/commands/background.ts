@@ -5,13 +5,13 @@ export const backgroundChatCommand: ChatCommand = {
   name: "background",
   aliases: ["bg"],
   parameters: "PROMPT",
-  summary: "have something done in a session of its own; the answer comes here",
+  summary: "run a task in a new session; the answer comes here",
   onlyIn: "messenger",
   async run(context, args) {
     if (args === "")
       throw new PostriderError(
         "invalid_input",
-        "Write what is to be done, such as /background sum up the news of today.",
+        "Write the task, such as /background sum up the news of today.",
       );
     if (context.startBackgroundTask === undefined)
       throw new PostriderError(
@@ -20,7 +20,7 @@ export const backgroundChatCommand: ChatCommand = {
       );
     const { handle } = await context.startBackgroundTask(args);
     return {
-      text: `Begun in \`${handle}\`: “${escapeMarkdown(shortenLine(args, 60))}”. The answer comes here.`,
+      text: `Started in \`${handle}\`: “${escapeMarkdown(shortenLine(args, 60))}”. The answer comes here.`,
     };
   },
 };

@@ -3,7 +3,7 @@ import { PostriderError } from "../core/errors.ts";
 import { throwIfRefused } from "../core/refusal.ts";
 import { type ChatCommand, type ChatCommandContext, type Choice, ensureCurrent } from "./command.ts";
 
-/** What becomes of a message that arrives while an answer is written, in words. */
+/** How a message is handled that arrives while an answer is in progress. */
 export const BUSY_WORDS: Readonly<Record<BusyMode, string>> = {
   interrupt: "a new message stops the answer and is answered next",
   queue: "new messages wait, and are answered one after the other",
@@ -13,7 +13,7 @@ export const BUSY_WORDS: Readonly<Record<BusyMode, string>> = {
 export const busyChatCommand: ChatCommand = {
   name: "busy",
   parameters: "[interrupt | queue | collect | default]",
-  summary: "what becomes of a message while an answer is written, in this chat",
+  summary: "show or choose how this chat handles a message during an answer",
   onlyIn: "messenger",
   async run(context, args) {
     if (args === "") return { text: await formatBusyMode(context) };

@@ -17,7 +17,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { AgentChat } from "../turns/agent-chat.ts";
 import type { FindSpeaker } from "../turns/speakers.ts";
 
-/** Where a command was given, and by whom. */
+/** The chat in which a command was given, and who gave it. */
 export interface ChatCommandContext {
   readonly sessions: Sessions;
   readonly store: Store;
@@ -25,46 +25,47 @@ export interface ChatCommandContext {
   readonly who: Asker;
   readonly role: AccessRole;
   readonly source: Source;
-  /** Who answers here. */
+  /** The agent that answers in this chat. */
   readonly agent: Agent;
   readonly policy: ResetPolicy;
   readonly zone: string;
-  /** What becomes of a message that arrives while an answer is written, where the chat has chosen nothing. */
+  /** The configured busy mode, for a chat that has chosen none. */
   readonly busy: BusyMode;
-  /** Who said what, where several people share the conversation. */
+  /** Names the author of a message, where several people share the conversation. */
   readonly speaker?: FindSpeaker | undefined;
   /** Instructions by name, for `/personality`. */
   readonly personalities: Readonly<Record<string, string>>;
-  /** Messengers and home channels that the configuration names, where there is one. */
+  /** The configured messengers and home channels, where there is a configuration. */
   readonly configured?: Pick<GatewaySettings, "homes" | "platforms">;
   now(): number;
   /** Random bytes, for codes. */
   random(bytes: number): Uint8Array;
-  /** Answers in a session of its own, here, without keeping anyone waiting. Only where answers can be delivered later. */
+  /** Answers in a new session in the background. Only where the answer can be delivered later. */
   startBackgroundTask?(prompt: string): Promise<Session>;
-  /** Programs that run for sessions, where they can be ended. */
+  /** Background processes, where they can be ended. */
   readonly processes?: Processes;
   /** Commands besides those of the table. */
   readonly customCommands?: readonly ChatCommand[];
 }
 
-/** What a command answers, in Markdown, and what the place is to do besides showing it. */
+/** The reply of a command: a Markdown text, and what the chat does besides showing it (see `applyReply`). */
 export interface CommandReply {
   readonly text: string;
-  /** Another session is here now, or this one shows something else. */
+  /** Another session is current now, or this one shows something else. */
   readonly moved?: boolean;
-  /** Show what was said around this message. */
+  /** Show the messages around this one. */
   readonly around?: { readonly session: string; readonly seq: number };
-  /** To be said as if the person had typed it; `patiently`: whatever the busy mode, it waits for its turn. */
+  /** Submit this text as if the person had typed it. */
   readonly say?: string;
+  /** `say` waits for its turn, whatever the busy mode is. */
   readonly queued?: boolean;
-  /** Lines to press, where there are buttons. */
+  /** Buttons, or a list where there are none. */
   readonly choices?: readonly Choice[];
   readonly document?: { readonly name: string; readonly text: string };
   readonly leave?: boolean;
 }
 
-/** Something to pick; picking it is giving this line. */
+/** An entry of a list or a button; picking it gives the command in `line`. */
 export interface Choice {
   readonly line: string;
   readonly label: string;
@@ -72,27 +73,27 @@ export interface Choice {
 }
 
 export interface ChatCommand extends NamedCommand {
-  /** What may follow the name, as the help shows it. */
+  /** The parameters, as the help shows them. */
   readonly parameters?: string;
   readonly summary: string;
-  /** Where alone it makes sense. */
+  /** The only kind of chat that has the command. */
   readonly onlyIn?: "terminal" | "messenger";
-  /** Why it cannot be given in an editor, where a thread is one session, and what to do instead. */
+  /** Why an editor, where a thread is one session, refuses the command, and what to do instead. */
   readonly editorRefusal?: string;
-  /** Whether only the owner of the home may give it. */
+  /** Only the owner of the home may give it. */
   readonly ownerOnly?: boolean;
-  /** It only looks: after a crash it is simply done again. */
+  /** It changes nothing: after a crash it runs again. */
   readonly isReadOnly?: boolean;
-  /** It takes so long that what is said next must not wait for it. */
+  /** It takes so long that later messages must not wait for it. */
   readonly isSlow?: boolean;
   run(context: ChatCommandContext, args: string): Promise<CommandReply>;
-  /** What to pick from instead of reading a list; empty when there is nothing to pick. */
+  /** Choices for a list to pick from; empty when there is nothing to pick. */
   listChoices?(context: ChatCommandContext, args: string): Promise<readonly Choice[]>;
-  /** What the person may be about to write after the name. */
-  complete?(context: ChatCommandContext, begun: string): Promise<readonly Choice[]>;
+  /** Completions of the text after the name. */
+  complete?(context: ChatCommandContext, typed: string): Promise<readonly Choice[]>;
 }
 
-/** The home channels that count. Where the owner reads is nobody else's business. */
+/** The home channels in effect. Only the owner sees them. */
 export async function findHomeChannels({
   store,
   role,
@@ -103,7 +104,7 @@ export async function findHomeChannels({
     : [];
 }
 
-/** The conversation and the session that are current here. */
+/** The current conversation and session of this chat. Throws before the first message. */
 export async function requireCurrent(
   context: ChatCommandContext,
 ): Promise<{ conversation: Conversation; session: Session }> {
@@ -112,19 +113,19 @@ export async function requireCurrent(
   throw new PostriderError("not_found", "Nothing has been said here yet.");
 }
 
-/** The same for what is chosen before anything was said. The policy speaks only where there is nothing yet. */
+/** The same, but opens a conversation before the first message. */
 export async function ensureCurrent(
   context: ChatCommandContext,
 ): Promise<{ conversation: Conversation; session: Session }> {
   return (await context.chat.findCurrent()) ?? context.chat.open();
 }
 
-/** Who gives a command. A place is always somebody's, also where the program asks for everyone. */
+/** The person who gave the command; the owner, where the command line asks for everyone. */
 export function getAskerPerson({ who }: Pick<ChatCommandContext, "who">): PersonId {
   return isEveryone(who) ? OWNER : who.person;
 }
 
-/** Where a thread is one session, and stays it. */
+/** An editor: each thread is one session and stays it. */
 export function isEditor({ source }: { readonly source: Pick<Source, "platform"> }): boolean {
   return source.platform === EDITOR_PLATFORM;
 }
@@ -133,7 +134,7 @@ export function isTerminal({ source }: { readonly source: Pick<Source, "platform
   return source.platform === "local";
 }
 
-/** What to give to get to a session, or to a message of it. In an editor it is opened from the editor's own list. */
+/** The command that goes to a session, or to a message of it. An editor opens sessions from its own list. */
 export function formatResumeCommand(
   context: Pick<ChatCommandContext, "source">,
   { handle, seq }: { handle: string; seq?: number },
@@ -143,19 +144,19 @@ export function formatResumeCommand(
   return seq === undefined ? handle : `/history ${message}`;
 }
 
-/** How people call a session: by its title, and by the handle that commands take. */
+/** A session as replies name it: its title, and the handle that commands take. */
 export function formatSessionName({ title, handle }: Pick<Session, "title" | "handle">): string {
   return title === undefined ? `\`${handle}\`` : `**${escapeMarkdown(title)}** (\`${handle}\`)`;
 }
 
-/** A text within a line, whatever Markdown would make of it. What means something only at a line's beginning stays. */
+/** Escapes Markdown within a line, but not characters that have a meaning only at the start of a line. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]<>|~&]/g, "\\$&");
 }
 
-/** The first words on one line. */
+/** The beginning of a text on one line. */
 export function shortenLine(text: string, length = 40): string {
-  // Two units make at most one character: what is behind them is not shown.
+  // A character has at most two units: text behind so many units is not shown.
   const line = [
     ...text
       .replace(/\s+/g, " ")
@@ -165,7 +166,7 @@ export function shortenLine(text: string, length = 40): string {
   return line.length > length ? `${line.slice(0, length - 1).join("")}…` : line.join("");
 }
 
-/** How many messages a session has, as people are told: a fork shows more than was said in it. */
+/** The number of messages of a session; a fork shows more than it has of its own. */
 export async function formatMessageCount(
   { sessions, who }: ChatCommandContext,
   session: Session,

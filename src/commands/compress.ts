@@ -5,7 +5,7 @@ import { type ChatCommand, requireCurrent } from "./command.ts";
 export const compressChatCommand: ChatCommand = {
   name: "compress",
   aliases: ["compact"],
-  summary: "sum up the beginning of this session, so that the model has less to read",
+  summary: "summarize the beginning of this session, so that the model reads less",
   isSlow: true,
   async run(context) {
     const { conversation, session } = await requireCurrent(context);

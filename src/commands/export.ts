@@ -6,7 +6,7 @@ export const exportChatCommand: ChatCommand = {
   name: "export",
   aliases: ["save"],
   parameters: "[md | jsonl]",
-  summary: "this session as a document: md to read, jsonl to import again",
+  summary: "export this session as a document: md to read, jsonl to import again",
   isReadOnly: true,
   async run(context, args) {
     const { session } = await requireCurrent(context);

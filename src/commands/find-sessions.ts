@@ -5,7 +5,7 @@ import type { Session } from "../core/session.ts";
 import { matchSession } from "../sessions/match-session.ts";
 import { type ChatCommandContext, shortenLine } from "./command.ts";
 
-/** The session that a person means by a title, a handle or an id, or an error that lists what it could be. */
+/** The session with this title, handle or id. The error for several lists them. */
 export async function findNamedSession(context: ChatCommandContext, text: string): Promise<Session> {
   const { session, candidates } = await matchSession(context.store, context.who, text);
   if (session !== undefined) return session;
@@ -14,7 +14,7 @@ export async function findNamedSession(context: ChatCommandContext, text: string
     const what = `There is no session "${shortenLine(text, 60)}".`;
     throw new PostriderError("not_found", `${what} /sessions lists them, /search finds words in them.`);
   }
-  // An error is plain text, wherever it is shown.
+  // An error is plain text in every chat.
   const lines = candidates.map(({ handle, id, title }) => `  ${handle}  ${id}  ${title ?? ""}`.trimEnd());
   const candidatesToPick = candidates.map(({ id, handle, title }) => ({ id, handle, title: title ?? null }));
   throw new PostriderError("ambiguous", `That could be ${lines.length} sessions:\n${lines.join("\n")}`, {
@@ -22,7 +22,7 @@ export async function findNamedSession(context: ChatCommandContext, text: string
   });
 }
 
-/** Whose it is may know that it is there, and how to get at it; anyone else is told that there is none. */
+/** Tells only the owner of a private session that it exists; to others it does not. */
 async function refusePrivate({ store, who }: ChatCommandContext, text: string): Promise<void> {
   if (isEveryone(who) || who.chat === undefined) return;
   const { session } = await matchSession(store, { person: who.person }, text.replace(/\/\d{1,8}$/, ""));
@@ -31,13 +31,13 @@ async function refusePrivate({ store, who }: ChatCommandContext, text: string): 
   throw new PostriderError("not_allowed", `${why} Resume it in a direct chat: /resume ${session.handle}`);
 }
 
-/** The number of a message that was said in the session, before anybody goes there. */
+/** Checks that the session has a message of this number. */
 export function checkMessageSeq(session: Session, seq: number): number {
   if (seq >= 1 && seq <= session.messageCount) return seq;
   throw new PostriderError("not_found", `That session has no message ${seq}.`);
 }
 
-/** The newest sessions in which there is something to read, as many as asked for if there are so many. */
+/** The newest sessions that are not empty, up to `limit`. */
 export async function listNewestSessions(
   { sessions, who }: Pick<ChatCommandContext, "sessions" | "who">,
   limit: number,
@@ -58,7 +58,7 @@ export async function listNewestSessions(
   return found.slice(0, limit);
 }
 
-/** A copy shows what it was copied from before anything is said in it. */
+/** A fork is never empty: it shows the messages of its origin. */
 export function isEmptySession({
   messageCount,
   parent,

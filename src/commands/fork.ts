@@ -6,13 +6,13 @@ export const forkChatCommand: ChatCommand = {
   name: "fork",
   aliases: ["branch"],
   parameters: "[TITLE]",
-  summary: "go on in a copy; the original stays as it is",
+  summary: "continue in a copy; the original stays as it is",
   editorRefusal:
     "A thread is one session here: fork it from the list of your threads, or in the terminal by its handle.",
   async run(context, args) {
     const { conversation, session } = await requireCurrent(context);
     refuseWhileAnswering(context, session.id);
-    // What it shows, not what was said in it: a copy that is copied at once has said nothing yet.
+    // The shown messages count: a new copy has no messages of its own yet.
     if (((await context.sessions.shownLength(context.who, session.id)) ?? 0) === 0)
       throw new PostriderError("invalid_input", "There is nothing to fork yet.");
     const copy = await context.sessions.fork(context.who, session.id, args === "" ? {} : { title: args });

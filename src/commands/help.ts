@@ -1,6 +1,6 @@
 import type { ChatCommand } from "./command.ts";
 
-/** What may be given in a place is known only when all commands are: so the table is asked for it. */
+/** A function, because the table of all commands includes the help itself. */
 export type ListAvailableCommands = (context: Parameters<ChatCommand["run"]>[0]) => readonly ChatCommand[];
 
 export function buildHelpChatCommand(available: ListAvailableCommands): ChatCommand {

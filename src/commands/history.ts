@@ -16,7 +16,7 @@ const DEFAULT_COUNT = 10;
 export const historyChatCommand: ChatCommand = {
   name: "history",
   parameters: "[COUNT | HANDLE/MESSAGE]",
-  summary: "what was said here, or around a message found by /search",
+  summary: "show the last messages, or those around a message found by /search",
   isReadOnly: true,
   async run(context, args) {
     const [, handle, seq] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
@@ -43,7 +43,7 @@ async function formatLastMessages(context: ChatCommandContext, count: number): P
 
 const SPEAKER = { user: "you", assistant: "agent", tool: "tool", note: "note" } as const;
 
-/** One message in short: who, when, and the first words. */
+/** One message in short: author, time, and the beginning of the text. */
 export function formatMessageLine(message: Message, zone: string): string {
   const calls = message.toolCalls?.map(({ name }) => `[${name}]`).join(" ") ?? "";
   const files = message.parts.flatMap((part) => (part.type === "text" ? [] : [`[${part.type}]`])).join(" ");

@@ -5,17 +5,17 @@ import { pluralize } from "../core/pluralize.ts";
 import { type ChatCommand, escapeMarkdown } from "./command.ts";
 
 const DAY = 24 * 60 * 60_000;
-const DAYS = 30;
-/** A chat has no room for a line for each of many days. */
-const MOST_DAYS_TOLD = 7;
-const MOST_DAYS = 3650;
+const DEFAULT_DAYS = 30;
+/** A chat has no room for many lines. */
+const MAX_DAYS_SHOWN = 7;
+const MAX_DAYS = 3650;
 const PLATFORM = /^[a-z][a-z0-9_-]{0,63}$/;
 
 export const insightsChatCommand: ChatCommand = {
   name: "insights",
   aliases: ["stats"],
   parameters: "[DAYS] [PLATFORM]",
-  summary: "what was said and used in the last days, 30 unless said",
+  summary: "messages, tokens and cost of the last days, 30 by default",
   isReadOnly: true,
   async run(context, args) {
     const { days, platform } = parseArguments(args);
@@ -38,7 +38,7 @@ interface InsightsArguments {
 
 /** `7`, `7 telegram`, `telegram`, `--days 7 --source telegram`. */
 function parseArguments(args: string): InsightsArguments {
-  let days = DAYS;
+  let days = DEFAULT_DAYS;
   let platform: string | undefined;
   const words = args.split(/\s+/).filter(Boolean);
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
@@ -56,8 +56,8 @@ function parseArguments(args: string): InsightsArguments {
 
 function parseDays(text: string): number {
   const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (days >= 1 && days <= MOST_DAYS) return days;
-  throw createInputError(`"${text.slice(0, 40)}" is no number of days from 1 to ${MOST_DAYS}.`);
+  if (days >= 1 && days <= MAX_DAYS) return days;
+  throw createInputError(`"${text.slice(0, 40)}" is no number of days from 1 to ${MAX_DAYS}.`);
 }
 
 function createInputError(what: string): PostriderError {
@@ -67,7 +67,7 @@ function createInputError(what: string): PostriderError {
 function formatInsights(found: Insights, span: string): string {
   const { usage } = found;
   const purposes = formatPurposes(found.usageByPurpose);
-  const days = found.usageByDay.length < 2 ? [] : found.usageByDay.slice(-MOST_DAYS_TOLD);
+  const days = found.usageByDay.length < 2 ? [] : found.usageByDay.slice(-MAX_DAYS_SHOWN);
   const platforms = found.byPlatform.map(
     (one) => `${one.platform} ${pluralize(one.messages, "message")} in ${pluralize(one.sessions, "session")}`,
   );

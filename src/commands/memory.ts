@@ -95,7 +95,7 @@ async function forget(context: ChatCommandContext, given: string): Promise<Comma
   };
 }
 
-/** The last change of all that can be seen here, whoever made it; again, and it is back. */
+/** Undoes the latest change of the memories that are visible here, whoever made it. A second undo restores it. */
 async function undo(context: ChatCommandContext): Promise<CommandReply> {
   const [latest] = (await readMemories(context)).toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0));
   if (latest === undefined || latest.version === 0)
@@ -117,7 +117,7 @@ async function restorePrevious(
     return throwIfRefused(
       await store.memory.restoreMemory({ owner, version: before.version, now: context.now() }),
     );
-  // Before the first change there was nothing.
+  // Before the first change the memory was empty.
   let after: Memory = { owner, version, entries };
   for (const old of entries) after = await change(context, owner, { action: "remove", old });
   return after;
@@ -131,7 +131,7 @@ async function change(
   return throwIfRefused(await store.memory.changeMemory({ owner, change: wanted, now: now() }));
 }
 
-/** What the model is told here of what it remembers; what everyone may know is for the owner to see, where nobody reads along. */
+/** The memories that the model gets here. The owner also sees that of the profile, except in a chat with others. */
 async function readMemories(context: ChatCommandContext): Promise<readonly Memory[]> {
   const { store, role, source, chat } = context;
   const profile =

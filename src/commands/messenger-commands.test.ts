@@ -389,7 +389,7 @@ describe("/background", () => {
     await agent.asked();
     const long = `write *${"a".repeat(80)}*`;
     const reply = await tell(`/bg ${long}`);
-    expect(reply).toMatch(/^Begun in `\w+`: “write \\\*a{52}…”\. The answer comes here\.$/);
+    expect(reply).toMatch(/^Started in `\w+`: “write \\\*a{52}…”\. The answer comes here\.$/);
     const other = await agent.asked();
     expect(other.turn.session).not.toBe(session.id);
     expect(other.turn.history).toHaveLength(1);
@@ -399,7 +399,7 @@ describe("/background", () => {
 
   it("needs words", async () => {
     const { command } = await room();
-    await expect(command("/background")).rejects.toThrow(failure("invalid_input", /what is to be done/));
+    await expect(command("/background")).rejects.toThrow(failure("invalid_input", /^Write the task/));
   });
 });
 
@@ -436,8 +436,8 @@ describe("/approve and /deny", () => {
     expect(await tell("/approve")).toBe("Allowed this once: run \\`rm -rf build\\`");
     expect(await answerTo(home, asked)).toBe("once");
     expect(await allowed(home, asked)).toBe(false);
-    await expect(tell("/approve")).rejects.toThrow(failure("not_found", "Nothing waits to be approved."));
-    await expect(tell("/deny")).rejects.toThrow(failure("not_found", "Nothing waits to be approved."));
+    await expect(tell("/approve")).rejects.toThrow(failure("not_found", "Nothing waits for approval."));
+    await expect(tell("/deny")).rejects.toThrow(failure("not_found", "Nothing waits for approval."));
   });
 
   it.each([

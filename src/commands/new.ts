@@ -20,7 +20,7 @@ export const newChatCommand: ChatCommand = {
   parameters: "[TITLE]",
   summary: "start a new session; the old one stays",
   async run(context, args) {
-    // Before anything is stopped or left.
+    // Checked before anything is stopped.
     const title = cleanTitle(args);
     const { conversation, session: old } = await requireCurrent(context);
     if (isEditor(context)) return clearThread(context, old, title);
@@ -32,7 +32,7 @@ export const newChatCommand: ChatCommand = {
   },
 };
 
-/** Where a thread is one session, it stays here and shows nothing any more; what it showed becomes a session of its own. */
+/** In an editor the thread stays and shows nothing any more; a new session keeps the messages it showed. */
 async function clearThread(
   context: ChatCommandContext,
   session: Session,
@@ -51,7 +51,7 @@ async function clearThread(
   };
 }
 
-/** A title that is taken gets its lineage's next number: the person is in the new session already. */
+/** A title that exists already gets the next number: the new session is current already. */
 async function setNewTitle(
   { store, who }: ChatCommandContext,
   session: Session,

@@ -16,7 +16,7 @@ import * as pairing from "./pairing.ts";
 export const pairChatCommand: ChatCommand = {
   name: "pair",
   parameters: "CODE | approve CODE | list",
-  summary: "say who you are by a code, or let somebody in",
+  summary: "link this account with a code, or give somebody access",
   editorRefusal: "Pair people in the terminal: postrider pair.",
   async run(context, args) {
     const [, verb = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(args) ?? [];
@@ -27,7 +27,7 @@ export const pairChatCommand: ChatCommand = {
   },
 };
 
-/** The account that speaks here becomes the code's person's. */
+/** Links the account of this chat to the person of the code. */
 export async function linkByCode(context: ChatCommandContext, code: string): Promise<CommandReply> {
   if (context.role === "owner")
     return { text: "You are the owner already. To let somebody in: /pair approve CODE" };

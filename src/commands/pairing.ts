@@ -8,14 +8,14 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { formatTimeUntil } from "./command.ts";
 
-/** Without the letters and digits that people take for one another. 32 of them, so that no random byte is favoured. */
+/** Without letters and digits that people confuse. 32 of them, so that random bytes map evenly. */
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const LENGTH = 8;
 const MINUTE = 60_000;
 export const CODE_TTL_MS: number = 60 * MINUTE;
 /** One request per account in this time. */
 export const PAIRING_INTERVAL_MS: number = 10 * MINUTE;
-/** Requests that are kept per platform: the oldest makes room for one more. */
+/** Requests that are kept per platform: a new one replaces the oldest. */
 const MOST_PENDING = 1000;
 const MOST_GUESSES = 5;
 const LOCK_MS = 60 * MINUTE;
@@ -29,7 +29,7 @@ export type PairingCodeResult =
   | { readonly state: "asked"; readonly code: string }
   | { readonly state: "too_soon"; readonly until: number };
 
-/** A code for a stranger, who gives it to the owner. One per account in a while, whatever others ask for. */
+/** Creates a code for a stranger, who gives it to the owner. One per account and interval, whatever others request. */
 export async function requestPairingCode({
   store,
   clock,
@@ -37,7 +37,7 @@ export async function requestPairingCode({
 }: PairingContext & { source: Source }): Promise<PairingCodeResult> {
   const { platform } = source;
   const now = clock.now();
-  // The store decides, in one commit. It is looked at first because a hash is costly and strangers may write often.
+  // The store decides in one commit. Checked first, because a hash is costly and strangers may write often.
   const open = (await store.access.listPairings({ now })).filter(isStrangerPairing);
   const until = computePairingWait(open, source, now);
   if (until !== undefined) return { state: "too_soon", until };
@@ -46,7 +46,7 @@ export async function requestPairingCode({
   return asked.state === "asked" ? { state: "asked", code } : asked;
 }
 
-/** Until when the account gets no further code; undefined when it may ask now. */
+/** Until when the account gets no further code; undefined when it may request one now. */
 export async function findPairingWait({
   store,
   clock,
@@ -71,7 +71,7 @@ function computePairingWait(
     : undefined;
 }
 
-/** The text that a stranger gets. Nothing without a new code: then they have one already. */
+/** The reply to a stranger. Undefined without a new code: they have one already. */
 export function formatPairingCode(letIn: PairingCodeResult): string | undefined {
   if (letIn.state !== "asked") return undefined;
   return `I do not know you yet. Give this code to whoever runs me, within an hour: \`${letIn.code}\`\n\nThey let you in with \`postrider pair approve ${letIn.code}\`, or by saying \`/pair approve ${letIn.code}\` to me.`;
@@ -83,7 +83,7 @@ export interface ApprovedPairing {
   readonly asker: Source;
 }
 
-/** Whoever asked with this code may speak, and is told so in their chat as soon as a gateway runs. */
+/** Grants access to the account that requested this code. A running gateway tells it so in its chat. */
 export async function approvePairing(
   input: PairingContext & { readonly code: string; readonly platform?: string | undefined },
 ): Promise<ApprovedPairing | Refused> {
@@ -98,7 +98,7 @@ export async function approvePairing(
   const used = await store.access.redeemPairing({ pairing: found.number, now });
   if (isRefused(used)) return used;
   const { asker } = found;
-  // Begun by nobody: whichever gateway is connected there sends it.
+  // Without a first attempt: any gateway that is connected there sends it.
   await store.outbox.enqueue({
     deliveries: [{ target: asker, parts: [textPart(WELCOME)] }],
     runner: "",
@@ -109,7 +109,7 @@ export async function approvePairing(
 
 const WELCOME = "You are let in. Say something, and I will answer; /help lists what else I can do.";
 
-/** A code for a person who gives it in a chat of theirs: the account there becomes one of theirs. */
+/** Creates a code that links the account which redeems it to this person. */
 export async function createLinkCode({
   store,
   clock,
@@ -124,7 +124,7 @@ export async function createLinkCode({
   return { code, expiresAt: kept.expiresAt };
 }
 
-/** The account that gives the code becomes the person's. */
+/** Links the account that gives the code to the person of the code. */
 export async function redeemLinkCode(
   input: PairingContext & { readonly source: Source; readonly code: string },
 ): Promise<{ readonly person: PersonId; readonly account: AccountName } | Refused> {
@@ -141,7 +141,7 @@ export async function redeemLinkCode(
   return store.access.redeemPairing({ pairing: found.number, account, now: clock.now() });
 }
 
-/** `abcd-efgh`, `ABCD EFGH`, `ABCDEFGH`, with whatever dash a keyboard makes of it; undefined for what cannot be a code. */
+/** `abcd-efgh`, `ABCD EFGH`, `ABCDEFGH`, with any kind of dash; undefined for a text that cannot be a code. */
 export function parsePairingCode(typed: string): string | undefined {
   const code = typed.replaceAll(/[\s\p{Pd}]/gu, "").toUpperCase();
   return code.length === LENGTH && [...code].every((letter) => ALPHABET.includes(letter)) ? code : undefined;
@@ -150,8 +150,8 @@ export function parsePairingCode(typed: string): string | undefined {
 const LIMITS = { everyMs: PAIRING_INTERVAL_MS, maxPending: MOST_PENDING };
 
 /**
- * A code as it is shown, and what is stored of it. Codes of strangers share a salt while one of them is open, so that the
- * owner's answer is hashed once, however many ask. A code that links has a salt of its own: it opens a door by itself.
+ * A code as it is shown, and its stored hash. Codes of strangers share a salt while one of them is open, so that the
+ * owner's answer is hashed once. A code that links has a salt of its own: it grants access by itself.
  */
 async function generateCode(clock: PairingContext["clock"], shared?: string) {
   const letters = [...clock.random(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
@@ -165,8 +165,8 @@ async function generateCode(clock: PairingContext["clock"], shared?: string) {
 }
 
 /**
- * The open code that was meant. The guess is counted before anything is compared, so that whoever tries often is locked
- * out however fast they are. Every open code is compared, also after the right one, and each in constant time.
+ * Finds the open code. The guess is counted before the comparison, so that many guesses lock an account out, however
+ * fast they are. Every open code is compared, also after the right one, and each in constant time.
  */
 async function findPairingByCode<Open extends Pairing>(
   { store, clock, code: typed }: PairingContext & { readonly code: string },
@@ -174,7 +174,7 @@ async function findPairingByCode<Open extends Pairing>(
   open: () => Promise<readonly Open[]>,
 ): Promise<Open | Refused> {
   const code = parsePairingCode(typed);
-  // No guess at all: nothing is told by it, and a slip of the finger should not lock anyone out.
+  // Not counted as a guess: it reveals nothing, and a typing error must not lock anyone out.
   if (code === undefined)
     return refuse("invalid_input", "A code has eight letters and digits, such as ABCD-EFGH.", {
       field: "code",
@@ -203,8 +203,8 @@ async function findPairingByCode<Open extends Pairing>(
 }
 
 /**
- * A slow hash: a code has 40 bits, which a fast one would give away within minutes to whoever got hold of a copy of the
- * file, and a code that links makes its finder the owner. With this one, trying takes longer than a code is good for.
+ * A slow hash: a code has 40 bits, and with a fast hash a copy of the file would reveal it within minutes, although it
+ * may grant the rights of the owner. With this one, trying all codes takes longer than a code is valid.
  */
 function hashCode(code: string, salt: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -220,7 +220,7 @@ function isStrangerPairing(pairing: Pairing): pairing is StrangerPairing {
   return pairing.asker !== undefined && pairing.person === undefined;
 }
 
-/** Whoever writes without an id is known by the direct chat. */
+/** A sender without an id is identified by the direct chat. */
 export function getAskerAccount({ platform, chatId, userId, userIdAlt, userName }: Source): AccountName {
   const id = userId ?? (userIdAlt === undefined ? chatId : undefined);
   return {

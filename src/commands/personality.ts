@@ -14,8 +14,8 @@ const NONE: readonly string[] = ["none", "default", "neutral"];
 export const personalityChatCommand: ChatCommand = {
   name: "personality",
   parameters: "[NAME | none]",
-  summary: "show or choose who the agent is in this chat",
-  // A terminal gives the agent no instructions of its own.
+  summary: "show or choose the personality of the agent in this chat",
+  // A terminal adds no instructions for the agent.
   onlyIn: "messenger",
   async run(context, args) {
     const names = Object.keys(context.personalities);
@@ -67,7 +67,7 @@ function formatPersonality({ personalities }: ChatCommandContext, chosen: string
   const rows = Object.entries(personalities).map(
     ([name, words]) => `- \`/personality ${name}\` ${escapeMarkdown(shortenLine(words, 60))}`,
   );
-  // It may have been taken out of the configuration since.
+  // The configuration may not have it any more.
   const is =
     chosen !== undefined && Object.hasOwn(personalities, chosen) ? `**${escapeMarkdown(chosen)}**` : "itself";
   if (rows.length === 0) return "No personalities are configured, so the agent is itself.";

@@ -35,7 +35,7 @@ export const platformsChatCommand: ChatCommand = {
 interface Connection {
   readonly platform: string;
   readonly account: string;
-  /** In its holder's words: `connecting`, `connected`, or what is wrong. */
+  /** As its gateway publishes it: `connecting`, `connected`, or the error. */
   readonly state: string;
 }
 
@@ -46,7 +46,7 @@ function parseConnections(leases: readonly HeldLease[]): readonly Connection[] {
   });
 }
 
-/** Why something does not work is for the owner, who can mend it. */
+/** Only the owner sees the error of a connection. */
 function formatConnection({ platform, account, state }: Connection, { role }: ChatCommandContext): string {
   const [word = state] = state.split(":");
   return `- ${platformTraits(platform).label} (\`${account}\`): ${escapeMarkdown(role === "owner" ? state : word)}`;

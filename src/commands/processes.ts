@@ -14,16 +14,16 @@ import {
 } from "./command.ts";
 
 const MOST_LISTED = 20;
-/** Of a log, in a chat. */
+/** The length of a log in a chat. */
 const LOG_CHARACTERS = 3000;
-/** Enough for the last line that holds anything. */
+/** Enough for the last line that is not empty. */
 const LAST_LINE_CHARACTERS = 2000;
 
 export const processesChatCommand: ChatCommand = {
   name: "processes",
   aliases: ["ps"],
   parameters: "[log ID | kill ID]",
-  summary: "what runs in the background for you, what it printed, and how to end it",
+  summary: "list your background processes, show the output of one, or end it",
   async run(context, args) {
     const [, verb = "", id = ""] = /^(\S*)\s*(.*)$/s.exec(args.trim()) ?? [];
     if (verb === "" || verb === "list") return formatList(context);
@@ -43,7 +43,7 @@ export const processesChatCommand: ChatCommand = {
   },
 };
 
-/** How many programs run that were started in this conversation. */
+/** The number of running processes of this conversation. */
 export async function countRunningProcesses(
   { store, who }: ChatCommandContext,
   conversation: number,
@@ -69,7 +69,7 @@ async function formatList(
   return { text: `${rows.join("\n")}\n\n${more}`, ...(choices.length > 0 && { choices }) };
 }
 
-/** Whoever asks sees their own; where others read along, what was started in that chat. */
+/** The processes of the asker; in a chat with others, those that were started there. */
 function findListed({ store, who, now }: ChatCommandContext): Promise<readonly Process[]> {
   return store.processes.listProcesses({
     asker: who,
@@ -123,7 +123,7 @@ async function kill(context: ChatCommandContext, process: Process): Promise<stri
   return `Ended ${formatCommand(process.command)} (${process.id})${how}.`;
 }
 
-/** One that whoever asks may know of: by its id, or the beginning of one that is listed. */
+/** A process that the asker may see, by its id or the beginning of a listed id. */
 async function findProcess(context: ChatCommandContext, given: string): Promise<Process> {
   const name = given.trim().toLowerCase().replace(/^`|`$/g, "");
   if (name === "")

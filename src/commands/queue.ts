@@ -4,7 +4,7 @@ import { type ChatCommand, escapeMarkdown, shortenLine } from "./command.ts";
 export const queueChatCommand: ChatCommand = {
   name: "queue",
   parameters: "TEXT",
-  summary: "say something for after this answer, without interrupting it",
+  summary: "send a message for after this answer, without interrupting it",
   editorRefusal: "What you write while an answer is written waits for its turn here anyway.",
   async run(context, args) {
     if (args === "")

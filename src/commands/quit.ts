@@ -2,7 +2,7 @@ import type { ChatCommand } from "./command.ts";
 
 export const quitChatCommand: ChatCommand = {
   name: "quit",
-  // The one short name that both leaving and queueing might have: whoever types it wants to leave.
+  // `q` could also mean /queue; a person who types it wants to leave.
   aliases: ["exit", "q"],
   summary: "leave; everything is kept",
   onlyIn: "terminal",

@@ -20,12 +20,12 @@ import { leaveSession, switchSession } from "./switch-session.ts";
 export const resumeChatCommand: ChatCommand = {
   name: "resume",
   parameters: "[TITLE | HANDLE | HANDLE/MESSAGE]",
-  summary: "go on in another session",
+  summary: "continue in another session",
   editorRefusal: "A thread is one session here: open another from the list of your threads, or load it.",
   async run(context, args) {
     if (args === "") return { text: await formatSessionList(context) };
     const { session, seq } = await findTarget(context, args);
-    // After the policy: in a session that is due to end, "already there" would be true for no longer than a message.
+    // Opened first: the reset policy may end a session that would count as current otherwise.
     const { conversation, session: current } = await context.chat.open();
     const around = seq === undefined ? {} : { around: { session: session.id, seq } };
     if (session.id === current.id) {
@@ -58,7 +58,7 @@ async function findTarget(
 ): Promise<{ session: Session; seq?: number }> {
   const [, handle = "", seq = ""] = /^(\S+)\/(\d{1,8})$/.exec(args) ?? [];
   const { session } = isHandle(handle) ? await matchSession(context.store, context.who, handle) : {};
-  // A title may look like this, too.
+  // A title may also look like this.
   if (session?.handle !== handle) return { session: await findNamedSession(context, args) };
   return { session, seq: checkMessageSeq(session, Number(seq)) };
 }
@@ -82,7 +82,7 @@ async function listResumeChoices(context: ChatCommandContext, limit: number): Pr
   }));
 }
 
-/** The newest sessions but this one, each with the line that goes there. */
+/** The newest sessions except this one, each with the command that goes there. */
 export async function formatSessionList(context: ChatCommandContext): Promise<string> {
   const items = await listOthers(context, 10);
   if (items.length === 0) return "There are no other sessions yet. /new starts one.";

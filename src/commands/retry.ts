@@ -21,7 +21,7 @@ export const retryChatCommand: ChatCommand = {
         "Your last message has no words, so it cannot be asked again.",
       );
     }
-    // It is asked again in this session, also when the policy would start afresh with the next message.
+    // In this session, even if the reset policy would start a new one with the next message.
     const { conversation, session: current } = await context.chat.open();
     if (current.id !== session.id) await switchSession(context, conversation.number, session);
     return { text: `Again: “${escapeMarkdown(shortenLine(say))}”`, moved: true, say };

@@ -45,10 +45,10 @@ function find(context: ChatCommandContext, words: string, limit: number): Promis
   return context.sessions.search(context.who, words, { limit });
 }
 
-/** What stands between the two marks of a hit; a mark that somebody wrote has no partner. */
+/** The text between the two marks of a hit; a mark in the message itself has no partner. */
 const HIT = />>>((?:(?!>>>|<<<).)+)<<</gs;
 
-/** The hits in bold. */
+/** The snippet with its hits in bold. */
 function formatSnippet(snippet: string): string {
   const parts = snippet.replaceAll(/\s+/g, " ").split(HIT);
   return parts

@@ -2,7 +2,7 @@ import { type ChatCommand, escapeMarkdown } from "./command.ts";
 import { formatHelp, type ListAvailableCommands } from "./help.ts";
 import { linkByCode } from "./pair.ts";
 
-/** What messengers send when somebody opens the chat for the first time, with the code of a link that led there. */
+/** Messengers send this when a person opens the chat for the first time, with the code of an invitation link. */
 export function buildStartChatCommand(available: ListAvailableCommands): ChatCommand {
   return {
     name: "start",

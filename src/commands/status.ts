@@ -28,7 +28,7 @@ export const statusChatCommand: ChatCommand = {
   async run(context) {
     const { conversation, session } = await requireCurrent(context);
     const ask = { asker: context.who, session: session.id };
-    const [waiting, around] = [
+    const [waiting, diagnostics] = [
       await context.store.inbox.listPending(ask),
       await context.store.sessions.getDiagnostics(ask),
     ];
@@ -42,7 +42,7 @@ export const statusChatCommand: ChatCommand = {
       `- agent ${escapeMarkdown(context.agent.name)}, ${context.chat.isAnswering(session.id) ? "answering" : "idle"}`,
       ...formatChosenSettings(context, conversation.settings),
       ...(await formatHomeChannels(context)),
-      ...formatUndelivered(around),
+      ...formatUndelivered(diagnostics),
       ...(running === 0 ? [] : [`- ${formatRunningProcesses(running)} here; /processes lists what runs`]),
       ...waiting.map((message) => `- waiting: “${escapeMarkdown(shortenLine(getText(message), 60))}”`),
     ];
@@ -76,9 +76,11 @@ async function formatHomeChannels(context: ChatCommandContext): Promise<string[]
   });
 }
 
-/** Among the newest. What is too old to be counted has been said at its time. */
-function formatUndelivered(around: Diagnostics | undefined): string[] {
-  const dead = (around?.deliveries ?? []).flatMap(({ status }) => (status.state === "dead" ? [status] : []));
+/** Counts among the newest deliveries; the chat got a notice about older ones at the time. */
+function formatUndelivered(diagnostics: Diagnostics | undefined): string[] {
+  const dead = (diagnostics?.deliveries ?? []).flatMap(({ status }) =>
+    status.state === "dead" ? [status] : [],
+  );
   const [newest] = dead;
   if (newest === undefined) return [];
   return [

@@ -7,7 +7,7 @@ import { leaveSession } from "./switch-session.ts";
 export const stopChatCommand: ChatCommand = {
   name: "stop",
   parameters: "[all]",
-  summary: "stop the answer that is being written; all: what waits, too",
+  summary: "stop the answer in progress; all: drop pending messages, too",
   async run(context, args) {
     if (args !== "" && args !== "all")
       throw new PostriderError(
@@ -22,9 +22,9 @@ export const stopChatCommand: ChatCommand = {
       const said = left === "" ? "Nothing is being answered, and nothing waits." : left;
       return { text: `${said}${await formatStillRunning(context, number)}` };
     }
-    // Counted before: the end of an answer takes up what comes next.
+    // Counted before the stop: the end of an answer claims the next message.
     const waiting = await countPending(context, found.session.id, number);
-    // A terminal answers nothing but its own, though perhaps what was said in another.
+    // A terminal stops its own answer, even if that answers another terminal.
     const stopped = await context.chat.stop(isTerminal(context) ? undefined : number);
     const rest =
       waiting === 0
@@ -36,7 +36,7 @@ export const stopChatCommand: ChatCommand = {
 
 const NOTHING = "Nothing is being answered.";
 
-/** What was started in the background goes on. */
+/** /stop does not end background processes. */
 async function formatStillRunning(context: ChatCommandContext, conversation: number): Promise<string> {
   const count = await countRunningProcesses(context, conversation);
   return count === 0
@@ -44,12 +44,12 @@ async function formatStillRunning(context: ChatCommandContext, conversation: num
     : ` ${formatRunningProcesses(count)} on; /processes lists ${count === 1 ? "it" : "them"}.`;
 }
 
-/** Of this conversation alone: others may speak in the same session. */
+/** Only of this conversation: others may use the same session. */
 async function countPending(
   { store, who }: ChatCommandContext,
   session: string,
   conversation: number,
 ): Promise<number> {
-  const around = await store.sessions.getDiagnostics({ asker: who, session });
-  return around?.conversations.find(({ number }) => number === conversation)?.waiting ?? 0;
+  const diagnostics = await store.sessions.getDiagnostics({ asker: who, session });
+  return diagnostics?.conversations.find(({ number }) => number === conversation)?.waiting ?? 0;
 }

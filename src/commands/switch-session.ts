@@ -4,7 +4,7 @@ import { pluralize } from "../core/pluralize.ts";
 import type { Session } from "../core/session.ts";
 import { type ChatCommandContext, escapeMarkdown } from "./command.ts";
 
-/** The conversation goes on in this session. One that was put away is back in the lists: it is in use again. */
+/** Continues the conversation in this session. An archived session returns to the lists. */
 export async function switchSession(
   context: ChatCommandContext,
   conversation: number,
@@ -19,29 +19,28 @@ export async function switchSession(
 }
 
 /**
- * What must happen when a conversation goes elsewhere: the answer that is being written ends here, and what waits is
- * cancelled and said, because it was meant for the session that is left. `go` is what takes it there: the answer ends only
- * when that has come about.
+ * Leaves the current session of a conversation: cancels its pending messages, which were meant for that session, switches
+ * with `go`, and stops the answer in progress if that succeeded. Returns a text about both for the reply.
  */
 export async function leaveSession(
   context: ChatCommandContext,
   conversation: number,
   go: () => Promise<unknown> = async () => {},
 ): Promise<string> {
-  // First what waits: the end of an answer would take it up.
-  const waited = formatCancelled(await context.chat.cancelPending(conversation));
+  // Before the stop: the end of an answer would claim them.
+  const notice = formatCancelled(await context.chat.cancelPending(conversation));
   try {
     await go();
   } catch (error) {
-    if (waited === "" || !(error instanceof PostriderError)) throw error;
-    throw new PostriderError(error.code, `${error.message}${waited}`, {
+    if (notice === "" || !(error instanceof PostriderError)) throw error;
+    throw new PostriderError(error.code, `${error.message}${notice}`, {
       details: error.details,
       cause: error,
     });
   }
   const stopped = await context.chat.stop(conversation);
   const kept = "The answer that was being written has been stopped; what there was of it is kept.";
-  return `${stopped ? `\n\n${kept}` : ""}${waited}`;
+  return `${stopped ? `\n\n${kept}` : ""}${notice}`;
 }
 
 function formatCancelled(cancelled: readonly string[]): string {
@@ -50,13 +49,13 @@ function formatCancelled(cancelled: readonly string[]): string {
   return [...lines, ...cancelled.map(quoteText)].map((line) => `\n\n${line}`).join("");
 }
 
-/** Word by word, so that it can be said again. */
+/** The whole text, so that the person can send it again. */
 function quoteText(text: string): string {
   const lines = text.split("\n").map((line) => escapeMarkdown(line).replace(/^(\s*\d*)([-#+.)])/, "$1\\$2"));
   return lines.map((line) => `> ${line}`).join("\n");
 }
 
-/** For what changes a session under the answer that is being written in it. */
+/** For commands that change a session which must not be answering. */
 export function refuseWhileAnswering(context: ChatCommandContext, session: string): void {
   if (!context.chat.isAnswering(session)) return;
   throw new PostriderError("session_busy", "An answer is being written. Wait for it, or /stop it first.");

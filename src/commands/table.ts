@@ -43,7 +43,7 @@ import { usageChatCommand } from "./usage.ts";
 import { whereChatCommand } from "./where.ts";
 import { whyChatCommand } from "./why.ts";
 
-/** Every command of a chat, in the order of the help. The help, the completion and the menus are made of it. */
+/** All chat commands, in the order of the help. The help, the completion and the menus are built from this list. */
 export const CHAT_COMMANDS: readonly ChatCommand[] = [
   newChatCommand,
   resumeChatCommand,
@@ -82,21 +82,21 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   quitChatCommand,
 ];
 
-/** Who gives a command, and in what kind of place. */
+/** Who gives a command, and in which kind of chat. */
 export interface CommandCaller {
   readonly role: AccessRole;
   readonly kind: "terminal" | "messenger" | "editor";
 }
 
-/** The commands that may be given so. */
+/** The commands that this caller may give. */
 export function listCommandsFor(
-  standing: CommandCaller,
+  caller: CommandCaller,
   custom: readonly ChatCommand[] = [],
 ): readonly ChatCommand[] {
-  return [...CHAT_COMMANDS, ...custom].filter((command) => findRefusal(command, standing) === undefined);
+  return [...CHAT_COMMANDS, ...custom].filter((command) => findRefusal(command, caller) === undefined);
 }
 
-/** The commands that may be given in this place. */
+/** The commands that may be given in this chat. */
 export function listAvailableCommands(
   context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
 ): readonly ChatCommand[] {
@@ -112,7 +112,7 @@ export function findChatCommand(name: string, custom: readonly ChatCommand[] = [
   return findCommand(CHAT_COMMANDS, name) ?? findCommand(custom, name);
 }
 
-/** The command of this name, if it may be given here. */
+/** The command of this name. Throws when it is unknown, or not allowed here. */
 export function getAllowedCommand(
   context: Pick<ChatCommandContext, "role" | "source" | "customCommands">,
   name: string,
@@ -131,7 +131,7 @@ export async function runChatCommand(
   return getAllowedCommand(context, name).run(context, args);
 }
 
-/** What was probably meant is one of the names that are offered. */
+/** The error for an unknown name suggests the nearest of the offered names. */
 function findCommandByName(
   name: string,
   offered: readonly ChatCommand[],
@@ -157,7 +157,7 @@ function getCaller(context: Pick<ChatCommandContext, "role" | "source">): Comman
   };
 }
 
-/** Why it may not be given, if it may not. */
+/** The reason why the caller may not give the command, if there is one. */
 function findRefusal(command: ChatCommand, { role, kind }: CommandCaller): string | undefined {
   const { name, onlyIn, editorRefusal, ownerOnly } = command;
   if (kind === "editor" && editorRefusal !== undefined) return editorRefusal;

@@ -40,7 +40,7 @@ export const usageChatCommand: ChatCommand = {
   },
 };
 
-/** What is said of the whole session alone leaves the other columns empty. */
+/** A row about the whole session leaves the other columns empty. */
 function formatTable(headings: TableRow, rows: readonly TableRow[]): string {
   const line = (cells: readonly string[]): string =>
     `|${headings
@@ -54,7 +54,7 @@ function formatTable(headings: TableRow, rows: readonly TableRow[]): string {
   ].join("\n");
 }
 
-/** How much of what the model can read at once the last prompt has taken. */
+/** The share of the model's context window that the last prompt used. */
 function buildContextRow(
   { agent }: ChatCommandContext,
   model: string | undefined,

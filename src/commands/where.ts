@@ -11,7 +11,7 @@ import {
 
 export const whereChatCommand: ChatCommand = {
   name: "where",
-  summary: "which session this is, by which key, and when it would start afresh",
+  summary: "show the session, its key, and when it would be reset",
   isReadOnly: true,
   async run(context) {
     const { conversation, session } = await requireCurrent(context);

@@ -16,7 +16,7 @@ const SHOWN = 5;
 
 export const whyChatCommand: ChatCommand = {
   name: "why",
-  summary: "why this conversation is in this session, and who may see it",
+  summary: "show why this conversation is in this session, and who may see it",
   isReadOnly: true,
   async run(context) {
     const { conversation, session } = await requireCurrent(context);
@@ -47,7 +47,7 @@ function formatDecision({ at, decision, reason, from, to }: PolicyDecision, zone
   return `${formatClockTime(at, zone)} ${DECISION_LABELS[decision]}${because ?? ""}${way === "" ? "" : `: ${way}`}`;
 }
 
-/** As the rules were when the conversation began. */
+/** By the scope rules when the conversation started. */
 function formatSharing({ source }: ChatCommandContext, { scope }: Conversation): string {
   if (source.chatType === "dm") return "a direct chat: only you speak here";
   const where = source.threadId === undefined ? "this chat" : "this thread";

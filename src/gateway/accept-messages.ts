@@ -7,7 +7,7 @@ import { buildRouting } from "../sessions/routing.ts";
 import { claimNext } from "./claim-next.ts";
 import { type Flow, type IntakeResult, type PlatformConnection, runInBackground } from "./flow.ts";
 
-/** A message in the form in which it is stored. */
+/** A message as it is stored. */
 export interface ReadyMessage {
   readonly inbound: Inbound;
   readonly message: NewMessage;
@@ -15,15 +15,15 @@ export interface ReadyMessage {
 
 /** Stores messages of one chat and starts or interrupts turns for them. */
 export interface MessageAcceptor {
-  /** Resolves with how many are stored, from the first on: all of them, or the first alone where one cannot be stored. */
-  accept(messages: readonly [ReadyMessage, ...ReadyMessage[]], patiently?: boolean): Promise<number>;
+  /** Resolves with how many were stored: all of them, or only the first where one cannot be stored. */
+  accept(messages: readonly [ReadyMessage, ...ReadyMessage[]], queued?: boolean): Promise<number>;
 }
 
 export function messageAcceptor(flow: Flow, connected: PlatformConnection): MessageAcceptor {
   const { store, clock } = flow;
-  const takeWaiting = claimNext(flow);
+  const claimWaiting = claimNext(flow);
 
-  function inputFor({ inbound, message }: ReadyMessage): Accept {
+  function buildInput({ inbound, message }: ReadyMessage): Accept {
     const { source, messageId, cursor, blobs } = inbound;
     const settings = flow.settings();
     return {
@@ -37,14 +37,14 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
     };
   }
 
-  /** A message that the store cannot take must not keep those before it from being stored. */
+  /** A message that the store refuses must not block those before it. */
   async function storeFirst(inputs: readonly Accept[], first: Accept): Promise<readonly Accepted[]> {
     if (inputs.length === 1) return [await store.inbox.accept(first)];
     return store.inbox.acceptMany({ messages: inputs }).catch(async () => [await store.inbox.accept(first)]);
   }
 
-  /** Waits for nothing: a turn that the commit has begun must run, whatever becomes of the others. */
-  function goOn({ inbound, message }: ReadyMessage, accepted: Accepted, patiently: boolean): void {
+  /** Waits for nothing: a turn that the commit has claimed must run, whatever happens to the others. */
+  function startOrInterrupt({ inbound, message }: ReadyMessage, accepted: Accepted, queued: boolean): void {
     if (accepted.duplicate) return;
     if (accepted.tooMany !== undefined) {
       if (accepted.isFirst)
@@ -58,22 +58,22 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
     const { turn, running, session, conversation } = accepted;
     if (turn !== undefined) runInBackground(flow.log, "a turn", flow.turns.run(turn));
     else if (running === undefined || !flow.turns.isRunning(session.id))
-      runInBackground(flow.log, "a turn", takeWaiting(session.id, conversation));
+      runInBackground(flow.log, "a turn", claimWaiting(session.id, conversation));
     else {
       const mode = conversation.settings.busy ?? flow.settings().busy;
-      // A picture alone adds to what was asked, and interrupts nothing.
-      if (mode === "interrupt" && !patiently && getText(message).trim() !== "")
+      // A picture without text adds to the question, and interrupts nothing.
+      if (mode === "interrupt" && !queued && getText(message).trim() !== "")
         runInBackground(flow.log, "an interruption", flow.turns.stop({ turn: running }));
     }
   }
 
   return {
-    async accept(messages, patiently = false) {
-      const inputs = messages.map(inputFor);
-      const all = await storeFirst(inputs, inputs[0] ?? inputFor(messages[0]));
+    async accept(messages, queued = false) {
+      const inputs = messages.map(buildInput);
+      const all = await storeFirst(inputs, inputs[0] ?? buildInput(messages[0]));
       for (const [at, accepted] of all.entries()) {
         const message = messages[at];
-        if (message !== undefined) goOn(message, accepted, patiently);
+        if (message !== undefined) startOrInterrupt(message, accepted, queued);
       }
       return all.length;
     },
@@ -83,13 +83,13 @@ export function messageAcceptor(flow: Flow, connected: PlatformConnection): Mess
 export function sendQueueFullNotice(
   { outbox }: PlatformConnection,
   source: Source,
-  waiting: number,
+  pending: number,
 ): Promise<void> {
-  const words = `${waiting} messages wait here already, so this one was not taken, and none will be until some are answered. /status shows them, /stop all drops them.`;
-  return outbox.sendText(source, words);
+  const notice = `${pending} messages are already pending here, so this one was dropped, and so are further ones until some are answered. /status counts them, /stop all drops them.`;
+  return outbox.sendText(source, notice);
 }
 
-/** Answers a message that cannot be stored with the reason: left unanswered, the platform would bring it for ever. */
+/** Replies to a message that cannot be stored with the reason. Without a row, the platform would redeliver it for ever. */
 export async function refuseMessage(
   { store, clock, runner, settings }: Flow,
   connected: PlatformConnection,

@@ -164,7 +164,7 @@ describe("what the agent asks", () => {
     expect(
       replies.filter((reply) => reply.includes("Only the person who was asked may answer this.")),
     ).toHaveLength(4);
-    expect(replies.filter((reply) => reply.includes("Nothing waits to be approved."))).toHaveLength(1);
+    expect(replies.filter((reply) => reply.includes("Nothing waits for approval."))).toHaveLength(1);
     expect([agent.ran.length, (await open(room)).length]).toEqual([0, 1]);
     await chat.press(line("Once"));
     expect((await chat.texts(8)).at(-1)).toBe("It says: 3 files are gone (1)");
@@ -174,8 +174,8 @@ describe("what the agent asks", () => {
     const { chat } = await roomFor();
     for (const line of ["/approve", "/deny", "/approve 7"]) await chat.say(line);
     expect(await chat.texts(3)).toEqual([
-      "Nothing waits to be approved.",
-      "Nothing waits to be approved.",
+      "Nothing waits for approval.",
+      "Nothing waits for approval.",
       "There is no such question.",
     ]);
   });
@@ -244,7 +244,7 @@ describe("/approvals", () => {
     await chat.say("/approvals");
     expect((await chat.texts(8)).at(-1)).toContain(`1. allowed in every session: ${shop}, said now`);
     await chat.say("/approvals forget 1");
-    expect((await chat.texts(9)).at(-1)).toBe(`Taken back; it is asked again from now on: ${shop}`);
+    expect((await chat.texts(9)).at(-1)).toBe(`Forgotten; the agent asks again from now on: ${shop}`);
     await chat.say("again");
     expect((await chat.texts(10)).at(-1)).toContain("May I?");
     expect(agent.ran).toHaveLength(2);
@@ -277,21 +277,19 @@ describe("/approvals", () => {
     const agent = remover();
     const { room, chat } = await roomFor(agent);
     await chat.say("/approvals");
-    expect(await chat.texts(1)).toEqual([
-      "Nothing waits for your answer, and nothing is allowed or forbidden for good.",
-    ]);
+    expect(await chat.texts(1)).toEqual(["Nothing waits for your approval, and there are no rules."]);
     await asked(room, ada, 2);
     await chat.say("/approvals");
     const [{ number } = { number: 0 }] = await open(room);
     expect((await chat.texts(3)).at(-1)).toBe(
-      `**Waiting for your answer**\n- ${number}: remove build, asked now, open for 5m more; \`/approve ${number}\` or \`/deny ${number}\``,
+      `**Waiting for your approval**\n- ${number}: remove build, asked now, open for 5m more; \`/approve ${number}\` or \`/deny ${number}\``,
     );
     await chat.say("/approve always");
     await chat.texts(5);
     await room.pass(2 * MINUTE);
     await chat.say("/approvals");
     expect((await chat.texts(6)).at(-1)).toBe(
-      `Nothing waits for your answer.\n\n**Said once for all**\n1. allowed everywhere: \`${PATTERN}\`, said 2m ago\n\n\`/approvals forget NUMBER\` takes one back.`,
+      `Nothing waits for your approval.\n\n**Rules**\n1. allowed everywhere: \`${PATTERN}\`, said 2m ago\n\n\`/approvals forget NUMBER\` takes one back.`,
     );
     for (const line of [
       "/approvals forget 2",
@@ -304,7 +302,7 @@ describe("/approvals", () => {
     expect(replies[0]).toContain("There is no number 2 in the list.");
     expect(replies[1]).toContain("/approvals forget NUMBER");
     expect(replies[2]).toContain("/approvals forget NUMBER");
-    expect(replies[3]).toBe(`Taken back; it is asked again from now on: \`${PATTERN}\``);
+    expect(replies[3]).toBe(`Forgotten; the agent asks again from now on: \`${PATTERN}\``);
     await chat.say("again");
     expect((await chat.texts(11)).at(-1)).toContain("May I?");
     expect(agent.ran).toHaveLength(1);

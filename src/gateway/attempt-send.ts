@@ -10,7 +10,7 @@ interface SendContext {
   readonly signal: AbortSignal;
 }
 
-/** Sends a delivery once, with respect to what earlier attempts have left in the chat. Never throws. */
+/** Makes one attempt, which depends on what earlier attempts may have shown in the chat. Never rejects. */
 export function attemptSend(sending: SendContext, delivery: Delivery): Promise<SendOutcome> {
   const { status } = delivery;
   return send(sending, delivery, "shown" in status ? status.shown : "nothing").catch(toUnknownResult);
@@ -27,12 +27,12 @@ async function send(sending: SendContext, delivery: Delivery, shown: AttemptTrac
   try {
     found = trait === "can_be_looked_up" ? await platform.lookUp?.(out, signal) : undefined;
   } catch (error) {
-    // Nobody knows yet: it is looked up again with the next attempt, before anything is sent.
-    return { state: "not_sent", reason: `It could not be looked up: ${(error as Error).message}` };
+    // Still unknown: the next attempt looks it up again before it sends.
+    return { state: "not_sent", reason: `Looking up an earlier attempt failed: ${(error as Error).message}` };
   }
   const sent =
     found === undefined ? await platform.send(out, signal) : ({ state: "sent", messageId: found } as const);
-  // What was there may be a draft.
+  // The message that was found may be a draft.
   return sent.state === "sent" ? replace(sending, out, sent.messageId) : sent;
 }
 
@@ -58,12 +58,12 @@ function buildOutbound({ store }: SendContext, delivery: Delivery): Outbound {
   };
 }
 
-/** A platform that throws does not say what it has done before: it is not asked again and again as if it had done nothing. */
+/** A platform that throws may have sent the message before: the outcome is unknown. */
 function toUnknownResult(error: unknown): SendOutcome {
-  return { state: "unknown", reason: `It could not be sent: ${(error as Error).message}` };
+  return { state: "unknown", reason: `Sending failed: ${(error as Error).message}` };
 }
 
-/** The person may have seen it: they are told so, instead of wondering. */
+/** Tells the person that they may have seen the message already. */
 function markRepeated(parts: readonly Part[]): readonly Part[] {
   const at = parts.findIndex((part) => part.type === "text");
   const first = parts[at];

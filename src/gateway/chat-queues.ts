@@ -1,6 +1,6 @@
-/** What one step has taken from the head of a queue. */
+/** The result of one step at the head of a queue. */
 export interface QueueStep {
-  /** How many items are stored now, from the first on; at least one. */
+  /** How many items the step has stored, from the first on; at least one. */
   readonly taken: number;
   /** Work that the rest of the queue waits for. */
   readonly after?: Promise<void>;
@@ -12,13 +12,13 @@ export interface ChatQueuesOptions<Item> {
   /** An item that finds its queue full is not queued. */
   onOverflow(item: Item): Promise<void>;
   onError(error: unknown): void;
-  /** How many items may wait in one queue. */
+  /** The greatest length of a queue. */
   readonly maxQueued: number;
   /** How many items one step may take. */
   readonly batchSize: number;
 }
 
-/** A queue per chat. Each has one step under way at a time, so a long queue delays no other by more than one step. */
+/** A queue per chat. Each runs one step at a time, so a long queue delays no other by more than one step. */
 export interface ChatQueues<Item> {
   /** Resolves when the item is stored. Rejects when it, or an item before it in the queue, was not. */
   add(chat: string, item: Item): Promise<void>;
@@ -41,7 +41,7 @@ export function chatQueues<Item>(options: ChatQueuesOptions<Item>): ChatQueues<I
         await after?.catch(options.onError);
       } catch (error) {
         options.onError(error);
-        // Nothing overtakes an item that is not stored: the platform brings all of them again, in their order.
+        // No item overtakes one that is not stored: the platform delivers all of them again, in their order.
         for (const { reject } of queue.splice(0)) reject(error);
       }
     }

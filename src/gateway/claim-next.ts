@@ -5,18 +5,18 @@ import { awaitChange } from "../sessions/await-change.ts";
 import type { Flow } from "./flow.ts";
 
 /**
- * Takes up what waits in a session that nobody answers here: at once, or as soon as the process that does, a terminal or
- * an editor, has come to its end. It may take what waits along; then there is nothing to be done.
+ * Claims the pending messages of a session that no turn of this process answers: at once, or as soon as the turn of
+ * another process, such as a terminal or an editor, ends. That turn may answer them itself.
  */
 export function claimNext(flow: Flow): (session: string, conversation: Conversation) => Promise<void> {
   const { store, clock, runner, turns, signal } = flow;
-  const awaited = new Set<string>();
+  const claiming = new Set<string>();
 
   async function take(session: string, { settings }: Conversation): Promise<void> {
     while (!signal.aborted) {
       const change = awaitChange(store, signal);
       try {
-        // A turn that runs here takes the next one along.
+        // A turn of this process claims the next messages itself.
         if (turns.isRunning(session)) return;
         const by = { runner, take: getTakeMode(flow.settings(), settings) };
         const turn = await store.turns.claim({ session, ...by, now: clock.now() });
@@ -33,8 +33,8 @@ export function claimNext(flow: Flow): (session: string, conversation: Conversat
   }
 
   return async (session, conversation) => {
-    if (awaited.has(session)) return;
-    awaited.add(session);
-    await take(session, conversation).finally(() => awaited.delete(session));
+    if (claiming.has(session)) return;
+    claiming.add(session);
+    await take(session, conversation).finally(() => claiming.delete(session));
   };
 }

@@ -8,14 +8,14 @@ import type { Inbound } from "../ports/platform.ts";
 import { prepareMessages } from "../sessions/message-input.ts";
 import type { ReadyMessage } from "./accept-messages.ts";
 
-/** How a message is taken in. */
+/** How the gateway treats a message. */
 export type ClassifiedInbound =
   | { readonly as: "stranger" }
   | { readonly as: "command"; readonly words: string; readonly role: AccessRole }
   | { readonly as: "unreadable"; readonly reason: PostriderError }
   | ({ readonly as: "message" } & ReadyMessage);
 
-/** Recognises commands before anything waits, so that they work while a turn runs. */
+/** Recognises commands before messages are queued, so that they work while a turn runs. */
 export function classifyInbound(
   inbound: Inbound,
   role: AccessRole | undefined,
@@ -23,9 +23,9 @@ export function classifyInbound(
 ): ClassifiedInbound {
   if (role === undefined) return { as: "stranger" };
   const words = getText(inbound.message);
-  const hasOnlyWords = inbound.message.parts.every(({ type }) => type === "text");
-  const command = hasOnlyWords ? parseCommand(words) : undefined;
-  // In a group, a command that nobody here knows is meant for somebody else.
+  const hasOnlyText = inbound.message.parts.every(({ type }) => type === "text");
+  const command = hasOnlyText ? parseCommand(words) : undefined;
+  // In a group, an unknown command is meant for another bot.
   const isOurs =
     command !== undefined &&
     (inbound.source.chatType === "dm" || findChatCommand(command.name, custom) !== undefined);
@@ -36,7 +36,7 @@ export function classifyInbound(
     : { as: "message", inbound, message };
 }
 
-/** The message as it can be stored, or why it cannot. */
+/** The message as it is stored, or the reason why it cannot be. */
 export function parseInboundMessage(inbound: Inbound): NewMessage | PostriderError {
   try {
     const [message] = prepareMessages(buildMessage(inbound)).messages;
@@ -50,7 +50,7 @@ export function parseInboundMessage(inbound: Inbound): NewMessage | PostriderErr
   }
 }
 
-/** With who said it and where, and without the slash that keeps a text from being a command. */
+/** Adds the origin, and removes the slash that keeps a text from being a command. */
 function buildMessage({ source, messageId, message }: Inbound): NewMessage {
   const [first, ...more] = message.parts;
   const parts = first?.type === "text" ? [textPart(unescapeSlash(first.text)), ...more] : message.parts;

@@ -50,7 +50,7 @@ export function buildConnectionName({ name, account }: Pick<Platform, "name" | "
   return `platform:${name}:${account}`;
 }
 
-/** Receives from a platform for as long as the gateway runs, whatever happens to the connection. */
+/** Receives from a platform until the signal aborts, and reconnects whenever the connection fails. */
 export async function stayConnected(
   flow: Flow,
   connected: PlatformConnection,
@@ -60,28 +60,31 @@ export async function stayConnected(
   const { platform } = connected;
   const about = { platform: platform.name, account: platform.account };
   let failures = 0;
-  const isUp = (): void => {
+  const markConnected = (): void => {
     failures = 0;
     held.setStatus("connected");
-    // Said at once, and not with the next heartbeat: whoever asks how it is should not read that it is connecting.
-    runInBackground(flow.log, "saying that it is connected", held.renew());
+    // At once, and not with the next heartbeat: /platforms and gateway status show it.
+    runInBackground(flow.log, "publishing the status of a connection", held.renew());
     flow.log.info(about, "connected");
     offerMenu(flow, connected, signal);
   };
   while (!signal.aborted) {
     try {
-      await platform.run(receiver(flow, connected, isUp), signal);
-      if (!signal.aborted) throw new PostriderError("platform_down", "The connection has ended by itself.");
+      await platform.run(receiver(flow, connected, markConnected), signal);
+      if (!signal.aborted) throw new PostriderError("platform_down", "The platform ended the connection.");
     } catch (error) {
       if (signal.aborted) return;
-      // Without a store nothing can be taken in, however often it is brought again.
+      // Without a store nothing can be received, however often the platform delivers it.
       if (isStoreClosed(error)) throw error;
       const { message } = error as Error;
       const isRefused = error instanceof PostriderError && error.code === "platform_refused";
       failures += 1;
       const wait = isRefused ? REFUSED_RETRY_MS : computeBackOff(RECONNECT, failures);
       held.setStatus(`${isRefused ? "refused" : "down"}: ${message}`);
-      flow.log.error({ ...about, error, retryMs: wait }, isRefused ? "refused" : "not connected");
+      flow.log.error(
+        { ...about, error, retryMs: wait },
+        isRefused ? "the platform refused the connection" : "the connection failed",
+      );
       await held.renew().catch(() => false);
       await pause(wait, signal);
     }
@@ -98,5 +101,5 @@ function offerMenu(flow: Flow, { platform }: PlatformConnection, signal: AbortSi
   );
   platform
     .setMenu(menu, signal)
-    .catch((error: unknown) => flow.log.warn({ error }, "the menu could not be offered"));
+    .catch((error: unknown) => flow.log.warn({ error }, "setting the command menu failed"));
 }

@@ -17,41 +17,41 @@ export interface DraftOptions {
   readonly turn: Turn;
   /** The longest text that a message can carry. */
   readonly limit: number;
-  /** What it answers; known when the turn has begun. */
+  /** The message that the answer replies to; known when the turn has started. */
   replyTo(): string | undefined;
-  /** Whether nothing is on its way to the chat: a draft is not shown above what was said before it. */
+  /** Whether nothing is queued for the chat: a draft must not appear above an earlier message. */
   isIdle(): boolean;
 }
 
-/** Shows an answer while it is written: one message, edited. Its first showing is a delivery attempt like any other. */
+/** Shows an answer in progress as one message that is edited. The first send is a delivery attempt like any other. */
 export interface Draft {
-  /** The answer so far. `keep` stores it before it is shown: what a person has seen stays after a crash. */
-  update(said: string, keep: SaveDraft): void;
-  /** Shows nothing more. Gives the delivery that is to get the last text, if anything was shown or may have been. */
+  /** The answer so far. `save` stores it before it is shown: a crash loses nothing that a person has seen. */
+  update(text: string, save: SaveDraft): void;
+  /** Shows nothing more. Returns the delivery that gets the whole text, if a draft was shown or may have been. */
   end(): Promise<number | undefined>;
 }
 
-/** `later`: it is not shown, or nobody knows; trying again may help. */
+/** `later`: not shown, or unknown; a retry may help. */
 type ShowResult = "shown" | "later" | "never";
 
-/** Answers that take no longer are not shown before they are whole. */
+/** A faster answer is shown only when it is complete. */
 const FIRST_AFTER_MS = 1000;
 const UNFINISHED = " …";
-/** Made once, because making one is slow. */
-const ENDED = new Error("The answer is whole.");
+/** Created once, because creating an error is slow. */
+const ENDED = new Error("The answer is complete.");
 
 export function draft(options: DraftOptions): Draft {
   const { store, platform, clock, log, turn, limit } = options;
   const ending = new AbortController();
-  let said = "";
-  let keep: SaveDraft = () => Promise.resolve();
+  let text = "";
+  let save: SaveDraft = () => Promise.resolve();
   let seen = "";
-  // A long answer goes on in further messages, which are sent at the end.
-  const wanted = (): string => said.slice(0, limit);
+  // The rest of a long answer follows in further messages at the end.
+  const visible = (): string => text.slice(0, limit);
   let delivery = turn.draftDelivery?.delivery;
   let messageId =
     typeof turn.draftDelivery?.shown === "object" ? turn.draftDelivery.shown.messageId : undefined;
-  /** The platform has asked to wait until then, by the monotonic clock. */
+  /** The platform has asked for no request before this, by the monotonic clock. */
   let notBefore = 0;
   let wake = (): void => {};
   let showing: Promise<void> | undefined;
@@ -59,38 +59,38 @@ export function draft(options: DraftOptions): Draft {
   async function show(): Promise<void> {
     await pause(FIRST_AFTER_MS, ending.signal);
     while (!ending.signal.aborted) {
-      const now = wanted();
+      const now = visible();
       if (now !== seen) {
-        const became = await showOnce(now);
-        if (became === "never") return;
-        if (became === "shown") seen = now;
+        const result = await showOnce(now);
+        if (result === "never") return;
+        if (result === "shown") seen = now;
       }
       const every = platform.getDraftIntervalMs?.(turn.target) ?? FIRST_AFTER_MS;
       await pause(Math.max(every, notBefore - clock.monotonic()), ending.signal);
-      if (wanted() === seen && !ending.signal.aborted) await grown();
+      if (visible() === seen && !ending.signal.aborted) await waitForMore();
     }
   }
 
-  function grown(): Promise<void> {
+  function waitForMore(): Promise<void> {
     return new Promise((resolve) => {
       wake = resolve;
       ending.signal.addEventListener("abort", () => resolve(), { once: true });
     });
   }
 
-  async function showOnce(said: string): Promise<ShowResult> {
-    const never = new AbortController().signal; // what is under way is waited for: it must be known what is in the chat
+  async function showOnce(shownText: string): Promise<ShowResult> {
+    const never = new AbortController().signal; // a request in progress is not cut off: its outcome must be known
     if (messageId !== undefined) {
-      await keep();
-      const edited = await platform.edit?.(out(said), messageId, never);
+      await save();
+      const edited = await platform.edit?.(buildOutbound(shownText), messageId, never);
       if (edited === undefined || edited.state === "gone") return "never";
-      // Whether an edit has arrived need not be known: it can be repeated.
-      return edited.state === "unknown" ? "later" : becameOf(edited);
+      // An edit with an unknown outcome can be repeated.
+      return edited.state === "unknown" ? "later" : toShowResult(edited);
     }
-    // Whether an earlier attempt's draft is there is unknown: a second one would not help.
+    // An earlier attempt may have shown a draft: a second one would not help.
     if (delivery !== undefined) return "never";
     if (!options.isIdle()) return "later";
-    await keep();
+    await save();
     const { number, fence, target } = turn;
     const replyTo = options.replyTo();
     const begun = await store.outbox.beginDraft({
@@ -102,8 +102,8 @@ export function draft(options: DraftOptions): Draft {
     });
     if (isRefused(begun)) return "never";
     delivery = begun.number;
-    // The delivery's own nonce: whoever sends it again finds this message.
-    const sent = await platform.send({ ...out(said), nonce: begun.nonce }, never);
+    // With the nonce of the delivery, a later attempt finds this message.
+    const sent = await platform.send({ ...buildOutbound(shownText), nonce: begun.nonce }, never);
     if (sent.state === "sent") messageId = sent.messageId;
     const shown =
       sent.state === "sent"
@@ -113,20 +113,20 @@ export function draft(options: DraftOptions): Draft {
           : "nothing";
     await store.outbox.recordDraftOutcome({ delivery, shown });
     if (shown === "nothing") delivery = undefined;
-    return becameOf(sent);
+    return toShowResult(sent);
   }
 
-  function becameOf(sent: SendOutcome): ShowResult {
+  function toShowResult(sent: SendOutcome): ShowResult {
     if (sent.state === "not_sent") notBefore = clock.monotonic() + (sent.retryAfterMs ?? 0);
     if (sent.state === "sent") return "shown";
     return sent.state === "not_sent" ? "later" : "never";
   }
 
-  function out(said: string): Outbound {
+  function buildOutbound(shownText: string): Outbound {
     const replyTo = options.replyTo();
     return {
       target: turn.target,
-      parts: [textPart(formatDraft(said, limit))],
+      parts: [textPart(formatDraft(shownText, limit))],
       nonce: "",
       blob: (hash) => store.messages.readBlob({ asker: { everyone: true }, hash }),
       ...(replyTo !== undefined && { replyTo }),
@@ -134,14 +134,16 @@ export function draft(options: DraftOptions): Draft {
   }
 
   return {
-    update(longer, keepLonger) {
-      // Looked into only as long as nothing is to be shown: reading the whole answer with every piece would take longer
-      // and longer.
+    update(longer, saveLonger) {
+      // Trimmed only before the first text: trimming the whole answer with every piece would be quadratic.
       if (ending.signal.aborted || (showing === undefined && longer.trim() === "")) return;
-      said = longer;
-      keep = keepLonger;
+      text = longer;
+      save = saveLonger;
       showing ??= show().catch((error: unknown) =>
-        log.warn({ error, turn: turn.number }, "a draft was not shown"),
+        log.warn(
+          { error, turn: turn.number },
+          "showing a draft failed; the answer follows when it is complete",
+        ),
       );
       wake();
     },
@@ -153,9 +155,9 @@ export function draft(options: DraftOptions): Draft {
   };
 }
 
-/** As much as fits, with an open block of code closed, and a sign that more comes. */
-function formatDraft(said: string, limit: number): string {
-  const fence = findOpenFence(said);
+/** As much as fits, with an open code block closed, and a sign that more follows. */
+function formatDraft(text: string, limit: number): string {
+  const fence = findOpenFence(text);
   const closing = fence === undefined ? UNFINISHED : `\n${fence.mark}`;
-  return `${said.slice(0, limit - closing.length)}${closing}`.toWellFormed();
+  return `${text.slice(0, limit - closing.length)}${closing}`.toWellFormed();
 }

@@ -2,7 +2,7 @@ import type { PlatformCursor } from "../core/turn.ts";
 import { pause } from "../system/pause.ts";
 import { type Flow, runInBackground } from "./flow.ts";
 
-/** Stores where the platform's stream stands when messages leave no row: one commit for many. */
+/** Stores the platform's cursor after messages that leave no row: one commit for many. */
 export interface DroppedCursors {
   record(cursor: PlatformCursor | undefined): void;
 }
@@ -16,7 +16,7 @@ export function droppedCursors({ store, clock, log, signal }: Flow): DroppedCurs
     await pause(STORE_EVERY_MS, signal);
     const cursors = [...latest.values()];
     latest.clear();
-    // Without them the platform brings the same messages once more, and they are dropped once more.
+    // A cursor that is not stored only means that the platform delivers these messages again.
     if (signal.aborted) return;
     const now = clock.now();
     await Promise.all(cursors.map((cursor) => store.inbox.moveCursor({ cursor, now })));

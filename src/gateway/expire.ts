@@ -7,19 +7,19 @@ import { resetReason } from "../core/reset-reason.ts";
 import type { Flow } from "./flow.ts";
 import { scheduleFlushWithHook } from "./report-session-left.ts";
 
-/** One process ends what has expired. */
+/** Only the process that holds this lease expires conversations. */
 export const EXPIRY_LEASE = "expiry";
 const PAGE = 200;
 const DAY_MS = 86_400_000;
-/** How long what is settled is kept. */
+/** How long settled rows are kept. */
 const RETENTION_MS = 30 * DAY_MS;
 const PURGE_BATCH_SIZE = 500;
-/** So many are told of at once, so that a hook that takes its time over one does not hold up all others. */
+/** Several at once, so that a hook that is slow for one conversation does not delay all others. */
 const EXPIRE_CONCURRENCY = 16;
 
 export type ExpireContext = Pick<Flow, "store" | "clock" | "settings" | "hooks" | "log" | "signal">;
 
-/** Ends the sessions of conversations whose time has come, so that they can be searched, pruned and told of as ended. */
+/** Ends the sessions of conversations that their reset policy has expired, and reports them to the hooks. */
 export async function expireConversations(flow: ExpireContext): Promise<number> {
   const { store, clock } = flow;
   let ended = 0;
@@ -34,20 +34,20 @@ export async function expireConversations(flow: ExpireContext): Promise<number> 
       ...(after !== undefined && { after }),
     });
     const left = page.values();
-    const takeUp = async (): Promise<void> => {
-      for (const silent of left) {
+    const expireNext = async (): Promise<void> => {
+      for (const idle of left) {
         if (flow.signal.aborted) return;
-        if (await endIfExpired(flow, silent, now)) ended += 1;
+        if (await endIfExpired(flow, idle, now)) ended += 1;
       }
     };
-    await Promise.all(Array.from({ length: EXPIRE_CONCURRENCY }, takeUp));
+    await Promise.all(Array.from({ length: EXPIRE_CONCURRENCY }, expireNext));
     if (flow.signal.aborted) return ended;
     after = page.at(-1)?.conversation.number;
     if (page.length < PAGE) return ended;
   }
 }
 
-/** Who has spoken since has not expired by any policy. */
+/** A conversation that was active after this has not expired by any policy. */
 function findLatestDue({ reset, zone }: GatewaySettings, now: number): number | undefined {
   const policies = [reset.default, ...Object.values(reset.byType), ...Object.values(reset.byPlatform)];
   const instants = policies.flatMap((policy) => {
@@ -57,10 +57,10 @@ function findLatestDue({ reset, zone }: GatewaySettings, now: number): number | 
   return instants.length === 0 ? undefined : Math.max(...instants);
 }
 
-async function endIfExpired(flow: ExpireContext, silent: IdleConversation, now: number): Promise<boolean> {
+async function endIfExpired(flow: ExpireContext, idle: IdleConversation, now: number): Promise<boolean> {
   const { store, hooks } = flow;
   const { zone, reset: settings } = flow.settings();
-  const { conversation, platform, chatType } = silent;
+  const { conversation, platform, chatType } = idle;
   const policy = resolveResetPolicy(settings, platform, chatType);
   const reset = computeResetInstants(policy, now, zone);
   if (resetReason(conversation.activeAt, reset) === undefined) return false;
@@ -72,12 +72,12 @@ async function endIfExpired(flow: ExpireContext, silent: IdleConversation, now: 
     now,
   });
   if (!done.expired) return false;
-  flow.log.info({ ...about, reason: done.reason }, "a conversation has expired");
+  flow.log.info({ ...about, reason: done.reason }, "a conversation expired");
   await hooks.emit("session:end", { ...about, reason: done.reason });
   return true;
 }
 
-/** What has been settled for long is cleared away; so are the sessions of jobs and webhooks, never people's own. */
+/** Removes rows that were settled long ago, and old sessions of jobs and webhooks, never those of people. */
 export async function purgeOldRows(flow: Flow): Promise<void> {
   const { store, clock } = flow;
   const now = clock.now();

@@ -13,13 +13,13 @@ import type { ToolHost } from "../turns/build-tools.ts";
 import type { Outbox } from "./deliver.ts";
 import type { Hooks } from "./hooks.ts";
 
-/** A platform that this gateway is connected to, and what is on its way there. */
+/** A platform that this gateway is connected to, with its outbox. */
 export interface PlatformConnection {
   readonly platform: Platform;
   readonly outbox: Outbox;
 }
 
-/** What the steps of a running gateway have in common. */
+/** Shared by the steps of a running gateway. */
 export interface Flow {
   readonly store: Store;
   readonly sessions: Sessions;
@@ -35,9 +35,9 @@ export interface Flow {
   agent(chosen: ConversationSettings): Agent;
   getConnection(platform: string): PlatformConnection | undefined;
   readonly platforms: readonly string[];
-  /** What is to be remembered of sessions that were left is looked for soon. */
+  /** Starts looking for sessions whose memory is to be saved. */
   flush?(): void;
-  /** What agents work with; without it they only talk. */
+  /** Tools for the agents; without it they only talk. */
   readonly toolHost?: ToolHost;
   /** Chat commands of plugins and of the application that embeds the gateway. */
   readonly customCommands?: readonly ChatCommand[];
@@ -45,12 +45,12 @@ export interface Flow {
   readonly customTools?: readonly Tool[];
 }
 
-/** Something that arrived has been stored. What comes next in the chat waits for what is still to be done with it. */
+/** An arrival has been stored. Later arrivals in the chat wait for `after`. */
 export interface IntakeResult {
   readonly after?: Promise<void>;
 }
 
-/** Work that nobody waits for; its failure is told, not thrown. */
+/** Runs work that nobody waits for; a failure is logged, not thrown. */
 export function runInBackground(log: Log, what: string, work: Promise<unknown>): void {
   work.catch((error: unknown) => log.error({ error }, `${what} failed`));
 }

@@ -498,7 +498,7 @@ describe("/background", () => {
     await answer(task, "Done.");
     const [, told] = await chat.texts(2);
     const [asked] = await chat.sent(2);
-    expect(asked && getText(asked)).toMatch(/^Begun in `\w+`/);
+    expect(asked && getText(asked)).toMatch(/^Started in `\w+`/);
     expect(told).toBe(`**In the background:** sum up \\*all\\* of ${"a".repeat(44)}\n\nDone.`);
     await answer(first, "upon a time");
     expect((await chat.texts(3)).at(-1)).toBe("Once upon a time");

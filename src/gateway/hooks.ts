@@ -1,6 +1,6 @@
 import type { Log } from "../ports/log.ts";
 
-/** What whoever listens is told, in words that are kept: names and fields are added, never renamed. */
+/** Events for hooks. This is a public promise: names and fields are added, never renamed. */
 export type HookEvent =
   | "gateway:startup"
   | "session:start"
@@ -16,31 +16,31 @@ export type HookContext = Readonly<Record<string, unknown>>;
 
 export interface Hook {
   readonly name: string;
-  /** Exact, or `base:*` for all of a kind. */
+  /** Exact names, `base:*` for all events of a kind, or `*`. */
   readonly events: readonly string[];
   handle(event: HookEvent, context: HookContext): unknown;
 }
 
 export interface Hooks {
-  /** Tells everyone who listens. Resolves when they are done; a failure is told in the log, and is nobody else's. */
+  /** Calls the hooks of this event. Resolves when they are done; a failure is logged and affects nothing else. */
   emit(event: HookEvent, context: HookContext): Promise<void>;
 }
 
-/** A hook that takes longer is not waited for. */
+/** The gateway waits no longer for a hook. */
 const HOOK_TIMEOUT_MS = 30_000;
 
 export function hooks(all: readonly Hook[], log: Log): Hooks {
   return {
     async emit(event, context) {
-      const meant = all.filter((hook) => hook.events.some((wanted) => isSubscribed(wanted, event)));
-      await Promise.all(meant.map((hook) => runHook(hook, event, context, log)));
+      const subscribed = all.filter((hook) => hook.events.some((pattern) => isSubscribed(pattern, event)));
+      await Promise.all(subscribed.map((hook) => runHook(hook, event, context, log)));
     },
   };
 }
 
-function isSubscribed(wanted: string, event: string): boolean {
-  if (wanted === event || wanted === "*") return true;
-  return wanted.endsWith(":*") && event.startsWith(wanted.slice(0, -1));
+function isSubscribed(pattern: string, event: string): boolean {
+  if (pattern === event || pattern === "*") return true;
+  return pattern.endsWith(":*") && event.startsWith(pattern.slice(0, -1));
 }
 
 async function runHook(hook: Hook, event: HookEvent, context: HookContext, log: Log): Promise<void> {
@@ -50,7 +50,7 @@ async function runHook(hook: Hook, event: HookEvent, context: HookContext, log: 
   });
   try {
     const handled = (async () => hook.handle(event, context))();
-    handled.catch(() => {}); // one that fails after it was given up
+    handled.catch(() => {}); // it may fail after the time-out
     await Promise.race([handled, late]);
   } catch (error) {
     log.warn({ hook: hook.name, event, error }, "a hook failed");

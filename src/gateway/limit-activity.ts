@@ -1,14 +1,14 @@
 import type { Flow } from "./flow.ts";
 
-/** A clock that was not set for so long is believed, */
+/** A clock is trusted after so long without a step. */
 const STEADY_MS = 3_600_000;
-/** and this much is no step. */
+/** A smaller difference is not a step. */
 const MIN_CLOCK_STEP_MS = 60_000;
 
 /**
- * A conversation that was active under a clock that was ahead would not expire before that time comes. Its activity counts
- * as of now, once the clock has run for an hour without a step: a machine that has just started may be behind by years,
- * and must not age every conversation. To be called now and then.
+ * Clamps activity that was stored under a clock that was ahead, so that the conversation expires in time. Only after an
+ * hour without a step of the clock: a machine that has just started may be years behind, and must not age every
+ * conversation. Called every minute.
  */
 export function activityLimiter({ store, clock }: Pick<Flow, "store" | "clock">): () => Promise<void> {
   const offset = (): number => clock.now() - clock.monotonic();

@@ -20,15 +20,15 @@ import { type Flow, type PlatformConnection, runInBackground } from "./flow.ts";
 import { reportSessionLeft, type SessionHookContext } from "./report-session-left.ts";
 import { requestApprovalInChat } from "./request-approval-in-chat.ts";
 
-/** Shown again before the platform lets it fade. */
+/** Sent again before the platform hides the sign. */
 const TYPING_EVERY_MS = 4000;
-/** One for all: to make a reason, with the place where it was made, takes as long as reading from the store. */
+/** Created once: an error with its stack costs as much as a read from the store. */
 const OVER = new Error("The turn is over.");
 
-/** What a messenger has to do with a turn: the notice before it, drafts while it runs, deliveries with its end. */
+/** The hooks of a turn in a messenger: the notice before it, drafts while it runs, deliveries at its end. */
 export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
   const connected = flow.getConnection(turn.target.platform);
-  // Somebody in a terminal waits for it, and reads it there. Its folder and its tools are not here.
+  // A turn of a terminal: its folder and its tools are not available here.
   if (connected === undefined) return { prepare: () => prepareTurn(buildPrepareContext(flow), turn) };
   const { platform, outbox } = connected;
   const { target } = turn;
@@ -53,7 +53,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
   const about = { turn: turn.number, session: turn.session, platform: target.platform, chat: target.chatId };
 
   return {
-    onStoreDelayed: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),
+    onStoreDelayed: (error) => flow.log.error({ ...about, error }, "an answer could not be stored; retrying"),
     prepare: () => prepareMessengerTurn(flow, connected, turn),
     ...(findSpeaker !== undefined && { findSpeaker }),
     ...(settings.compressAt !== undefined && {
@@ -61,7 +61,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
     }),
     onStart(messages) {
       inputs = messages;
-      flow.log.info({ ...about, attempt: turn.attempt }, "a turn begins");
+      flow.log.info({ ...about, attempt: turn.attempt }, "a turn started");
       runInBackground(flow.log, "typing", keepTyping(connected, turn, over.signal));
       runInBackground(flow.log, "a hook", flow.hooks.emit("agent:start", about));
     },
@@ -88,7 +88,7 @@ export function buildMessengerTurnHooks(flow: Flow, turn: Turn): TurnHooks {
       over.abort(OVER);
       held?.commit(end?.deliveries ?? []);
       if (end === undefined) return;
-      flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn has ended");
+      flow.log.info({ ...about, outcome: end.outcome, reason: end.reason }, "a turn ended");
       runInBackground(flow.log, "a hook", flow.hooks.emit("agent:end", { ...about, outcome: end.outcome }));
       if (end.outcome !== "done") return;
       const { model } = turn.settings;
@@ -134,7 +134,7 @@ function buildPrepareContext({
   };
 }
 
-/** First that the one before is left, if it has just been. */
+/** Reports the previous session as ended first, if this message has ended it. */
 async function reportSessionStart(
   flow: Flow,
   { fresh, conversation }: Turn,
@@ -165,12 +165,12 @@ async function keepTyping(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted && platform.sendTyping !== undefined) {
-    await platform.sendTyping(target, signal).catch(() => {}); // a sign, nothing more
+    await platform.sendTyping(target, signal).catch(() => {}); // the answer does not depend on it
     await pause(TYPING_EVERY_MS, signal);
   }
 }
 
-/** What was asked in the background is answered among other things: it says what it answers. */
+/** The answer to a background task names its task, because other messages stand between them. */
 function addBackgroundHeader({ target }: Turn, inputs: readonly Message[], words: string): string {
   if (target.chatType !== "background" || words === "") return words;
   const [asked] = inputs

@@ -5,16 +5,16 @@ import type { Outbound } from "../ports/platform.ts";
 import type { Store } from "../ports/store.ts";
 import type { PlatformConnection } from "./flow.ts";
 
-/** `later`: it is not known where the message is, or the platform could not be asked. `nowhere`: there is none to edit. */
+/** `later`: the message is unknown yet, or the platform cannot be reached. `nowhere`: there is no message to edit. */
 export type StatusUpdateResult = "shown" | "later" | "nowhere";
 
-/** The one message of a process that is edited while it runs. */
+/** The progress message of a process, which is edited while the process runs. */
 export interface ProcessStatusMessage {
-  /** Has it say this. Done twice, nothing is to be seen of it. */
-  update(connected: PlatformConnection, process: Process, words: string): Promise<StatusUpdateResult>;
+  /** Replaces the text of the message. Doing it twice shows nothing new. */
+  update(connected: PlatformConnection, process: Process, text: string): Promise<StatusUpdateResult>;
 }
 
-/** How long a platform that could not be asked is left alone, unless it says. */
+/** The wait after a failed edit, where the platform does not name one. */
 const RETRY_MS = 5000;
 
 export function processStatusMessage({
@@ -26,10 +26,10 @@ export function processStatusMessage({
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): ProcessStatusMessage {
-  /** By process: until then it is not asked again, by the monotonic clock. */
+  /** By process: no edit before this, by the monotonic clock. */
   const notBefore = new Map<string, number>();
 
-  async function messageOf({ reported }: Process): Promise<string | "later" | undefined> {
+  async function findMessageId({ reported }: Process): Promise<string | "later" | undefined> {
     const delivery =
       reported.progress === undefined
         ? undefined
@@ -41,24 +41,24 @@ export function processStatusMessage({
   }
 
   return {
-    async update({ platform }, process, words) {
+    async update({ platform }, process, text) {
       const { id, target } = process;
       if (clock.monotonic() < (notBefore.get(id) ?? 0)) return "later";
       notBefore.delete(id);
       if (platform.edit === undefined) return "nowhere";
-      const messageId = await messageOf(process);
+      const messageId = await findMessageId(process);
       if (messageId === undefined) return "nowhere";
       if (messageId === "later") return "later";
       const out: Outbound = {
         target,
-        parts: [textPart(words.toWellFormed())],
+        parts: [textPart(text.toWellFormed())],
         nonce: "",
         quiet: true,
         blob: (hash) => store.messages.readBlob({ asker: { everyone: true }, hash }),
       };
       const edited = await platform.edit(out, messageId, signal);
       if (edited.state === "gone") return "nowhere";
-      // They will not have it edited: as it stands is as well as it gets.
+      // A refused edit will not succeed later: the message stays as it is.
       if (edited.state === "sent" || edited.state === "refused") return "shown";
       const wait = edited.state === "not_sent" ? edited.retryAfterMs : undefined;
       notBefore.set(id, clock.monotonic() + (wait ?? RETRY_MS));

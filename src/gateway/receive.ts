@@ -15,11 +15,11 @@ import { type Flow, type IntakeResult, type PlatformConnection, runInBackground 
 import { type InboxCommand, runInboxCommand } from "./run-inbox-command.ts";
 import { strangers } from "./strangers.ts";
 
-/** An edit of a message that never arrived, when it is as young as this, is the message. */
+/** An edit of a message that never arrived counts as the message up to this age. */
 const MAX_EDIT_AGE_MS = 2 * 60_000;
-/** How many messages of a chat may wait to be stored. */
-const MOST_QUEUED = 1000;
-/** Messages of a chat that one commit stores. The message of another chat waits for no more than these. */
+/** The queue of one chat, before its messages are stored. */
+const MAX_QUEUED = 1000;
+/** Messages of one chat in one commit. A message of another chat waits for at most so many. */
 const MAX_BATCH_SIZE = 32;
 
 type EditedInbound = Inbound & { readonly sentAt: number };
@@ -27,7 +27,7 @@ type EditedInbound = Inbound & { readonly sentAt: number };
 type QueuedInbound =
   | { readonly kind: "message"; readonly inbound: Inbound }
   | { readonly kind: "edited"; readonly inbound: EditedInbound }
-  /** Taken by itself: a press of a button, a deletion. */
+  /** Accepted on its own: a pressed button, a deletion. */
   | {
       readonly kind: "single";
       readonly inbound: Pick<Inbound, "source">;
@@ -35,8 +35,8 @@ type QueuedInbound =
     };
 
 /**
- * Takes in what a platform brings. Everything is stored before it is acknowledged, once; commands are recognised before
- * anything waits, so that they work while a turn runs.
+ * Receives from a platform. Every message is stored once, before it is acknowledged. Commands are recognised before
+ * messages are queued, so that they work while a turn runs.
  */
 export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => void): Receiver {
   const { store, clock } = flow;
@@ -44,16 +44,17 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
   const dropped = droppedCursors(flow);
   const unknown = strangers(flow, connected, dropped);
 
-  /** In the order of arrival within a chat: what is said after `/new` belongs to the new session. */
+  /** In the order of arrival within a chat: a message after `/new` belongs to the new session. */
   const queues = chatQueues<QueuedInbound>({
-    maxQueued: MOST_QUEUED,
+    maxQueued: MAX_QUEUED,
     batchSize: MAX_BATCH_SIZE,
     take,
     onOverflow: overflow,
-    onError: (error) => flow.log.error({ error }, "what arrived could not be taken in"),
+    onError: (error) =>
+      flow.log.error({ error }, "receiving a message failed; the platform delivers it again"),
   });
-  /** Chats that were told that their queue is full. */
-  const toldFull = new Set<string>();
+  /** Chats that have got the notice that their queue is full. */
+  const notifiedFull = new Set<string>();
 
   function queue(arrival: QueuedInbound): Promise<void> {
     return queues.add(getQueueName(arrival.inbound.source), arrival);
@@ -61,30 +62,30 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
 
   async function overflow({ inbound: { source } }: QueuedInbound): Promise<void> {
     const name = getQueueName(source);
-    if (toldFull.has(name)) return;
-    toldFull.add(name);
-    if ((await roleAt(source)) !== undefined) await sendQueueFullNotice(connected, source, MOST_QUEUED);
+    if (notifiedFull.has(name)) return;
+    notifiedFull.add(name);
+    if ((await findRole(source)) !== undefined) await sendQueueFullNotice(connected, source, MAX_QUEUED);
   }
 
   async function take(arrivals: readonly [QueuedInbound, ...QueuedInbound[]]): Promise<QueueStep> {
     const [first] = arrivals;
-    if (arrivals.length < MAX_BATCH_SIZE) toldFull.delete(getQueueName(first.inbound.source));
+    if (arrivals.length < MAX_BATCH_SIZE) notifiedFull.delete(getQueueName(first.inbound.source));
     if (first.kind === "single") return { taken: 1, ...(await first.take()) };
     if (first.kind === "edited")
       return takeEdits(takeLeading(arrivals, isEdit).map(({ inbound }) => inbound));
     return takeMessages(takeLeading(arrivals, isMessage).map(({ inbound }) => inbound));
   }
 
-  async function roleAt(source: Source): Promise<AccessRole | undefined> {
+  async function findRole(source: Source): Promise<AccessRole | undefined> {
     const known = await store.access.getAccount(getSenderAccount(source));
     return resolveRole(flow.settings().access, source, known);
   }
 
   /** Each sender's role is read once, however many messages they sent. */
-  async function readAll(inbounds: readonly Inbound[]): Promise<readonly ClassifiedInbound[]> {
+  async function classifyAll(inbounds: readonly Inbound[]): Promise<readonly ClassifiedInbound[]> {
     const roles = new Map<string, Promise<AccessRole | undefined>>();
     for (const { source } of inbounds)
-      if (!roles.has(getSenderName(source))) roles.set(getSenderName(source), roleAt(source));
+      if (!roles.has(getSenderName(source))) roles.set(getSenderName(source), findRole(source));
     return Promise.all(
       inbounds.map(async (inbound) =>
         classifyInbound(inbound, await roles.get(getSenderName(inbound.source)), flow.customCommands),
@@ -92,24 +93,24 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     );
   }
 
-  /** Messages that follow each other are stored together; a command waits until those before it are stored. */
+  /** Consecutive messages are stored together; a command waits until those before it are stored. */
   async function takeMessages(inbounds: readonly Inbound[]): Promise<QueueStep> {
-    const readings = await readAll(inbounds);
-    const [first] = readings;
+    const classifications = await classifyAll(inbounds);
+    const [first] = classifications;
     const [inbound] = inbounds;
     if (first === undefined || inbound === undefined) return { taken: inbounds.length };
     switch (first.as) {
       case "command": {
         const replyTo = inbound.source.chatType === "dm" ? {} : { replyTo: inbound.messageId };
-        return { taken: 1, ...(await takeLine({ ...inbound, ...replyTo }, first.words, first.role)) };
+        return { taken: 1, ...(await acceptLine({ ...inbound, ...replyTo }, first.words, first.role)) };
       }
       case "unreadable":
         return { taken: 1, ...(await refuseMessage(flow, connected, inbound, first.reason)) };
       case "stranger":
-        return takeStrangers(inbounds.slice(0, takeLeading(readings, isStranger).length));
+        return takeStrangers(inbounds.slice(0, takeLeading(classifications, isStranger).length));
       default: {
-        const ready = takeLeading(readings, isReady);
-        // Files travel alone, so that one commit does not copy many of them.
+        const ready = takeLeading(classifications, isReady);
+        // A message with files is stored alone, so that one commit does not copy many files.
         const alone = ready.findIndex((one) => one.inbound.blobs !== undefined);
         const together = alone === -1 ? ready : ready.slice(0, Math.max(1, alone));
         return { taken: await acceptor.accept([first, ...together.slice(1)]) };
@@ -130,10 +131,10 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
   /** Of several edits of one message only the last is stored. */
   async function takeEdits(inbounds: readonly EditedInbound[]): Promise<QueueStep> {
     const last = [...new Map(inbounds.map((inbound) => [inbound.messageId, inbound])).values()];
-    const readings = await readAll(last);
-    const stored = await Promise.all(last.map((inbound, at) => takeEdit(inbound, readings[at])));
+    const classifications = await classifyAll(last);
+    const stored = await Promise.all(last.map((inbound, at) => takeEdit(inbound, classifications[at])));
     for (const [at, inbound] of last.entries()) {
-      // Its first form may still be on its way; it will be a duplicate.
+      // The original may still arrive; it will be a duplicate then.
       const isYoung = clock.now() - inbound.sentAt < MAX_EDIT_AGE_MS;
       if (stored[at] === "unknown" && isYoung) stored[at] = await takeMessages([inbound]);
     }
@@ -143,9 +144,9 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
 
   async function takeEdit(
     inbound: EditedInbound,
-    reading: ClassifiedInbound | undefined,
+    classified: ClassifiedInbound | undefined,
   ): Promise<IntakeResult | "unknown"> {
-    if (reading === undefined || reading.as === "stranger") {
+    if (classified === undefined || classified.as === "stranger") {
       dropped.record(inbound.cursor);
       return {};
     }
@@ -164,51 +165,46 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     return outcome === "unknown" ? outcome : {};
   }
 
-  async function takeLine(
-    given: Pick<InboxCommand, "source" | "messageId" | "replyTo"> & { readonly cursor?: PlatformCursor },
-    words: string,
+  async function acceptLine(
+    from: Pick<InboxCommand, "source" | "messageId" | "replyTo"> & { readonly cursor?: PlatformCursor },
+    line: string,
     role: AccessRole,
   ): Promise<IntakeResult> {
-    const { source, messageId, replyTo, cursor } = given;
-    const command = parseCommand(words);
+    const { source, messageId, replyTo, cursor } = from;
+    const command = parseCommand(line);
     if (command === undefined) return {};
     const { duplicate, inbox } = await store.inbox.acceptCommand({
       profile: flow.settings().profile,
       source,
       messageId,
-      line: words,
+      line,
       runner: flow.runner,
       now: clock.now(),
       ...(cursor !== undefined && { cursor }),
     });
     if (duplicate) return {};
-    const line = { ...command, inbox, source, role, messageId, ...(replyTo !== undefined && { replyTo }) };
-    const again = (said: string, patiently: boolean) => sayAgain(source, messageId, said, patiently);
-    const done = runInboxCommand(flow, connected, line, again);
+    const stored = { ...command, inbox, source, role, messageId, ...(replyTo !== undefined && { replyTo }) };
+    const submit = (text: string, queued: boolean) => submitText(source, messageId, text, queued);
+    const done = runInboxCommand(flow, connected, stored, submit);
     if (!findChatCommand(command.name, flow.customCommands)?.isSlow) return { after: done };
     runInBackground(flow.log, `/${command.name}`, done);
     return {};
   }
 
-  /** As if the person had typed it. */
-  async function sayAgain(
-    source: Source,
-    messageId: string,
-    words: string,
-    patiently: boolean,
-  ): Promise<void> {
+  /** Accepts a text as if the person had typed it. */
+  async function submitText(source: Source, messageId: string, text: string, queued: boolean): Promise<void> {
     const inbound = {
       source,
       messageId: `${messageId}:said`,
-      message: { role: "user", parts: [textPart(words)], origin: { platformMessageId: messageId } },
+      message: { role: "user", parts: [textPart(text)], origin: { platformMessageId: messageId } },
     } as const;
     const message = parseInboundMessage(inbound);
     if (message instanceof PostriderError) await refuseMessage(flow, connected, inbound, message);
-    else await acceptor.accept([{ inbound, message }], patiently);
+    else await acceptor.accept([{ inbound, message }], queued);
   }
 
   return {
-    canSpeak: async (source) => (await roleAt(source)) !== undefined,
+    canSpeak: async (source) => (await findRole(source)) !== undefined,
     receiveMessage: (inbound) => queue({ kind: "message", inbound }),
     receiveEdit: (inbound) => queue({ kind: "edited", inbound }),
     receiveDeletion(inbound) {
@@ -228,8 +224,8 @@ export function receiver(flow: Flow, connected: PlatformConnection, isUp: () => 
     },
     receivePress(press) {
       const take = async (): Promise<IntakeResult> => {
-        const role = await roleAt(press.source);
-        if (role !== undefined) return takeLine(press, press.line, role);
+        const role = await findRole(press.source);
+        if (role !== undefined) return acceptLine(press, press.line, role);
         dropped.record(press.cursor);
         return {};
       };
@@ -261,7 +257,7 @@ const isMessage = (arrival: QueuedInbound): arrival is QueuedInbound & { kind: "
   arrival.kind === "message";
 const isEdit = (arrival: QueuedInbound): arrival is QueuedInbound & { kind: "edited" } =>
   arrival.kind === "edited";
-const isStranger = (reading: ClassifiedInbound): reading is ClassifiedInbound & { as: "stranger" } =>
-  reading.as === "stranger";
-const isReady = (reading: ClassifiedInbound): reading is ClassifiedInbound & { as: "message" } =>
-  reading.as === "message";
+const isStranger = (classified: ClassifiedInbound): classified is ClassifiedInbound & { as: "stranger" } =>
+  classified.as === "stranger";
+const isReady = (classified: ClassifiedInbound): classified is ClassifiedInbound & { as: "message" } =>
+  classified.as === "message";

@@ -42,7 +42,9 @@ describe("a command that a process has left behind when it fell", () => {
     const chat = room.chat(ada);
     const told = await chat.texts(3);
     expect(
-      told.map((words) => /while `(.*)` was being done, so it may have happened or not/.exec(words)?.[1]),
+      told.map(
+        (words) => /while it ran `(.*)`, so the command may have taken effect or not/.exec(words)?.[1],
+      ),
     ).toEqual(["/new", "/title Plans", "/nonsense"]);
     expect(openLines(home)).toBe(0);
     expect(
@@ -56,7 +58,7 @@ describe("a command that a process has left behind when it fell", () => {
   it("is told of in a few words, however long it was", async () => {
     const home = await leftWith([`/title ${"word ".repeat(100_000)}`]);
     const [told, ...more] = await (await gatewayRoom({ agent: echo, home })).chat(ada).texts(1);
-    expect(told).toMatch(/while `\/title word word .*…` was being done/);
+    expect(told).toMatch(/while it ran `\/title word word .*…`/);
     expect(told?.length).toBeLessThan(400);
     expect(more).toEqual([]);
   });
@@ -73,7 +75,7 @@ describe("a command that a process has left behind when it fell", () => {
     const access = { everywhere: { strangers: "ignore" as const }, platforms: {} };
     const room = await gatewayRoom({ agent: echo, home, settings: { access } });
     const texts = await room.chat(ada).texts(1);
-    expect(texts).toEqual([expect.stringContaining("was being done")]);
+    expect(texts).toEqual([expect.stringContaining("was interrupted while it ran")]);
   });
 });
 

@@ -3,19 +3,19 @@ import type { Flow } from "./flow.ts";
 
 type ReportContext = Pick<Flow, "store" | "hooks" | "clock" | "flush">;
 
-/** What hooks are told of a session, besides what each event adds. */
+/** The fields of a session in hook events, besides those that each event adds. */
 export interface SessionHookContext {
   readonly session: string;
   readonly platform: string;
   readonly [name: string]: unknown;
 }
 
-/** The memory is told of a session that is left, once for what was said in it. */
+/** Requests the memory flush of a session, once for its new messages, and reports it to the hooks. */
 export async function scheduleFlushWithHook(flow: ReportContext, about: SessionHookContext): Promise<void> {
   if (await scheduleFlush(flow, about.session)) await flow.hooks.emit("session:flush", about);
 }
 
-/** Marked before anybody is told: what crashes in between is not told twice. False if nothing was said since the last time. */
+/** Requested before it is reported, so that a crash in between repeats nothing. False without new messages. */
 export async function scheduleFlush(
   { store, clock, flush }: ReportContext,
   session: string,
@@ -26,8 +26,8 @@ export async function scheduleFlush(
 }
 
 /**
- * Where somebody speaks before the expiry has looked, their message itself ends the session: then nobody has been told
- * yet. What became of it is written down.
+ * Reports a session that a new message has ended before the expiry did. The stored decisions say whether the expiry has
+ * reported it already.
  */
 export async function reportSessionLeft(
   flow: ReportContext,

@@ -15,16 +15,16 @@ import type { Inbound } from "../ports/platform.ts";
 import type { DroppedCursors } from "./dropped-cursors.ts";
 import { type Flow, type IntakeResult, type PlatformConnection, runInBackground } from "./flow.ts";
 
-/** Accounts of which it is known until when they get no answer. */
-const MOST_KNOWN = 10_000;
-/** Strangers that wait for their code. To make one is slow by intent, so one is made at a time. */
-const MOST_ASKING = 100;
+/** Accounts that are remembered as muted or locked out. */
+const MAX_REMEMBERED = 10_000;
+/** Strangers that wait for their code. Creating one is slow on purpose, so they are created one at a time. */
+const MAX_WAITING = 100;
 
-/** People who may not speak here. */
+/** Messages of people who have no access. */
 export interface Strangers {
   /**
-   * In a direct chat a stranger gets a code with which the owner can let them in, at most once in a while; a code that the
-   * owner gave them lets them in at once. Every other message is dropped without a row.
+   * In a direct chat a stranger gets a code with which the owner can grant access, at most once per interval. A code that
+   * the owner gave them grants access at once. Every other message is dropped without a row.
    */
   handleMessage(inbound: Inbound): Promise<IntakeResult>;
 }
@@ -33,7 +33,7 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
   const { store, clock, runner, log } = flow;
   const silent = new Map<string, number>();
   const lockedOut = new Map<string, number>();
-  let asking: Promise<void> = Promise.resolve();
+  let lastReply: Promise<void> = Promise.resolve();
   let waiting = 0;
 
   function drop({ cursor }: Inbound): IntakeResult {
@@ -41,7 +41,7 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
     return {};
   }
 
-  /** The row of a message that is answered; undefined for one that was here before. */
+  /** The inbox row of a message that gets a reply; undefined for a duplicate. */
   async function accept({ source, messageId, cursor }: Inbound): Promise<number | undefined> {
     const { profile } = flow.settings();
     const line = {
@@ -57,29 +57,31 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
     return duplicate ? undefined : inbox;
   }
 
-  async function giveCode({ source }: Inbound, name: string): Promise<string> {
+  async function createCodeReply({ source }: Inbound, name: string): Promise<string> {
     const asked = await requestPairingCode({ store, clock, source });
     if (asked.state === "asked")
-      log.info({ platform: source.platform, user: source.userId }, "somebody asks to be let in");
+      log.info({ platform: source.platform, user: source.userId }, "a stranger asks for access");
     rememberUntil(silent, name, asked.state === "asked" ? clock.now() + PAIRING_INTERVAL_MS : asked.until);
     return formatPairingCode(asked) ?? "";
   }
 
-  /** What follows in the chat waits for it: it may be the first message of somebody who may speak by then. */
+  /** Later messages of the chat wait for this: their sender may have access by then. */
   async function tryCode(inbound: Inbound, name: string, code: string, inbox: number): Promise<void> {
-    const used = await redeemLinkCode({ store, clock, source: inbound.source, code });
-    let words = "";
-    if (!isRefused(used)) words = "Welcome: this chat is yours now. Say hello, or /help for the commands.";
+    const redeemed = await redeemLinkCode({ store, clock, source: inbound.source, code });
+    let reply = "";
+    if (!isRefused(redeemed))
+      reply = "Welcome: this chat is yours now. Say hello, or /help for the commands.";
     // A person who guesses codes gets no answer.
-    else if (used.refused === "locked_out") rememberUntil(lockedOut, name, Number(used.details?.until));
-    else if (!isMuted(silent, name, clock.now())) words = await giveCode(inbound, name);
-    await connected.outbox.sendText(inbound.source, words, { answeredCommand: inbox });
+    else if (redeemed.refused === "locked_out")
+      rememberUntil(lockedOut, name, Number(redeemed.details?.until));
+    else if (!isMuted(silent, name, clock.now())) reply = await createCodeReply(inbound, name);
+    await connected.outbox.sendText(inbound.source, reply, { answeredCommand: inbox });
   }
 
-  async function ask(inbound: Inbound, name: string, inbox: number): Promise<void> {
+  async function replyWithCode(inbound: Inbound, name: string, inbox: number): Promise<void> {
     try {
       if (flow.signal.aborted) return;
-      await connected.outbox.sendText(inbound.source, await giveCode(inbound, name), {
+      await connected.outbox.sendText(inbound.source, await createCodeReply(inbound, name), {
         answeredCommand: inbox,
       });
     } catch (error) {
@@ -97,14 +99,14 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
       if (getStrangerPolicy(flow.settings().access, source.platform) === "ignore") return drop(inbound);
       const { userId, altId } = getAskerAccount(source);
       const name = `${userId ?? ""}\n${altId ?? ""}`;
-      const given = parseCommand(getText(message));
+      const command = parseCommand(getText(message));
       const code =
-        given?.name === "pair" || given?.name === "start" ? parsePairingCode(given.args) : undefined;
+        command?.name === "pair" || command?.name === "start" ? parsePairingCode(command.args) : undefined;
       if (code !== undefined && !isMuted(lockedOut, name, clock.now())) {
         const inbox = await accept(inbound);
         return inbox === undefined ? {} : { after: tryCode(inbound, name, code, inbox) };
       }
-      if (isMuted(silent, name, clock.now()) || waiting >= MOST_ASKING) return drop(inbound);
+      if (isMuted(silent, name, clock.now()) || waiting >= MAX_WAITING) return drop(inbound);
       const until = await findPairingWait({ store, clock, source });
       if (until !== undefined) {
         rememberUntil(silent, name, until);
@@ -114,9 +116,9 @@ export function strangers(flow: Flow, connected: PlatformConnection, dropped: Dr
       if (inbox === undefined) return {};
       rememberUntil(silent, name, clock.now() + PAIRING_INTERVAL_MS);
       waiting += 1;
-      const asked = asking.then(() => ask(inbound, name, inbox));
-      asking = asked.catch(() => {});
-      runInBackground(log, "a stranger's code", asked);
+      const replied = lastReply.then(() => replyWithCode(inbound, name, inbox));
+      lastReply = replied.catch(() => {});
+      runInBackground(log, "sending a code to a stranger", replied);
       return {};
     },
   };
@@ -130,5 +132,5 @@ function rememberUntil(known: Map<string, number>, name: string, until: number):
   known.delete(name);
   known.set(name, until);
   const [oldest] = known.keys();
-  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
 }

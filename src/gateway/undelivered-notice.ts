@@ -3,31 +3,31 @@ import { textPart } from "../core/message.ts";
 import { SYSTEM } from "../core/owner.ts";
 import type { Store } from "../ports/store.ts";
 
-/** Reasons come from platforms; a long one would leave no room for what helps. */
-const LONGEST_REASON = 300;
+/** Reasons come from platforms; a long one would leave no room for the hint. */
+const MAX_REASON = 300;
 
 /**
- * Tells the person that a delivery steps aside or is dead, and how to get what was in it. Nothing is said of notices
- * themselves, and nothing again of a delivery that has stepped aside before: the store keeps only the first.
+ * Tells the person that a delivery is deferred or dead, and where to read its text. There is no notice about a notice, and
+ * no second one about a deferred delivery: the store keeps only the first.
  */
 export async function buildUndeliveredNotice(
   store: Store,
   delivery: Delivery,
   outcome: Settle["outcome"],
 ): Promise<NewDelivery | undefined> {
-  const stepsAside = outcome.state === "waiting" && outcome.deferred === true;
-  if (outcome.state === "sent" || !(stepsAside || outcome.state === "dead")) return undefined;
+  const isDeferred = outcome.state === "waiting" && outcome.deferred === true;
+  if (outcome.state === "sent" || !(isDeferred || outcome.state === "dead")) return undefined;
   if (delivery.noticeFor !== undefined) return undefined;
   const what = delivery.session === undefined ? "A message" : "An answer, or a part of one,";
-  const words = [
-    `⚠ ${what} could not be delivered here: ${addFullStop(outcome.error.slice(0, LONGEST_REASON))}`,
-    ...(stepsAside ? ["It is tried again for about a day."] : []),
+  const sentences = [
+    `⚠ ${what} could not be delivered here: ${addFullStop(outcome.error.slice(0, MAX_REASON))}`,
+    ...(isDeferred ? ["It is tried again for about a day."] : []),
     await formatRetrievalHint(store, delivery),
   ];
   const { target, replyTo } = delivery;
   return {
     target,
-    parts: [textPart(words.join(" ").toWellFormed())],
+    parts: [textPart(sentences.join(" ").toWellFormed())],
     ...(replyTo !== undefined && { replyTo }),
   };
 }

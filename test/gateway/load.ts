@@ -288,7 +288,7 @@ async function fall(child: Child, lifeMs: number): Promise<{ readonly errors: re
 function complaintsOf(child: Child): string[] {
   const lines = child.lines as readonly ChildLine[];
   return lines.flatMap((line) =>
-    "level" in line && line.level === "error" && line.words !== "not connected"
+    "level" in line && line.level === "error" && line.words !== "the connection failed"
       ? [`${line.words}: ${JSON.stringify(line.fields)}`]
       : [],
   );

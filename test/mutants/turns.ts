@@ -184,7 +184,7 @@ export const TURNS: readonly Mutation[] = [
   },
   {
     file: "src/gateway/messenger-turn.ts",
-    find: '    onStoreDelayed: (error) => flow.log.error({ ...about, error }, "an answer waits to be stored"),',
+    find: '    onStoreDelayed: (error) => flow.log.error({ ...about, error }, "an answer could not be stored; retrying"),',
     replace: "",
     breaks: "An answer in a messenger waits for a full disk and is not lost.",
     noticedBy: ["test/gateway-bad-input.test.ts"],
