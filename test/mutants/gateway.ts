@@ -166,7 +166,7 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/receive.ts",
-    find: "    if (!findCommand(CHAT_COMMANDS, command.name)?.isSlow) return { after: done };",
+    find: "    if (!findChatCommand(command.name, flow.customCommands)?.isSlow) return { after: done };",
     replace: "    if (command !== undefined) return { after: done };",
     breaks: "A slow command does not hold up what is said after it in the chat.",
     noticedBy: ["src/gateway/receive.test.ts"],
@@ -443,7 +443,7 @@ export const GATEWAY: readonly Mutation[] = [
   },
   {
     file: "src/gateway/classify-inbound.ts",
-    find: "findCommand(CHAT_COMMANDS, command.name) !== undefined);",
+    find: "findChatCommand(command.name, custom) !== undefined);",
     replace: 'command.name !== "");',
     breaks: "A command of another bot in a group is not answered as a mistake.",
     noticedBy: ["src/gateway/receive.test.ts"],
