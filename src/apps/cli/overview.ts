@@ -13,7 +13,7 @@ Talking:
   -r, --resume NAME    go on in the session with this title, handle or id
   -q, --query TEXT     ask once, print the answer, leave
       --json           with --query: the answer as JSON
-      --agent NAME     who answers: model, echo or script:FILE (default: the model, if there is one)
+      --agent NAME     who answers: model, echo, script:FILE, ./FILE.ts, a plugin's agent (default: the model)
 
 Commands:
 ${commands}

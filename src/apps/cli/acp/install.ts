@@ -24,7 +24,11 @@ With --write it is put into the file for you, and everything else in that file s
     write: { type: "flag", help: "put it into the editor's file" },
     force: { type: "flag", help: "with --write: replace an entry of that name that says something else" },
     all: { type: "flag", help: "the editor lists sessions from other places too" },
-    agent: { type: "text", value: "NAME", help: "who answers: model, echo or script:FILE" },
+    agent: {
+      type: "text",
+      value: "NAME",
+      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent",
+    },
     name: { type: "text", value: "NAME", help: `what the editor calls it (default: ${DEFAULT_NAME})` },
     json: JSON_OPTION,
   },

@@ -13,7 +13,7 @@ home.`,
     agent: {
       type: "text",
       value: "NAME",
-      help: "who answers: model, echo or script:FILE (default: the model that is connected)",
+      help: "who answers: model, echo, script:FILE, ./FILE.ts or a plugin's agent (default: the model that is connected)",
     },
     verbose: { type: "flag", short: "v", help: "log everything, whatever log.level says" },
   },
